@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.mapping import Facts, SystemMap
 from impl.world import World
@@ -20,8 +20,13 @@ from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches
 from impl.zookeeper.znode import EventType
 
-Sent = tuple[int, int, int]
-"""Leader epoch, controller epoch, target: how the model names a LeaderAndIsr in flight."""
+
+class SentOrder(NamedTuple):
+    """A LeaderAndIsr in flight, as the model names it."""
+
+    leader_epoch: int
+    controller_epoch: int
+    target: int
 
 
 class EffectRecorder(Watches, Journal):
@@ -30,7 +35,7 @@ class EffectRecorder(Watches, Journal):
     def __init__(self, watches: Watches) -> None:
         super().__init__()
         self.load(watches.save())
-        self.heard: list[Change | Sent] = []
+        self.heard: list[Change | SentOrder] = []
 
     def fire(self, changes: list[Change]) -> None:
         """What a transaction changed."""
@@ -39,7 +44,8 @@ class EffectRecorder(Watches, Journal):
 
     def controller_sends(self, broker: int, request: OrderInFlight) -> None:
         """A request goes out."""
-        self.heard.append((request.state.leader_epoch, request.controller_epoch, request.target))
+        state = request.state
+        self.heard.append(SentOrder(state.leader_epoch, request.controller_epoch, request.target))
 
 
 class EffectsOfOnePartition:
@@ -51,14 +57,14 @@ class EffectsOfOnePartition:
     def __call__(self, world: World, about: SystemMap, act: Callable[[], None]) -> list[str]:
         """Let the step act; what it did and should not have, or should have and did not."""
         before, journal = about.facts(world), world.journal
-        ears = EffectRecorder(world.zookeeper.watches)
-        world.zookeeper.watches = world.journal = ears
+        recorder = EffectRecorder(world.zookeeper.watches)
+        world.zookeeper.watches = world.journal = recorder
         try:
             act()
         finally:
             world.journal = journal
-        writes = [one for one in ears.heard if len(one) == 2]
-        requests = [one for one in ears.heard if len(one) == 3]
+        writes = [one for one in recorder.heard if not isinstance(one, SentOrder)]
+        requests = [one for one in recorder.heard if isinstance(one, SentOrder)]
         self.writes += len(writes)
         self.requests += len(requests)
         after = about.facts(world)
@@ -66,9 +72,9 @@ class EffectsOfOnePartition:
             *_differs("ZooKeeper's change", Counter(writes), Counter(_changes(before, after))),
             *_differs("request", Counter(requests), Counter(_requests(before, after))),
         ]
-        if ears.heard != [*writes, *requests]:
+        if recorder.heard != [*writes, *requests]:
             wrong.append("a request goes out before the write that it tells of")
-        if requests != sorted(requests, key=lambda one: one[-1]):
+        if requests != sorted(requests, key=lambda one: one.target):
             wrong.append("requests go out by broker in their order")
         return wrong
 
@@ -80,11 +86,13 @@ def _differs(what: str, heard: Counter[Any], expected: Counter[Any]) -> Iterator
         yield f"no {what} {_named(one)}, which shows"
 
 
-def _named(one: Change | Sent) -> str:
-    if len(one) == 2:
+def _named(one: Change | SentOrder) -> str:
+    if not isinstance(one, SentOrder):
         return f"{one[0].value} {one[1]}"
-    epoch, controller, target = one
-    return f"LeaderAndIsr of leader epoch {epoch}, controller epoch {controller} to {target}"
+    return (
+        f"LeaderAndIsr of leader epoch {one.leader_epoch}, controller epoch "
+        f"{one.controller_epoch} to {one.target}"
+    )
 
 
 def _changes(before: Facts, after: Facts) -> Iterator[Change]:
@@ -109,9 +117,9 @@ def _changes(before: Facts, after: Facts) -> Iterator[Change]:
         yield (EventType.DELETED if gone else EventType.CREATED), paths.broker(broker)
 
 
-def _requests(before: Facts, after: Facts) -> Iterator[Sent]:
+def _requests(before: Facts, after: Facts) -> Iterator[SentOrder]:
     """What must have been put in flight."""
     for field, index in sorted(after.keys() - before.keys()):
         if field == "request.in_flight":
             epoch, controller, target = index
-            yield epoch, controller, target
+            yield SentOrder(epoch, controller, target)

@@ -43,7 +43,7 @@ _SHAPES = {
 
 
 @dataclass(frozen=True)
-class Follower:
+class TraceFollower:
     """A kernel, and what the steps may be in it."""
 
     kernel: Unbounded
@@ -51,7 +51,7 @@ class Follower:
 
 
 @cache
-def follower_of(moves: Moves) -> Follower | None:
+def follower_of(moves: Moves) -> TraceFollower | None:
     """The native kernel of compiled steps, once a process; None for a system without one."""
     from specs.native.unbounded import Unbounded  # the compiled loops take a second to load
 
@@ -60,7 +60,7 @@ def follower_of(moves: Moves) -> Follower | None:
         kernel = Unbounded(moves, observable)
         steps = [[_way(moves, name, move) for move in ROWS[name].transitions] for name in STEPS]
         silent = [ROWS[name].silent is not None for name in STEPS]
-        return Follower(kernel, kernel.ways(steps, silent, LEADER))
+        return TraceFollower(kernel, kernel.ways(steps, silent, LEADER))
     except NotNative:
         return None
 
@@ -73,7 +73,7 @@ def _way(moves: Moves, step: str, move: str) -> Way:
     return Way(move, tuple(source[name] for name in moves.by_name[move].parameters))
 
 
-class Batch(Protocol):
+class LineBatch(Protocol):
     """Lines of a run that are judged one after the other."""
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conformance.followed import LEADER, Batch, EventBatch, follower_of
+from conformance.followed import LEADER, EventBatch, LineBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
@@ -168,7 +168,7 @@ class Replay:
             self._native.kernel.load(self.ledger.state())
         return True
 
-    def goes_on(self, batch: Batch) -> bool:
+    def goes_on(self, batch: LineBatch) -> bool:
         """Some more lines fit; if not, the report says why."""
         first, stop = 0, len(batch)
         if self._native is not None:
@@ -192,7 +192,7 @@ class Replay:
         self.report.verdict = Verdict.BROKEN
         self.report.add(Kind.IMPOSSIBLE, self.name, line, rule, why, allowed)
 
-    def _line(self, batch: Batch, number: int) -> bool:
+    def _line(self, batch: LineBatch, number: int) -> bool:
         line, step, args = batch.line(number), batch.step(number), batch.args(number)
         row = ROWS.get(step)
         if row is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from model.language import RecordedSystem, System
 from model.language.recording import Recorded
 from model.language.schema import SetOf
-from model.zoo import ZOO, Entry
+from model.zoo import ZOO, ZooEntry
 
 STORIES = Path(__file__).parent / "stories"
 
@@ -38,7 +38,7 @@ class Page:
     versions: tuple[str, ...]
     guards: tuple[RefusalReason, ...]
     writes: tuple[str, ...]
-    bugs: tuple[Entry, ...]
+    bugs: tuple[ZooEntry, ...]
     stories: tuple[str, ...]
     source: str
     """`model/replication/isr.py:41`, from the root of the repository."""

@@ -16,7 +16,7 @@ from model.systems import system as system_by_name
 from model.versions import SWITCHES
 
 if TYPE_CHECKING:
-    from model.zoo.known import Known
+    from model.zoo.known import KnownBug
 
 MOST = 999_999
 """No bound is larger; exploration would be out of memory long before."""
@@ -138,7 +138,9 @@ class Size:
             limits = system.limits(given)
             return {**limits, **self._room(system, limits, given)}
 
-    def showing(self, recorded: RecordedSystem, claim: str) -> tuple[dict[str, int], Known | None]:
+    def showing(
+        self, recorded: RecordedSystem, claim: str
+    ) -> tuple[dict[str, int], KnownBug | None]:
         """Every bound, and the bug of the zoo for which a default was raised, if one was.
 
         A version that is known for breaking the claim gets the bounds in which it does, but for

@@ -19,7 +19,7 @@ from specs.verdict import Verdict
 
 if TYPE_CHECKING:
     from conformance.web.compare import Comparison
-    from conformance.web.retold import Retold
+    from conformance.web.run_files import ReplayedRun
 
 MODEL = "model"
 _EXAMPLE = """
@@ -77,9 +77,9 @@ def _verdict(result: Comparison, anything: bool = True) -> Verdict:
     return Verdict.HOLDS if anything and len(result.rows) > 1 else Verdict.NOT_CHECKED
 
 
-def _compared(left: str, right: str) -> tuple[Comparison, Retold | None, Verdict]:
+def _compared(left: str, right: str) -> tuple[Comparison, ReplayedRun | None, Verdict]:
     from conformance.web.compare import NoComparisonError
-    from conformance.web.retold import NoRunError
+    from conformance.web.run_files import NoRunError
     from model.language import ProtocolError
 
     try:
@@ -97,19 +97,19 @@ def _compared(left: str, right: str) -> tuple[Comparison, Retold | None, Verdict
         ) from error
 
 
-def _two_runs(left: str, right: str) -> tuple[Comparison, Retold]:
+def _two_runs(left: str, right: str) -> tuple[Comparison, ReplayedRun]:
     from conformance.web.compare import compared, under
-    from conformance.web.retold import retold
+    from conformance.web.run_files import read_run
 
-    told = retold(Path(left))
+    told = read_run(Path(left))
     if Path(right).exists():
-        return compared(told, retold(Path(right))), told
+        return compared(told, read_run(Path(right))), told
     if Path(right).suffix in (".story", ".json", ".ndjson") or "/" in right:
         _ = Path(right).read_bytes()  # says what is wrong with the file
     return compared(told, under(told, right)), told
 
 
-def _beside_the_model(path: Path) -> tuple[Comparison, Retold | None, Verdict]:
+def _beside_the_model(path: Path) -> tuple[Comparison, ReplayedRun | None, Verdict]:
     """A trace, or logs. Nothing compared is never alike."""
     from conformance.web.compare import with_trace
     from conformance.web.traced import is_trace, traced

@@ -57,7 +57,7 @@ def explain(
     from conformance.web.explain import embedded, frames_of, markdown, page
     from conformance.web.exported import mermaid, pytest_of
     from conformance.web.paper import svg
-    from conformance.web.retold import NoRunError, retold
+    from conformance.web.run_files import NoRunError, read_run
     from model.language import ProtocolError
 
     if as_cards and (out is None or Path(out).suffix != ".html"):
@@ -67,7 +67,7 @@ def explain(
     if out is not None and Path(out).suffix not in FORMS:
         raise WrongUse(f"--out {out}: write a file that ends in {', '.join(FORMS)}")
     try:
-        told = retold(Path(run), claim)
+        told = read_run(Path(run), claim)
         frames = frames_of(board(told.heading), told.lines)
     except NoRunError as error:
         raise WrongUse(str(error)) from error

@@ -14,7 +14,7 @@ from specs.runs import Run
 
 if TYPE_CHECKING:
     from conformance.web.compare import Comparison
-    from conformance.web.retold import Retold
+    from conformance.web.run_files import ReplayedRun
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -96,7 +96,7 @@ def keep_trace(name: str, path: Path, json_target: str | None) -> None:
     Raises WrongUse for a trace that holds no run.
     """
     from conformance.kept_story import NoStory, as_story
-    from conformance.web.retold import NoRunError
+    from conformance.web.run_files import NoRunError
     from conformance.web.traced import traced
 
     try:
@@ -130,12 +130,12 @@ def open_option(command: Command) -> Command:
 
 
 def _open(run: Run) -> None:
-    from conformance.web.retold import of_run
+    from conformance.web.run_files import of_run
 
     show(of_run(run.as_json()))
 
 
-def show(told: Retold) -> None:
+def show(told: ReplayedRun) -> None:
     """A run in the explorer, until Ctrl-C."""
     from conformance.cli.play import serve
 
@@ -155,12 +155,12 @@ def show_file(path: Path) -> None:
     """The run of a file in the explorer; a trace beside the model. Raises WrongUse."""
     from conformance.cli.play import serve
     from conformance.web.compare import packed, with_trace
-    from conformance.web.retold import NoRunError, retold
+    from conformance.web.run_files import NoRunError, read_run
     from conformance.web.traced import is_trace, traced
 
     try:
         if not is_trace(path):
-            show(retold(path))
+            show(read_run(path))
             return
         told, observed = traced(path)
     except NoRunError as error:
@@ -177,7 +177,7 @@ def show_checked(paths: Sequence[str], result: Mapping[str, Any]) -> None:
     from conformance.cli.play import serve
     from conformance.web.compare import packed
     from conformance.web.logged import with_logs
-    from conformance.web.retold import NoRunError
+    from conformance.web.run_files import NoRunError
     from conformance.web.traced import is_trace
 
     found = [Path(str(one["file"])) for one in result["findings"]]

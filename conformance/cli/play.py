@@ -132,7 +132,7 @@ def _full(heading: str) -> str:
 
 def _story(name: str) -> tuple[str, list[str]]:
     from conformance.web.address import opened
-    from conformance.web.retold import NoRunError, retold
+    from conformance.web.run_files import NoRunError, read_run
 
     if "#system+" in name:
         with refusals():
@@ -141,7 +141,7 @@ def _story(name: str) -> tuple[str, list[str]]:
             click.echo(f"insync: {found.said}; the nearest is played", err=True)
         return found.heading, list(found.lines)
     try:
-        told = retold(Path(name))
+        told = read_run(Path(name))
     except NoRunError as error:
         raise WrongUse(str(error)) from error
     except OSError as error:

@@ -88,7 +88,7 @@ def story(
                     progress.wipe()
                     results.append(_told(path, outcome, accept, json_target))
                 else:
-                    results.append(_retold(path, one, json_target, progress))
+                    results.append(_played_by_impl(path, one, json_target, progress))
     played = [result for result in results if result.get("not_applicable") is None]
     verdict = combine(Verdict(result["verdict"]) for result in played)
     steps = sum(result["steps"] for result in played)
@@ -110,7 +110,7 @@ def story(
 _SIDES = {"model": "model", "impl": "implementation"}
 
 
-def _retold(
+def _played_by_impl(
     path: Path, story: Story, json_target: str | None, progress: Progress
 ) -> dict[str, Any]:
     """Has the implementation play one story, reports it, and gives its row of the JSON."""

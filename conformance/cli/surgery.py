@@ -117,7 +117,7 @@ class _Needed:
     def story(self) -> str:
         """The run up to where the whole system refuses it, with the refusal."""
         from conformance.kept_story import as_story
-        from conformance.web.retold import line_of_step
+        from conformance.web.run_files import line_of_step
 
         lines = [line_of_step(one.step, one.args) for one in self.run.steps]
         title = f"{self.guard.step}: why it requires that {self.guard.reason}"

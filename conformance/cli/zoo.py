@@ -17,7 +17,7 @@ from conformance.cli.options import fault_option
 from conformance.cli.pace import left_of
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
-from model.zoo import ZOO, Entry, Expression
+from model.zoo import ZOO, Expression, ZooEntry
 from model.zoo import entry as entry_named
 from specs.explorer import Exploration, Report
 from specs.explorer import find as shortest
@@ -29,7 +29,7 @@ from specs.verdict import Verdict, combine
 class Hunt:
     """What exploration says of an entry: with its bug, and as history fixed it."""
 
-    entry: Entry
+    entry: ZooEntry
     shown: Expression
     bug: Exploration
     run: Run | None
@@ -51,7 +51,7 @@ class Hunt:
         return self.bug.seconds + self.mended.seconds
 
 
-def hunt(entry: Entry, max_states: int | None, report: Report) -> Hunt:
+def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> Hunt:
     """Finds an entry's run, then explores the fixed variant within the same bounds."""
     shown = entry.shown
     if shown is None:
@@ -124,7 +124,7 @@ def zoo(
         _list(json_target)
 
 
-def _under(entry: Entry, faults: tuple[str, ...]) -> Entry:
+def _under(entry: ZooEntry, faults: tuple[str, ...]) -> ZooEntry:
     """The entry in a world where more goes wrong, with its bug and without it."""
     return replace(entry, shown=entry.shown.under(faults)) if entry.shown else entry
 
@@ -151,7 +151,9 @@ def _list(json_target: str | None) -> None:
     emit_json(json_target, _payload([_as_json(one) for one in ZOO]))
 
 
-def _one(entry: Entry, max_states: int | None, keeping: Keeping, json_target: str | None) -> None:
+def _one(
+    entry: ZooEntry, max_states: int | None, keeping: Keeping, json_target: str | None
+) -> None:
     for line in _told(entry):
         say(line, json_target)
     if entry.shown is None:
@@ -167,7 +169,7 @@ def _one(entry: Entry, max_states: int | None, keeping: Keeping, json_target: st
     finish(done.verdict)
 
 
-def _several(entries: Sequence[Entry], max_states: int | None, json_target: str | None) -> None:
+def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: str | None) -> None:
     hunts: list[Hunt] = []
     began = time.monotonic()
     with refusals(), Progress() as progress:
@@ -204,7 +206,7 @@ def _placed(report: Report, done: int, of: int, left: str) -> Report:
     return lambda line: report(f"{done} of {of}{left}; {line}")
 
 
-def _told(entry: Entry) -> list[str]:
+def _told(entry: ZooEntry) -> list[str]:
     also = f" ({', '.join(entry.sources)})" if entry.sources else ""
     lines = [
         f"{entry.number}. {entry.id}{also}: {entry.title}",
@@ -254,7 +256,7 @@ def _thrown(shown: Expression) -> str:
     )
 
 
-def _as_json(entry: Entry) -> dict[str, Any]:
+def _as_json(entry: ZooEntry) -> dict[str, Any]:
     shown = entry.shown
     return {
         "number": entry.number,

@@ -110,7 +110,7 @@ def expanded(
         worker.sent[:] = 0
         begin = driver.expand_out(
             words, kernel.addresses, states, begin, min(end, begin + BATCH), shards,
-            worker.tallies, worker.out, worker.hashes, worker.counters, worker.letters, room,
+            worker.tallies, worker.out, worker.hashes, worker.counters, worker.outbox, room,
             worker.sent, asked.of(kernel),
         )  # fmt: skip
         error = int(worker.counters[driver.ERROR])
@@ -119,9 +119,9 @@ def expanded(
             raise ImpossibleValue(f"{one.label}: {one.check.what}")
         row = words + 1
         for shard in range(shards):
-            letters = worker.letters[shard * room * row :][: int(worker.sent[shard]) * row]
-            if letters.size:
-                new, _ = taken_in(kernel, np.empty(0, np.uint64), [letters], OpenClaims(0, 0))
+            outbox = worker.outbox[shard * room * row :][: int(worker.sent[shard]) * row]
+            if outbox.size:
+                new, _ = taken_in(kernel, np.empty(0, np.uint64), [outbox], OpenClaims(0, 0))
                 yield shard, new.tobytes()
     fired, refused, pruned = worker.tallies
     stats = Stats(
@@ -132,11 +132,11 @@ def expanded(
 
 
 def taken_in(
-    kernel: Kernel, visited: Words, letters: Iterable[Words], asked: OpenClaims
+    kernel: Kernel, visited: Words, outbox: Iterable[Words], asked: OpenClaims
 ) -> tuple[Words, int]:
     """The candidates that are not visited, each once, in the order of first arrival; and the
     claims that they settle. `letters` are hash and words of each candidate."""
-    words, parcels = kernel.words, list(letters)
+    words, parcels = kernel.words, list(outbox)
     known = visited.size // words
     most = known + sum(parcel.size // (words + 1) for parcel in parcels)
     states = np.zeros((most + LANES) * words, np.uint64)
@@ -158,11 +158,11 @@ def letters_of(kernel: Kernel, states: Words) -> Words:
     """Each state behind its hash, as an owner takes them in."""
     words = kernel.words
     planes = np.ascontiguousarray(states.reshape(-1, words).T)
-    letters = np.empty((planes.shape[1], words + 1), np.uint64)
+    outbox = np.empty((planes.shape[1], words + 1), np.uint64)
     hashes = np.empty(planes.shape[1], np.uint64)
     hash_all(words, planes, planes.shape[1], hashes)
-    letters[:, 0], letters[:, 1:] = hashes, planes.T
-    return letters.ravel()
+    outbox[:, 0], outbox[:, 1:] = hashes, planes.T
+    return outbox.ravel()
 
 
 def merged(

@@ -28,10 +28,10 @@ def replay_controllership(
     moves = Moves(recorded, {"brokers": len(ids)}, frozenset())
     moves.ledger.is_keyed = False
     moves.ledger.load({})
-    return _Office(order, moves, ids).go()
+    return _ControllershipReplay(order, moves, ids).go()
 
 
-class _Office(Driver):
+class _ControllershipReplay(Driver):
     def __init__(self, order: Ordered, moves: Moves, ids: list[int]) -> None:
         super().__init__(moves, ids, Replayed(NAME))
         self.order = order

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
-from conformance.running.partition import Judge
+from conformance.running.partition import ReplicationJudge
 from conformance.running.reading import ZOOKEEPER, Gathered, Trouble, gather
 from conformance.running.result import Replayed
 from conformance.trace_report import TraceReport
@@ -56,7 +56,7 @@ class RunningReport(TraceReport):
 
 
 def judge_running(paths: Iterable[str | Path], folder: str = "") -> RunningReport:
-    """Judge the files of one cluster; `folder` is what it is called."""
+    """ReplicationJudge the files of one cluster; `folder` is what it is called."""
     gathered = gather(paths)
     report = RunningReport(
         folder, Verdict.NOT_CHECKED, events=gathered.read, accepted=gathered.read,
@@ -124,7 +124,9 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
     unclean = any(one.settings.get("unclean") for one in gathered.starts)
     try:
         version, switches = preset_of(gathered.version)
-        judge = Judge(order, brokers, version, {**switches, "unclean_leader_election": unclean})
+        judge = ReplicationJudge(
+            order, brokers, version, {**switches, "unclean_leader_election": unclean}
+        )
         done = [replay_controllership(order, brokers, version, switches)]
     except ProtocolError as error:
         report.add(

@@ -92,7 +92,7 @@ class _Ordering:
         for process, chain in sorted(chains.items()):
             if process[0] == "broker":
                 self._requests(chain)
-        self._offices(chains)
+        self._controllerships(chains)
         self._senders()
         self._lives(chains)
         self._states()
@@ -133,7 +133,7 @@ class _Ordering:
                     )
                     self.found.writes.setdefault(line, []).append(write)
 
-    def _offices(self, chains: dict[Process, list[TraceLine]]) -> None:
+    def _controllerships(self, chains: dict[Process, list[TraceLine]]) -> None:
         """A controller's write to its epoch, and when it heard of it."""
         elected = {
             (line.broker, line.args.get("epoch")): line
@@ -174,10 +174,10 @@ class _Ordering:
                 sessions[line.args.get("session", -1)] = following
         owner: int | None = None  # the session that has /controller
         held: TraceLine | None = None
-        offices = {
+        controllerships = {
             line.args["epoch"]: line for line in self.lines if line.step == "controller_elected"
         }
-        self._ends_of_offices()
+        self._ends_of_controllerships()
         for line in chains[ZOOKEEPER, 0]:
             if line.step == "session_ended":
                 if owner == line.args["session"]:
@@ -192,7 +192,7 @@ class _Ordering:
                     self._follows(self.left.get(held), line)
                     owner = None
                 elif op["path"] == "/controller_epoch" and int(op.get("data") or 0) > 0:
-                    owner, held = line.args["session"], offices.get(int(op["data"]))
+                    owner, held = line.args["session"], controllerships.get(int(op["data"]))
 
     def _before(self, chain: list[TraceLine], line: TraceLine) -> TraceLine | None:
         """The last time that a broker resigned before it came into it."""
@@ -206,7 +206,7 @@ class _Ordering:
 
     # States
 
-    def _ends_of_offices(self) -> None:
+    def _ends_of_controllerships(self) -> None:
         """Where each controller left its controllership, by the line at which it came into it."""
         holds: dict[int, TraceLine] = {}
         for line in self.lines:

@@ -44,7 +44,7 @@ LATE = "a producer is answered in a later epoch of the same leader"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
 
-class Judge:
+class ReplicationJudge:
     """Replays partitions of one cluster on one model."""
 
     def __init__(
@@ -61,15 +61,15 @@ class Judge:
     def replay(self, partition: str) -> Replayed:
         """One partition, up to the first line that does not fit."""
         self.moves.ledger.load({})
-        return _Replay(self, partition).go()
+        return _PartitionReplay(self, partition).go()
 
     def partitions(self) -> list[str]:
         """Those whose state was written."""
         return sorted({one.partition for some in self.order.writes.values() for one in some})
 
 
-class _Replay(Driver):
-    def __init__(self, judge: Judge, partition: str) -> None:
+class _PartitionReplay(Driver):
+    def __init__(self, judge: ReplicationJudge, partition: str) -> None:
         super().__init__(judge.moves, judge.ids, Replayed(partition))
         self.judge, self.order, self.partition = judge, judge.order, partition
         self.bounds = self._bounds()

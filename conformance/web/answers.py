@@ -17,7 +17,7 @@ from conformance.web.explain import frames_of, markdown, page
 from conformance.web.exported import mermaid, pytest_of
 from conformance.web.goals import EXAMPLES, READY, possible, prepare, reads, shortest
 from conformance.web.paper import svg
-from conformance.web.retold import Retold, line_of_step
+from conformance.web.run_files import ReplayedRun, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
@@ -174,7 +174,7 @@ def kept(asked: dict[str, Any]) -> dict[str, str]:
     if form == "story":
         return {"text": story(asked)["text"], "name": "run.story"}
     here, lines = _game(asked)
-    told = Retold(str(asked.get("title") or "A run"), here.heading_text, tuple(lines))
+    told = ReplayedRun(str(asked.get("title") or "A run"), here.heading_text, tuple(lines))
     frames = frames_of(here, lines)
     if form == "json":
         data = {"title": told.title, "heading": told.heading, "lines": lines,
@@ -186,7 +186,7 @@ def kept(asked: dict[str, Any]) -> dict[str, str]:
             else f"run.{form}"}  # fmt: skip
 
 
-FORMS: dict[str, Callable[[Retold, Sequence[RunFrame]], str]] = {
+FORMS: dict[str, Callable[[ReplayedRun, Sequence[RunFrame]], str]] = {
     "svg": svg, "mmd": mermaid, "py": pytest_of, "md": markdown, "html": page,
 }  # fmt: skip
 
@@ -204,10 +204,10 @@ def compare(asked: dict[str, Any]) -> dict[str, Any]:
         raise ProtocolError(str(error)) from error
 
 
-def _told(run: Any, which: str) -> Retold:
+def _told(run: Any, which: str) -> ReplayedRun:
     if not isinstance(run, list) or not run or not all(isinstance(one, str) for one in run):
         raise ProtocolError(f"{which} is a run: its heading, then its lines, a text each")
-    return Retold(run[0], " ".join(run[0].split()), tuple(run[1:]))
+    return ReplayedRun(run[0], " ".join(run[0].split()), tuple(run[1:]))
 
 
 def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:

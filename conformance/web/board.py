@@ -17,7 +17,7 @@ from conformance.web.in_flight import Message, in_flight
 from conformance.web.known import RunNode, RunTree
 from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
-from conformance.web.phrases import is_fault, phrase
+from conformance.web.phrases import heading_of, phrase
 from conformance.web.picture import Picture
 from conformance.web.quick import QuickEvaluator
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem
@@ -165,7 +165,7 @@ class Board:
                          self._lamps.of(None, here))  # fmt: skip
         return RunFrame(
             told,
-            phrase(line).words if line is not None else told,
+            phrase(line) if line is not None else told,
             tuple(self.leaves.changes(before.state, here.state)),
             self._pictured(before, here, line),
             self._lamps.of(before, here),
@@ -248,7 +248,7 @@ class Board:
                     RefusedStep(
                         step.transition.name, line, label(step, arguments),
                         step.transition.summary,
-                        why.removeprefix("not possible: "), len(choices) - 1, phrase(line).words,
+                        why.removeprefix("not possible: "), len(choices) - 1, phrase(line),
                     )
                 )  # fmt: skip
         # What goes wrong by itself comes last: it can happen at nearly any time.
@@ -280,16 +280,15 @@ class Board:
         except ProtocolError:
             return None  # beyond a bound that the heading names
         line = _line(step, arguments)
-        said = phrase(line)
         return Card(
             step.transition.name,
             line,
             label(step, arguments),
             step.transition.summary,
             tuple(self.leaves.changes(state, after)) or ("nothing changes",),
-            said.words,
-            said.actor,
-            fault=is_fault(step.transition.name),
+            phrase(line),
+            heading_of(step.transition, arguments),
+            fault=step.transition.fault,
         )
 
     def _choices(self, step: Recorded, greatest: int) -> Iterator[Arguments]:

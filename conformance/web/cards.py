@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from conformance.web.board import RunFrame
 from conformance.web.explain import broken_by
-from conformance.web.retold import Retold
+from conformance.web.run_files import ReplayedRun
 
 _FEW = 6
 _STYLE = """
@@ -37,13 +37,13 @@ def letters(number: int) -> str:
     return (letters(rest - 1) if rest else "") + alphabet[last]
 
 
-def shuffled(told: Retold, count: int) -> list[int]:
+def shuffled(told: ReplayedRun, count: int) -> list[int]:
     """The steps 1 to `count` in the order of the sheet: the same for the same story."""
     text = "\n".join([told.heading, *told.lines])
     return sorted(range(1, count + 1), key=lambda n: sha256(f"{n}\n{text}".encode()).digest())
 
 
-def cards(told: Retold, frames: Sequence[RunFrame]) -> str:
+def cards(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The sheet as one page that needs nothing else."""
     order = shuffled(told, len(frames) - 1)
     names = {step: letters(place) for place, step in enumerate(order)}

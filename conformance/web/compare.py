@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.web.board import Board, RunFrame, board
 from conformance.web.frozen import Packer, one_file
 from conformance.web.known import RunNode
-from conformance.web.retold import Retold
+from conformance.web.run_files import ReplayedRun
 from model.language import ProtocolError
 from specs.story.heading import heading_line, read_heading
 
@@ -73,7 +73,7 @@ class NoComparisonError(Exception):
     """Two things that cannot be compared; the message says what can."""
 
 
-def under(told: Retold, words: str) -> Retold:
+def under(told: ReplayedRun, words: str) -> ReplayedRun:
     """The same lines in another world: `version kip_320`, `without fetch_fencing`, or a version.
 
     Raises ProtocolError for a world that the system does not have.
@@ -91,12 +91,12 @@ def under(told: Retold, words: str) -> Retold:
     return replace(told, title=f"the same steps: {heading}", heading=heading, diagnosis=None)
 
 
-def compared(left: Retold, right: Retold) -> Comparison:
+def compared(left: ReplayedRun, right: ReplayedRun) -> Comparison:
     """Two runs in lock-step. Raises NoComparisonError for runs of two systems."""
     return compared_on((board(left.heading), left), (board(right.heading), right))
 
 
-def compared_on(a: tuple[Board, Retold], b: tuple[Board, Retold]) -> Comparison:
+def compared_on(a: tuple[Board, ReplayedRun], b: tuple[Board, ReplayedRun]) -> Comparison:
     """The same, each run on a board of its own, such as one without a guard."""
     (one, left), (other, right) = a, b
     names = one.heading.recorded.system.name, other.heading.recorded.system.name
@@ -112,7 +112,7 @@ def compared_on(a: tuple[Board, Retold], b: tuple[Board, Retold]) -> Comparison:
     return result
 
 
-def with_trace(told: Retold, observed: ObservedStep | None) -> Comparison:
+def with_trace(told: ReplayedRun, observed: ObservedStep | None) -> Comparison:
     """The model against a trace: alike up to the line that does not fit, and there what differs."""
     result = compared(replace(told, title="the model"), told)
     if observed is None and told.diagnosis is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.web.board import Board, RunFrame
 from conformance.web.frozen import Packer, one_file
 from conformance.web.lamps import Lamp
-from conformance.web.retold import Retold
+from conformance.web.run_files import ReplayedRun
 
 MOST_FRAMES = 2000
 
@@ -18,17 +18,17 @@ def frames_of(board: Board, lines: Sequence[str]) -> list[RunFrame]:
     return [board.frame(lines[:end]) for end in range(min(len(lines), MOST_FRAMES) + 1)]
 
 
-def page(told: Retold, frames: Sequence[RunFrame]) -> str:
+def page(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """One HTML file with everything in it: no address is fetched when it is opened."""
     return one_file("index.html", told.title, packed(told, frames))
 
 
-def embedded(told: Retold, frames: Sequence[RunFrame]) -> str:
+def embedded(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The same to stand in a page of somebody else: the board and the steps, from the beginning."""
     return one_file("index.html", told.title, packed(told, frames) | {"embed": True})
 
 
-def packed(told: Retold, frames: Sequence[RunFrame]) -> dict[str, Any]:
+def packed(told: ReplayedRun, frames: Sequence[RunFrame]) -> dict[str, Any]:
     """The run as the page's script plays it."""
     packer = Packer()
     return {
@@ -38,7 +38,7 @@ def packed(told: Retold, frames: Sequence[RunFrame]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def markdown(told: Retold, frames: Sequence[RunFrame]) -> str:
+def markdown(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The run as a numbered list, each step with what it changed, and the claims at the end."""
     lines = [f"# {told.title}", "", f"`{told.heading}`", ""]
     for number, frame in enumerate(frames[1:], 1):

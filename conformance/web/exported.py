@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from conformance.web.board import RunFrame
 from conformance.web.explain import broken_by
 from conformance.web.messages import FATES, lane_names
-from conformance.web.retold import Retold
+from conformance.web.run_files import ReplayedRun
 from model.language.recording import Recorded
 from model.language.sorts import Enumeration
 from specs.story.heading import read_heading
@@ -22,7 +22,7 @@ _ARROWS = {"lost": ("-x", "--x"), "refused": ("-x", "--x"), "sent": ("-)", "--)"
 """How a message is drawn, and an answer: with an open head it is on its way, with a cross lost."""
 
 
-def mermaid(told: Retold, frames: Sequence[RunFrame]) -> str:
+def mermaid(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """A sequence diagram: a note for each step, where it is taken, and an arrow for each message.
 
     An arrow is drawn where a message is sent, and again where it arrives, is lost or is refused.
@@ -70,7 +70,7 @@ def _clean(text: str) -> str:
     return text.replace("#", "no. ").replace(";", ",").replace("\n", " ")
 
 
-def pytest_of(told: Retold, frames: Sequence[RunFrame]) -> str:
+def pytest_of(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """A test that plays the run and sees the same claims break, with nothing but this project."""
     last = frames[-1]
     broken = sorted(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.web.board import Board
 from conformance.web.compare import ComparedRow, Comparison, Side, compared_on
 from conformance.web.known import RunNode
-from conformance.web.retold import Retold, line_of, line_of_step
+from conformance.web.run_files import ReplayedRun, line_of, line_of_step
 from model.language import ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.schema import Field
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from specs.surgery import Guard
 
 
-def of_story_text(text: str, why: str | None = None) -> Retold:
+def of_story_text(text: str, why: str | None = None) -> ReplayedRun:
     """The run of a story that is not in a file. Raises StoryError for what is none."""
     story = parse(text, "the run")
     assert story.heading is not None
     heading = heading_line(story.heading.recorded, story.heading.given)
     lines = tuple(line_of(one) for one in story.commands if one.is_step)
-    return Retold(story.title.lstrip("# ").strip(), heading, lines, None, why)
+    return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines, None, why)
 
 
 # -- a guard that was taken out ------------------------------------------------------------------
@@ -47,8 +47,8 @@ def without_guard(
     lines = tuple(line_of_step(one.step, one.args) for one in steps)
     whole, opened = Board(heading), Board(heading, cut)
     result = compared_on(
-        (whole, Retold("with every guard", heading, lines)),
-        (opened, Retold(f"without “{guard.reason}”", heading, lines)),
+        (whole, ReplayedRun("with every guard", heading, lines)),
+        (opened, ReplayedRun(f"without “{guard.reason}”", heading, lines)),
     )
     result.diagnosis = f"{guard.step}: without “{guard.reason}” {claim} breaks"
     return result

@@ -128,6 +128,10 @@ class _GoalReader:
     def value(self, tree: ast.expr) -> Any:
         if isinstance(tree, ast.Constant) and isinstance(tree.value, bool | int | str | None):
             return tree.value
+        if isinstance(tree, ast.Set):  # as the page shows a set: {1,2}
+            return tuple(self.value(one) for one in tree.elts)
+        if isinstance(tree, ast.Dict) and not tree.keys:
+            return ()
         if isinstance(tree, ast.Name):
             return self._named(tree.id)
         if isinstance(tree, ast.Attribute) and not tree.attr.startswith("_"):

@@ -63,7 +63,7 @@ class Reader:
         return name in self._twin.recorded.fields
 
 
-def _office(now: Reader) -> Iterator[Message]:
+def _registration_reply(now: Reader) -> Iterator[Message]:
     """The answer to the multi that became controller, until its broker has heard of it."""
     for (broker,) in now.cells("campaign"):
         lost = bool(now.value("reply_lost", broker))
@@ -103,7 +103,7 @@ def _election(now: Reader) -> Iterator[Message]:
 
 
 def _replication(now: Reader) -> Iterator[Message]:
-    yield from _office(now)
+    yield from _registration_reply(now)
     for epoch, controller, broker in now.cells("request.in_flight"):
         label = (f"leader epoch {epoch}, leader {text(now.value('elected', epoch))}, "
                  f"isr {now.members('request.isr', epoch, controller, broker)}, "
@@ -145,7 +145,7 @@ def _fetch(now: Reader, follower: int, leader: int) -> Message:
 
 
 def _reassignment(now: Reader) -> Iterator[Message]:
-    yield from _office(now)
+    yield from _registration_reply(now)
     for epoch, controller, broker in now.cells("request.to"):
         keys = epoch, controller
         label = (f"leader epoch {epoch}, leader {text(now.value('request.leader', *keys))}, "
@@ -172,7 +172,7 @@ def _of_controller(
 
 
 def _topics(now: Reader) -> Iterator[Message]:
-    yield from _office(now)
+    yield from _registration_reply(now)
     for what in ("topics", "partitions", "deletions"):
         for (broker,) in now.cells(f"cache.told.{what}"):
             yield Message("watch", ZOOKEEPER, CONTROLLERS, f"{what} changed, to broker {broker}",
@@ -196,7 +196,7 @@ _REQUESTS = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadat
 
 
 def _cluster(now: Reader) -> Iterator[Message]:
-    yield from _office(now)
+    yield from _registration_reply(now)
     for sender, broker in now.cells("cache.queue.end"):
         for slot in range(now.value("cache.queue.end", sender, broker)):
             kind = _REQUESTS[now.value("cache.queue.at.kind", sender, broker, slot)]

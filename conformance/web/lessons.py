@@ -32,7 +32,7 @@ from conformance.web.diagram import DiagramError, diagram
 from conformance.web.explain import frames_of
 from conformance.web.frozen import Packer, data_block
 from conformance.web.played import run_of, run_of_story
-from conformance.web.retold import NoRunError, retold
+from conformance.web.run_files import NoRunError, read_run
 from specs.story.errors import StoryError
 from specs.story.play import play
 from specs.story.read import Story, parse
@@ -323,7 +323,7 @@ def _name(
         return
     path = STORIES / f"{name}.story"
     try:
-        told = retold(path)
+        told = read_run(path)
     except (NoRunError, OSError) as error:
         raise LessonError(f"{where}: > {shown}: {error}") from error
     named[name] = len(runs)

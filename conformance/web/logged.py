@@ -16,7 +16,7 @@ from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.findings import Finding, Kind
 from conformance.pipeline.local import LocalEngine
 from conformance.web.compare import ComparedRow, Comparison, Side
-from conformance.web.retold import NoRunError
+from conformance.web.run_files import NoRunError
 
 AROUND = 60
 """Rows before and after the first violation."""

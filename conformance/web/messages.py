@@ -1,8 +1,8 @@
 """The arrows of a state: what is in flight, what a step has sent, and what became of the rest.
 
-An arrow goes from lane to lane. What was on its way before a step and is not after it has arrived,
-unless the step's name says that it was lost or refused; what is on its way after it says for how
-many steps. A step that is an exchange by itself (a producer's record, a write to ZooKeeper and its
+An arrow goes from lane to lane. What was on its way before a step and is not after it has ended as
+the transition says: it arrived, was lost or refused. What is on its way after it says for how many
+steps. A step that is an exchange by itself (a producer's record, a write to ZooKeeper and its
 answer) has an arrow of its own. The page and the pictures on paper draw the same arrows.
 """
 
@@ -13,20 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from conformance.web.in_flight import CLIENTS, CONTROLLERS, ZOOKEEPER, Message
-from model.language.recording import Recorded
+from model.language.recording import CLIENTS as BY_CLIENTS
+from model.language.recording import CONTROLLER, NOBODY, Recorded
+
+_LANES = {CONTROLLER: CONTROLLERS, BY_CLIENTS: CLIENTS}
 
 Aged = Mapping[Message, int]
 """Messages in flight, and for how many steps each is; the fate is left out of what they are."""
-
-_BY_CONTROLLERS = ("controller_", "partition_", "replica_state", "deletion_", "topic_node",
-                   "request_is_removed")  # fmt: skip
-_BY_CLIENTS = "admin", "controller_node", "topic_is_created"
-_BY_NOBODY = ("session_expires", "session_ends_before_its_nodes", "node_of_an_ended_session_goes",
-              "broker_crashes")  # fmt: skip
-_REFUSED = ("_conflicts", "_is_fenced", "_shrink_is_refused", "_expand_is_refused",
-            "_isr_write_is_refused")  # fmt: skip
-_FETCHES = "follower_fetches", "follower_replicates", "follower_catches_up"
-_BREAKS = "_lost", "crashes", "_starts", "_reconnects", "_stops", "resigns"
 
 
 @dataclass(frozen=True)
@@ -69,11 +62,11 @@ def arrows(
 
     Without a step, as at the beginning, only what is in flight.
     """
-    name = taken.step.transition.name if taken is not None else ""
+    end = taken.step.transition.ends if taken is not None else ""
     still = {replace(one, fate="") for one in now}
     gone = [one for one in before
             if replace(one, fate="") not in still and not _is_overtaken(one, taken)]  # fmt: skip
-    drawn = [Arrow(one.name, one.source, (one.target,), one.label, one.answer, _end(one, name))
+    drawn = [Arrow(one.name, one.source, (one.target,), one.label, one.answer, end)
              for one in gone if one.fate != "lost"] if taken is not None else []  # fmt: skip
     fresh: list[Arrow] = []
     for one in sorted(now, key=lambda one: -ages.get(replace(one, fate=""), 0)):
@@ -95,15 +88,6 @@ def _is_overtaken(message: Message, taken: Taken | None) -> bool:
         f"epoch {epoch}" not in message.label)  # fmt: skip
 
 
-def _end(message: Message, step: str) -> str:
-    """What became of a message that is not on its way any more."""
-    if any(word in step for word in _BREAKS):
-        return "lost"
-    if any(word in step for word in ("refuse", "ignored")):
-        return "refused"
-    return "arrived"
-
-
 def _together(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
     """What says the same to several is one arrow with several heads."""
     groups: dict[Arrow, list[str]] = {}
@@ -115,48 +99,41 @@ def _together(drawn: Sequence[Arrow]) -> Iterator[Arrow]:
 
 def _own(taken: Taken) -> Iterator[Arrow]:
     """The arrow of a step that is an exchange by itself."""
-    name, given = taken.step.transition.name, taken.arguments
+    given = taken.arguments
     who = str(next(iter(given.values()), ""))
-    if name.startswith(("leader_appends", "leader_writes")):
-        yield Arrow("Produce", CLIENTS, (who,), "a record", False, "arrived")
-    elif name.startswith("leader_acknowledges"):
-        yield Arrow("Produce", who, (CLIENTS,), f"offset {given['offset']} is written", True,
-                    "arrived")  # fmt: skip
-    elif name == "consumer_reads":
-        yield Arrow("Fetch", who, (CLIENTS,), f"the record at offset {given['offset']}", True,
-                    "arrived")  # fmt: skip
-    elif name.endswith(_FETCHES):
-        yield Arrow("Fetch", str(given["leader"]), (str(given["follower"]),), "what it lacks", True,
-                    "arrived")  # fmt: skip
-    else:
-        yield from _with_zookeeper(taken, who)
+    match taken.step.transition.shows:
+        case "produce":
+            yield Arrow("Produce", CLIENTS, (who,), "a record", False, "arrived")
+        case "acknowledge":
+            label = f"offset {given['offset']} is written"
+            yield Arrow("Produce", who, (CLIENTS,), label, True, "arrived")
+        case "consume":
+            label = f"the record at offset {given['offset']}"
+            yield Arrow("Fetch", who, (CLIENTS,), label, True, "arrived")
+        case "fetch":
+            leader, follower = str(given["leader"]), str(given["follower"])
+            yield Arrow("Fetch", leader, (follower,), "what it lacks", True, "arrived")
+        case _:
+            yield from _with_zookeeper(taken)
 
 
-def _with_zookeeper(taken: Taken, who: str) -> Iterator[Arrow]:
-    name = taken.step.transition.name
-    lane = _actor(name, who)
-    if lane is None:
+def _with_zookeeper(taken: Taken) -> Iterator[Arrow]:
+    step = taken.step.transition
+    if step.actor == NOBODY:
         return
+    lane = _LANES.get(step.actor) or str(taken.arguments[step.actor])
+    who = taken.arguments.get("broker", "")
     by = f"broker {who}: " if lane == CONTROLLERS and "broker" in taken.arguments else ""
     written = _registered(taken.changed)
-    if name.endswith(_REFUSED):
+    if step.shows == "refused_write":
         yield Arrow("setData", lane, (ZOOKEEPER,), f"{by}the check fails", False, "refused")
-    elif "_reads_" in name:
+    elif step.shows == "read":
         yield Arrow("getData", ZOOKEEPER, (lane,), f"{by}what is registered", True, "arrived")
     elif written:
         kind = "multi" if {"controller", "epoch"} <= set(written) else "write"
         yield Arrow(kind, lane, (ZOOKEEPER,), by + ", ".join(written), False, "arrived")
-        if name.endswith("_unheard") and lane == CONTROLLERS:
+        if step.shows == "unheard_write" and lane == CONTROLLERS:
             yield Arrow("write", ZOOKEEPER, (lane,), f"{by}it is done", True, "lost")
-
-
-def _actor(name: str, who: str) -> str | None:
-    """The lane of who takes a step; None where nobody does."""
-    if name in _BY_NOBODY:
-        return None
-    if name.startswith(_BY_CLIENTS):
-        return CLIENTS
-    return who if who and not name.startswith(_BY_CONTROLLERS) else CONTROLLERS
 
 
 def _registered(changed: Iterable[str]) -> list[str]:

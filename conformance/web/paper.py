@@ -13,7 +13,7 @@ from typing import Any
 from conformance.web.board import RunFrame
 from conformance.web.explain import broken_by
 from conformance.web.messages import FATES, lane_names, told
-from conformance.web.retold import Retold
+from conformance.web.run_files import ReplayedRun
 
 _WIDTH, _LINE, _PAD, _LANES, _RECORD, _MOST = 1280, 17, 10, 580, 19, 5
 _LOGS, _ARROW = 44, 27
@@ -23,7 +23,7 @@ _MARKS = {"sent": "✉", "flying": "✉", "late": "⧖", "copy": "⧉", "lost": 
 _DASHES = {"late": "2 4", "copy": "8 3 2 3", "lost": "2 4"}
 
 
-def svg(run: Retold, frames: Sequence[RunFrame]) -> str:
+def svg(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The run as SVG, complete in itself."""
     rows: list[str] = []
     y = 70

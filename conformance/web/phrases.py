@@ -1,14 +1,18 @@
 """A step in plain words, and who takes it: `broker_crashes broker=2` is "broker 2 crashes".
 
 The words are made of the transition's own name and parameters, so that no transition lacks them and
-none says what the model does not. The full name stays beside them wherever they are shown.
+none says what the model does not. The full name stays beside them wherever they are shown. Who
+takes a step, and whether it is a failure, the transition says itself.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from model.language.recording import CLIENTS as BY_CLIENTS
+from model.language.recording import CONTROLLER as BY_CONTROLLER
+from model.language.recording import Transition
 
 FAILURES, CONTROLLER, CLIENTS = "What can fail", "Controller", "Clients and administrators"
 
@@ -19,33 +23,17 @@ _TERMS = {
 _NAMES = {"leader_and_isr": "LeaderAndIsr", "stop_replica": "StopReplica"}
 _DESIGNS = ("fenced_", "first_try_")
 """What some names begin with to say which design they are of; the version says that."""
-_CLIENTS = ("admin", "administrator", "consumer", "topic", "rebalance")
-_OF_CONTROLLER = ("controller", "partition", "replica", "deletion", "request")
-_OF_ZOOKEEPER = ("controller_node",)
-_FAILS = re.compile(r"crash|expire|_lost|node_is_deleted|fails($|_half)|unheard|session_ends")
+_HEADINGS = {BY_CONTROLLER: CONTROLLER, BY_CLIENTS: CLIENTS}
 _PASSIVE = re.compile(r"(?!is_|[a-z]+s_)\w+_(is_\w+|conflicts)")
 
 
-@dataclass(frozen=True)
-class Phrase:
-    """`words`, such as "broker 2 crashes", and `actor`, the heading it is listed under."""
-
-    words: str
-    actor: str
-
-
-def phrase(line: str) -> Phrase:
+def phrase(line: str) -> str:
     """The words of a step's line, `leader_shrinks_isr leader=1 replica=2`."""
     name, *pairs = line.split()
     given = dict(pair.partition("=")[::2] for pair in pairs)
     for design in _DESIGNS:
         name = name.removeprefix(design)
-    return Phrase(_words(name, dict(given)), _actor(name, given))
-
-
-def is_fault(name: str) -> bool:
-    """Is a step something that goes wrong by itself? It can happen at nearly any time."""
-    return _FAILS.search(name) is not None
+    return _words(name, given)
 
 
 def _words(name: str, left: dict[str, str]) -> str:
@@ -77,13 +65,11 @@ def _words(name: str, left: dict[str, str]) -> str:
     return f"{said} ({rest})" if rest else said
 
 
-def _actor(name: str, given: Mapping[str, str]) -> str:
-    first = name.partition("_")[0]
-    if is_fault(name):
+def heading_of(step: Transition, arguments: Mapping[str, object]) -> str:
+    """Under which heading a step is listed: who takes it, or that it is a failure."""
+    if step.fault:
         return FAILURES
-    if first in _CLIENTS or name.startswith(_OF_ZOOKEEPER):
-        return CLIENTS
-    if first == "partition" or (first in _OF_CONTROLLER and first not in given):
-        return CONTROLLER
-    number = next((v for k, v in given.items() if k == first), next(iter(given.values()), ""))
-    return f"Broker {number}" if number.isdecimal() else CLIENTS
+    if step.actor in _HEADINGS:
+        return _HEADINGS[step.actor]
+    who = str(arguments.get(step.actor, next(iter(arguments.values()), "")))
+    return f"Broker {who}" if who.isdecimal() else CLIENTS

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from conformance.web.address import address
 from conformance.web.board import board
-from conformance.web.retold import Retold, retold
+from conformance.web.run_files import ReplayedRun, read_run
 from conformance.web.server import FILES, STATIC, application, free_socket
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,11 +47,11 @@ class Moment:
     steps: int | None = None
     under: str | None = None
 
-    def told(self) -> Retold:
+    def told(self) -> ReplayedRun:
         """The story up to its step."""
-        whole = retold(STORIES / f"{self.story}.story")
+        whole = read_run(STORIES / f"{self.story}.story")
         end = len(whole.lines) if self.steps is None else self.steps
-        return Retold(whole.title, whole.heading, whole.lines[:end])
+        return ReplayedRun(whole.title, whole.heading, whole.lines[:end])
 
     @property
     def path(self) -> str:

@@ -13,7 +13,7 @@ from conformance.web.address import address
 from conformance.web.board import Board, RunFrame, board
 from conformance.web.frozen import Packer
 from conformance.web.phrases import phrase
-from conformance.web.retold import Retold, line_of
+from conformance.web.run_files import ReplayedRun, line_of
 from model.language import ProtocolError
 from specs.story.commands import Command
 from specs.story.heading import heading_line
@@ -34,10 +34,10 @@ def run_of_story(story: Story, packer: Packer) -> dict[str, Any]:
     for command in story.commands:
         if command.is_step:
             lines.append(line_of(command))
-            beats.append(_beat(len(lines), "step", phrase(lines[-1]).words,
+            beats.append(_beat(len(lines), "step", phrase(lines[-1]),
                                quiet=command.verb == "quietly", label=command.label))  # fmt: skip
         elif command.verb == "refused":
-            words = phrase(line_of(command)).words
+            words = phrase(line_of(command))
             beats.append(_beat(len(lines), "refused", words, _why_not(here, lines, command),
                                label=command.label))  # fmt: skip
         elif command.verb == "check":
@@ -47,8 +47,8 @@ def run_of_story(story: Story, packer: Packer) -> dict[str, Any]:
                 packer)  # fmt: skip
 
 
-def run_of(told: Retold, frames: Sequence[RunFrame], packer: Packer) -> dict[str, Any]:
-    """The run of what was retold: each step a beat."""
+def run_of(told: ReplayedRun, frames: Sequence[RunFrame], packer: Packer) -> dict[str, Any]:
+    """The run of a replayed run: each step a beat."""
     lines = list(told.lines[: len(frames) - 1])
     beats = [_beat(0, "start", "the initial state")]
     beats += [_beat(n, "step", frames[n].words, label=frames[n].label)

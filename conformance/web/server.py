@@ -34,7 +34,7 @@ from conformance.web.explain import frames_of
 from conformance.web.frozen import Packer
 from conformance.web.lessons import index_page, lesson_page, lessons
 from conformance.web.played import run_of
-from conformance.web.retold import retold
+from conformance.web.run_files import read_run
 from model.language import ProtocolError
 
 STATIC = Path(__file__).parent / "static"
@@ -119,7 +119,7 @@ def application(
         path = STORIES / f"{request.path_params['name']}.story"
         if _NAME.fullmatch(request.path_params["name"]) is None or not path.is_file():
             return _plain(404, "no such story; they are files of specs/stories")
-        told = await run_in_threadpool(retold, path)
+        told = await run_in_threadpool(read_run, path)
         where = f"/play?at=0#{address(told.heading, told.lines)}"
         return Response(None, 302, HEADERS | {"Location": where})
 
@@ -222,7 +222,7 @@ def application(
 @cache
 def _moving() -> dict[str, Any]:
     """The run of the start page, packed."""
-    told = retold(STORIES / f"{MOVING}.story")
+    told = read_run(STORIES / f"{MOVING}.story")
     packer = Packer()
     run = run_of(told, frames_of(board(told.heading), told.lines), packer)
     return {"run": {**run, "begins": MOVING_BEGINS}, "table": packer.table}

@@ -20,7 +20,7 @@ from conformance.web.explain import frames_of, packed
 from conformance.web.frozen import STATIC, beside_files
 from conformance.web.lessons import STATIC_SITE, index_page, lesson_page, lessons
 from conformance.web.pictures import MOMENTS
-from conformance.web.retold import retold
+from conformance.web.run_files import read_run
 from model.systems import SYSTEMS
 from specs.reference import markdown, pages
 
@@ -90,7 +90,7 @@ def recorded_pages(stories: Sequence[Path] | None = None) -> Iterator[tuple[str,
     for lesson in lessons():
         yield f"played/{lesson.name}.html", lesson_page(lesson, STATIC_SITE)
     for path in ALL_STORIES if stories is None else stories:
-        told = retold(path)
+        told = read_run(path)
         data = packed(told, frames_of(board(told.heading), told.lines))
         yield f"stories/{path.stem}.html", beside_files("index.html", told.title, data, "../board/")
 

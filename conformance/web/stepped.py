@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.web.board import Board, board
-from conformance.web.telling import NoRunError, Retold
+from conformance.web.replayed_run import NoRunError, ReplayedRun
 from model.language import ProtocolError
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded
@@ -40,7 +40,7 @@ def system_of(path: Path) -> str:
     return named if isinstance(named, str) else "replication"
 
 
-def stepped(path: Path) -> Retold:
+def stepped(path: Path) -> ReplayedRun:
     """The run of a trace, up to the line that does not fit. Raises NoRunError, OSError."""
     return _Run(path).told()
 
@@ -52,7 +52,7 @@ class _Run:
     places: list[str] = field(default_factory=list)
     seq: dict[str, int] = field(default_factory=dict)
 
-    def told(self) -> Retold:
+    def told(self) -> ReplayedRun:
         (_, header), *rows = self._rows()
         here = self._board(header)
         *events, (last, end) = rows or [(1, {})]
@@ -74,7 +74,7 @@ class _Run:
                 break
         fit = len(events) if diagnosis is None else number - 2
         title = f"{self.path.name}: {fit} of {len(events)} lines are a run of {here.name}"
-        return Retold(title, here.heading_text, tuple(self.lines), None, diagnosis,
+        return ReplayedRun(title, here.heading_text, tuple(self.lines), None, diagnosis,
                       tuple(self.places))  # fmt: skip
 
     def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -19,8 +19,8 @@ from conformance.partial import is_partial
 from conformance.partial.judge import judge_partial
 from conformance.partial.reading import read_partial
 from conformance.replay import REPLAYED, judge
+from conformance.web.replayed_run import NoRunError, ReplayedRun
 from conformance.web.stepped import stepped, system_of
-from conformance.web.telling import NoRunError, Retold
 from impl import TraceError, read_trace
 from model.language import RecordedSystem
 from model.language.evaluate import SparseState
@@ -54,7 +54,7 @@ class ObservedStep:
         return {name: cells for name, cells in seen.items() if cells}
 
 
-def traced(path: Path) -> tuple[Retold, ObservedStep | None]:
+def traced(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     """The run of a trace, and what was seen where it does not fit; None if it fits.
 
     Raises NoRunError for a file that is no whole trace, OSError.
@@ -67,7 +67,7 @@ def traced(path: Path) -> tuple[Retold, ObservedStep | None]:
         raise NoRunError(str(error)) from error
 
 
-def _whole(path: Path) -> tuple[Retold, ObservedStep | None]:
+def _whole(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     trace = read_trace(path)
     recorded = system(trace.header.system).recorded(trace.header.version, AS_RELEASED)
     heading = heading_line(recorded, {"brokers": trace.header.brokers})
@@ -81,7 +81,7 @@ def _whole(path: Path) -> tuple[Retold, ObservedStep | None]:
 
     report = judge(trace, str(path), heard)
     first = next(iter(report.findings), None)
-    told = Retold(
+    told = ReplayedRun(
         f"{path.name}: {report.accepted} of {report.events} lines are a run of "
         f"replication {trace.header.version}",
         heading, tuple(lines), None, diagnosis(first), tuple(places),
@@ -118,7 +118,7 @@ def _candidates(
     return tuple(found)
 
 
-def _partial(path: Path) -> tuple[Retold, ObservedStep | None]:
+def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     trace = read_partial(path)
     report = judge_partial(trace, str(path))
     first = next(iter(report.findings), None)
@@ -139,7 +139,7 @@ def _partial(path: Path) -> tuple[Retold, ObservedStep | None]:
         sorts = [sort for sort in steps[name].parameters.values() if isinstance(sort, Sort)]
         lines.append(_words(name, tuple(steps[name].parameters), sorts, taken))
         places.append(f"{path.name}:{line} {'hidden before it' if hidden else ''}".strip())
-    told = Retold(
+    told = ReplayedRun(
         f"{path.name}: a run of replication {trace.version} that fits {len(trace.events)} lines",
         heading_line(recorded, {"brokers": trace.brokers}), tuple(lines), None, diagnosis(first),
         tuple(places),
@@ -167,7 +167,7 @@ def diagnosis(finding: Finding | None) -> str | None:
     )
 
 
-def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> Retold:
+def of_findings(path: Path, findings: Sequence[Any], rule: str | None) -> ReplayedRun:
     """The run of the first finding of `insync check --json` that a trace can be played for.
 
     Findings in logs have no run: theirs is the report of `insync check --report`.

@@ -49,7 +49,7 @@ def becomes_leader(now, new, replica, epoch):
         epoch=epoch, leader=replica, isr=now.request[epoch].isr)
 
 
-@transition(leader=REPLICAS)
+@transition(shows="produce", leader=REPLICAS)
 def leader_writes(now, new, leader):
     """A producer's record is appended by a replica that believes it leads."""
     log = now.log[leader]

@@ -74,7 +74,7 @@ def leader_raises_hw(now, new, leader):
     new.view[leader].hw = hw + 1
 
 
-@transition(only=these, leader=REPLICAS, follower=REPLICAS)
+@transition(shows="fetch", only=these, leader=REPLICAS, follower=REPLICAS)
 def follower_replicates(now, new, leader, follower):
     """A follower appends the next record of the leader that it follows, whatever their epochs."""
     require(presumes_leadership(now, leader),  "the leader presumes leadership")

@@ -66,7 +66,7 @@ def fenced_leader_raises_hw(now, new, leader):
     new.view[leader].hw = hw + 1
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(shows="fetch", only=this, leader=REPLICAS, follower=REPLICAS)
 def fenced_follower_fetches(now, new, leader, follower):
     """A follower appends the next record of a leader that leads in the follower's epoch."""
     require(follows_the_epoch(now, leader, follower),

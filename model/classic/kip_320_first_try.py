@@ -63,7 +63,7 @@ def first_try_leader_raises_hw(now, new, leader):
     new.view[leader].hw = hw + 1
 
 
-@transition(only=this, leader=REPLICAS, follower=REPLICAS)
+@transition(shows="fetch", only=this, leader=REPLICAS, follower=REPLICAS)
 def first_try_follower_fetches(now, new, leader, follower):
     """A follower whose last record has the leader's epoch at that offset appends the next one."""
     require(caught_up_by_epoch(now, leader, follower, now.log[follower].end),

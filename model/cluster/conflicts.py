@@ -15,7 +15,7 @@ from model.cluster.shutdown import MOVES
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import leave_context, require_acting, require_writing
 from model.language import all_of, any_of, focus, is_none, not_, require, some, transition
-from model.protocol.controllership import fence_is_passed, require_office
+from model.protocol.controllership import fence_is_passed, require_controllership
 from model.protocol.state import BROKERS
 
 KINDS = (OFFLINE, MOVES, PREFERRED)
@@ -44,17 +44,17 @@ def would_write(now, broker):
             mine.gone.has(one), as_read(now, broker).isr.has(one)))))
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def controller_reads_state(now, new, broker):
     """It reads the partition's state, and its zkVersion."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(is_to_write(now, broker),               "it is about to write the state")
     require(is_none(now.context[broker].read),      "it has not read the state yet")
 
     new.context[broker].read = now.version
 
 
-@transition(broker=BROKERS)
+@transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
     """BADVERSION: the leader has changed the ISR meanwhile, or a controller the leader. It reads,
     elects and writes once more."""
@@ -121,13 +121,13 @@ def has_a_write(now, broker):
         as_read(now, broker).controller <= now.belief[broker], would_write(now, broker))
 
 
-@transition(only=lambda v: v.zk_writes_fenced, broker=BROKERS)
+@transition(shows="refused_write", only=lambda v: v.zk_writes_fenced, broker=BROKERS)
 def controller_is_fenced(now, new, broker):
     """A deposed controller writes, the check of /controller_epoch fails, and it resigns.
 
     Kafka: ControllerMovedException, KAFKA-6082
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
     require(any_of(is_to_delete(now, broker), some(PARTITIONS, lambda partition: has_a_write(
         focus(now, "partition", partition), broker))),

@@ -5,14 +5,14 @@ Source: KafkaController.maybeResign, onControllerResignation
 
 from model.cluster.events import require_next, taken, with_event
 from model.cluster.thread import leave_context
-from model.language import is_none, lam, not_, require, transition, when
-from model.protocol.controllership import require_office
+from model.language import CLIENTS, is_none, lam, not_, require, transition, when
+from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
 
 CHANGED = "a ControllerChange is next in its queue"
 
 
-@transition()
+@transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
     """An operator deletes /controller to force an election; its owner lives on with its session,
     and hears of it when its turn comes.
@@ -27,11 +27,11 @@ def controller_node_is_deleted(now, new):
         now.zk.controller == one, with_event(now.cache[one], "controller_change"), now.cache[one]))
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
     """A deposed controller reads that /controller is not its own any more, and forgets all: its
     handlers are removed, so that what is queued behind is for nobody."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller != broker,            "/controller is not its own any more")
 
@@ -43,20 +43,20 @@ def controller_resigns(now, new, broker):
 @transition(broker=BROKERS)
 def controller_is_still_in_office(now, new, broker):
     """The event is about an office that it lost before it ever heard of it; it has another now."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller == broker,            "/controller is its own")
 
     new.cache[broker] = taken(now.cache[broker])
 
 
-@transition(only=lambda v: not v.events_dropped, broker=BROKERS)
+@transition(ends="lost", only=lambda v: not v.events_dropped, broker=BROKERS)
 def controller_resigns_and_goes_on(now, new, broker):
     """It has resigned, and its thread goes on with what was queued, in the old epoch.
 
     Kafka: listeners were not removed until KAFKA-4447
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller != broker,            "/controller is not its own any more")
 

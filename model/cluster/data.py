@@ -41,7 +41,7 @@ def leader_commits(now, new, leader):
     new.complete = now.complete.within(isr)
 
 
-@transition(follower=BROKERS, leader=BROKERS)
+@transition(shows="fetch", follower=BROKERS, leader=BROKERS)
 def follower_catches_up(now, new, follower, leader):
     """A follower cuts its log where it leaves the leader's, and fetches the rest."""
     require(fetches_from(now, follower, leader),    "the follower fetches from the leader")

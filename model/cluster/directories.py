@@ -20,7 +20,7 @@ from model.language import (
     transition,
     when,
 )
-from model.protocol.controllership import require_office
+from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
 
 EVENT = "a LogDirEventNotification is next in its queue"
@@ -31,7 +31,7 @@ def are_told(v):
     return v.log_dirs_fail_alone
 
 
-@transition(only=are_told, broker=BROKERS)
+@transition(fault=True, only=are_told, broker=BROKERS)
 def log_directory_fails(now, new, broker):
     """The replica is offline at once: it neither leads nor fetches. The broker goes on with the
     others; until 0.11 it would have halted."""
@@ -88,7 +88,7 @@ def controller_asks_for_log_dirs(now, new, broker):
 @transition(only=are_told, broker=BROKERS)
 def controller_finds_no_log_dir_event(now, new, broker):
     """The event was of a deletion, or of what was read with the event before."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "log_dir_event",      EVENT)
     require(now.zk.log_dir_events.is_empty(),       "no notification is there")
 

@@ -19,11 +19,11 @@ from model.cluster.thread import (
     with_one,
 )
 from model.language import all_of, any_of, lam, not_, require, some, transition, version, when
-from model.protocol.controllership import fence_is_passed, require_office
+from model.protocol.controllership import fence_is_passed, require_controllership
 from model.protocol.state import BROKERS
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
     """It sets its watches, drops all notifications, and reads who lives and every partition's
     state.
@@ -33,7 +33,7 @@ def controller_reads_context(now, new, broker):
            there is nothing to delete a deposed controller reads on, and tells what it has read.
     Kafka: KafkaController.onControllerFailover, initializeControllerContext
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(now.cache[broker].stage == "starting",   "it has read nothing yet")
     if version.zk_writes_fenced:
         require(any_of(fence_is_passed(now, broker), not_(has_notifications(now))),

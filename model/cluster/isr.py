@@ -74,7 +74,7 @@ def leader_expands_isr(now, new, leader, replica):
     write_isr(now, new, leader, mine(now, leader).isr.including(replica))
 
 
-@transition(leader=BROKERS)
+@transition(ends="refused", shows="refused_write", leader=BROKERS)
 def leader_isr_write_is_refused(now, new, leader):
     """A leader that was not told of the newest state: "Cached zkVersion not equal to that in
     zookeeper, skip updating ISR". Nothing changes, and it will try again."""

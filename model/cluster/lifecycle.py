@@ -5,6 +5,7 @@ from model.cluster.state import PARTITIONS
 from model.cluster.thread import with_one
 from model.language import (
     BLANK,
+    NOBODY,
     any_of,
     lam,
     not_,
@@ -37,7 +38,7 @@ def forget_all(now, new, broker):
         context=with_one(now.partition[partition].context, broker, BLANK)))
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies: all that it had in memory is gone. Its session lasts until it expires."""
     require(now.up.has(broker),                     "the process runs")
@@ -52,7 +53,7 @@ def unreached(now, other, broker):
     return now.cache[other].but(reached=now.cache[other].reached.without(broker))
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: its nodes vanish, and who watches them hears of it; a live process
     does not notice, and goes on with what it believes."""
@@ -69,7 +70,7 @@ def end_session(now, new, broker):
         now, other, broker) if version.broker_epoch else now.cache[other])
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts, and registers; it knows nothing until a controller tells it."""
     require(not_(now.up.has(broker)),               "the process does not run")
@@ -92,7 +93,7 @@ def outdate(now, new, broker):
         new.late[broker] = BLANK
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, leaves office and registers again."""
     require(now.up.has(broker),                     "the process runs")
@@ -103,7 +104,7 @@ def broker_reconnects(now, new, broker):
     register_anew(now, new, broker)
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_ends_before_its_nodes(now, new, broker):
     """A session ends, and its ephemeral nodes are still to be seen for a while.
 
@@ -117,7 +118,7 @@ def session_ends_before_its_nodes(now, new, broker):
     new.zk.outlived     = now.zk.outlived.including(broker)
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, broker=BROKERS)
 def node_of_an_ended_session_goes(now, new, broker):
     """The server removes what the ended session left."""
     require(now.zk.outlived.has(broker),            "a node of an ended session is there")

@@ -6,7 +6,7 @@ Source: KafkaController.processBrokerModification, onBrokerUpdate (1.1, KIP-226)
 from model.cluster.batch import live_brokers
 from model.cluster.events import notified, require_next, taken
 from model.language import all_of, lam, not_, require, transition, version, when
-from model.protocol.controllership import require_office
+from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
 
 MODIFIED = "a BrokerModifications of the broker is next in its queue"
@@ -31,11 +31,11 @@ def is_elsewhere(now, broker, subject):
                   now.zk.endpoints[subject] != cache.endpoints[subject])
 
 
-@transition(broker=BROKERS, subject=BROKERS)
+@transition(shows="read", broker=BROKERS, subject=BROKERS)
 def controller_reads_endpoints(now, new, broker, subject):
     """It reads the node's data, which sets the watch again, and sends UpdateMetadata to all."""
     cache = now.cache[broker]
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)
     require(is_elsewhere(now, broker, subject),     "the broker's endpoints are others by now")
 
@@ -48,7 +48,7 @@ def controller_reads_endpoints(now, new, broker, subject):
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_finds_endpoints_unchanged(now, new, broker, subject):
     """The broker is away, or was read with another event."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)
     require(not_(is_elsewhere(now, broker, subject)),
                                                     "the broker is gone, or is where it was")

@@ -8,7 +8,7 @@ from model.cluster.events import notified, require_next, taken, with_event
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import own, require_writing, with_one
 from model.language import lam, not_, require, some, transition, when
-from model.protocol.controllership import require_office
+from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
 
 CHANGED = "an IsrChangeNotification is next in its queue"
@@ -30,7 +30,7 @@ def broker_reports_isr_change(now, new, broker):
     new.cache = notified(now, "isr_change")
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def controller_reads_isr_changes(now, new, broker):
     """It reads the states that notifications name, tells all brokers, and deletes what it read.
     The deletion fires the watch again, which was set by the reading.
@@ -57,7 +57,7 @@ def controller_reads_isr_changes(now, new, broker):
 @transition(broker=BROKERS)
 def controller_finds_no_isr_change(now, new, broker):
     """The event was of a deletion, or of what was read with the event before."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_next(now, broker, "isr_change",         CHANGED)
     require(not_(is_noted(now)),                    "no notification is there")
 

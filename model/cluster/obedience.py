@@ -145,7 +145,7 @@ def broker_knows_no_such_leader(now, new, broker, sender, partition):
     take(now, new, broker, sender, partition)
 
 
-@transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
+@transition(ends="refused", broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def older_epoch_is_refused(now, new, broker, sender, partition):
     """The broker has this leader epoch already, or a newer one."""
     told = first(now, sender, broker).about[partition]
@@ -167,7 +167,7 @@ def broker_cannot_reach_its_log(now, new, broker, sender, partition):
     take(now, new, broker, sender, partition, STORAGE_ERROR)
 
 
-@transition(broker=BROKERS, sender=BROKERS)
+@transition(ends="refused", broker=BROKERS, sender=BROKERS)
 def older_controller_is_refused(now, new, broker, sender):
     """STALE_CONTROLLER_EPOCH: whatever an older controller sends is refused whole."""
     require_arrival(now, broker, sender)

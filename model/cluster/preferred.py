@@ -28,7 +28,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_office
+from model.protocol.controllership import require_controllership
 from model.protocol.state import BROKERS
 from model.protocol.strategies import preferred_replica
 
@@ -88,7 +88,7 @@ def controller_begins_preferred_election(now, new, broker):
 
     Kafka: KafkaController.fetchPendingPreferredReplicaElections
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_look(now, broker)
     require(is_wanted(now),                         "a request is there")
 
@@ -106,7 +106,7 @@ def controller_begins_preferred_election(now, new, broker):
 @transition(broker=BROKERS)
 def controller_finds_no_request(now, new, broker):
     """It looks once more after each request, for one that came before the watch was set again."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_look(now, broker)
     require(not_(is_wanted(now)),                   "no request is there")
 

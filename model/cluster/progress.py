@@ -10,7 +10,7 @@ from model.cluster.data import leads
 from model.language import all_of, any_of, eventually, every, implies, limit, not_, some
 from model.protocol.state import BROKERS
 
-OFFICE_STEPS = (
+CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
     "controller_resigns", "controller_is_still_in_office", "controller_is_fenced")
 SESSION_STEPS = (
@@ -42,7 +42,7 @@ BROKER_STEPS = (
     "older_controller_is_refused", "broker_updates_metadata",
     "broker_stops_fetching", "late_stop_replica_arrives")
 
-FAIR = (*OFFICE_STEPS, *SESSION_STEPS, *THREAD_STEPS, *BROKER_STEPS)
+FAIR = (*CONTROLLERSHIP_STEPS, *SESSION_STEPS, *THREAD_STEPS, *BROKER_STEPS)
 
 
 def faults_are_over(now):

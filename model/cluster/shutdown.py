@@ -117,7 +117,7 @@ def controller_begins_shutdown(now, new, broker, subject):
             lambda one: all_of(one == subject, not_(leads(partition)), has_others(partition)))))
 
 
-@transition(broker=BROKERS, subject=BROKERS)
+@transition(ends="refused", broker=BROKERS, subject=BROKERS)
 def controller_refuses_shutdown(now, new, broker, subject):
     """BrokerNotAvailable, or STALE_BROKER_EPOCH: who asked is not there any more."""
     require_acting(now, broker)
@@ -200,7 +200,7 @@ def controller_answers_shutdown(now, new, broker):
     new.leaving = lam(BROKERS, lambda one: when(may_go(one), "may_go", now.leaving[one]))
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_stops(now, new, broker):
     """The process ends in order: its session is closed, and its nodes go with it; what is queued
     is dropped.

@@ -8,9 +8,9 @@ from model.language import BOOL, Bounded, Log, Names, Numbers, Record, SetOf, bu
 from model.protocol.state import (
     BROKERS,
     CONTROLLER_EPOCHS,
+    CONTROLLER_NODES,
+    CONTROLLERSHIP,
     LEADER_EPOCHS,
-    OFFICE,
-    OFFICE_NODES,
     ZK_VERSIONS,
 )
 
@@ -95,10 +95,10 @@ PARTITION = Record(
 
 STATE = Record(
     # /brokers/ids nodes of sessions that have ended already are there, and about to go
-    zk=Record(**OFFICE_NODES, outlived=SetOf(BROKERS), endpoints=per(BROKERS, ENDPOINTS),
+    zk=Record(**CONTROLLER_NODES, outlived=SetOf(BROKERS), endpoints=per(BROKERS, ENDPOINTS),
               log_dir_events=SetOf(BROKERS)),           # whom a /log_dir_event_notification names
     up=SetOf(BROKERS),
-    **OFFICE,
+    **CONTROLLERSHIP,
     cache=per(BROKERS, Record(
         stage=STAGES,
         live=SetOf(BROKERS), reached=SetOf(BROKERS),        # ids; those whose registration it read

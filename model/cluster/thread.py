@@ -16,7 +16,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import fence_is_passed, require_office
+from model.protocol.controllership import fence_is_passed, require_controllership
 from model.protocol.state import BROKERS
 
 
@@ -26,7 +26,7 @@ def require_acting(now, broker):
 
 
 def require_writing(now, broker):
-    require_office(now, broker)
+    require_controllership(now, broker)
     if version.zk_writes_fenced:
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
 

@@ -8,6 +8,7 @@ lost, before the thread does anything else.
 from model.election.state import BROKERS
 from model.language import (
     BLANK,
+    NOBODY,
     all_of,
     any_of,
     is_none,
@@ -19,7 +20,7 @@ from model.language import (
 )
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def broker_reads_epoch(now, new, broker):
     """A candidate sees no /controller, and reads /controller_epoch: the value and its zkVersion."""
     # redundant because reading alone gives no power: the multi needs a session again.
@@ -93,7 +94,7 @@ def broker_finds_it_moved(now, new, broker):
     new.read[broker] = BLANK
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
     """A broker that believes it is the controller stops, and deletes /controller if still its turn.
 
@@ -112,7 +113,7 @@ def controller_resigns(now, new, broker):
     new.zk.controller  = when(mine, None, now.zk.controller)
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """The process dies: all that it held in memory is gone. Its session lasts until it expires,
     and a write that it sent may still reach ZooKeeper.
@@ -169,7 +170,7 @@ def write_is_applied(now, new, broker):
     new.stale_write = any_of(now.stale_write, write.epoch < now.zk.epoch)
 
 
-@transition(broker=BROKERS)
+@transition(ends="refused", broker=BROKERS)
 def write_is_refused(now, new, broker):
     """ZooKeeper refuses the write. A sender that the fence stopped was deposed, and resigns.
 

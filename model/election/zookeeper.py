@@ -1,7 +1,7 @@
 """ZooKeeper's part: sessions come and go, and with them their ephemeral nodes."""
 
 from model.election.state import BROKERS
-from model.language import not_, require, transition, when
+from model.language import NOBODY, not_, require, transition, when
 
 
 @transition(broker=BROKERS)
@@ -18,7 +18,7 @@ def broker_connects(now, new, broker):
     new.session[broker] = True
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
     """ZooKeeper ends a session and removes its /controller; the broker may not notice.
 

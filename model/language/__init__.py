@@ -6,7 +6,15 @@ A protocol author needs only what this package exports; see `model/classic` for 
 from model.language.errors import ImpossibleValue, ProtocolError
 from model.language.focus import focus, focused
 from model.language.properties import Claim, always, always_step, eventually, sometimes
-from model.language.recording import Transition, require, transition, version
+from model.language.recording import (
+    CLIENTS,
+    CONTROLLER,
+    NOBODY,
+    Transition,
+    require,
+    transition,
+    version,
+)
 from model.language.scalars import BLANK
 from model.language.schema import Log, Record, Relation, SetOf, budget, ghost, per
 from model.language.sets import ALL
@@ -36,6 +44,9 @@ __all__ = [
     "ALL",
     "BLANK",
     "BOOL",
+    "CLIENTS",
+    "CONTROLLER",
+    "NOBODY",
     "Bound",
     "Bounded",
     "Claim",

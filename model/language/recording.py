@@ -52,14 +52,46 @@ class Write:
     value: Term
 
 
+CONTROLLER, CLIENTS, NOBODY = "controller", "clients", "nobody"
+"""Who takes a step that is no broker's own; nobody: time does, or ZooKeeper."""
+
+_CLIENTS = ("admin", "administrator", "consumer", "producer")
+ENDS = ("arrived", "lost", "refused")
+SHOWS = (
+    "produce", "acknowledge", "consume", "fetch", "read", "refused_write", "unheard_write",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Transition:
-    """A named step of the protocol as its author wrote it."""
+    """A named step of the protocol as its author wrote it.
+
+    For those who draw it: `ends` is what becomes of messages that it takes off the wire, one of
+    `ENDS`; `shows` an exchange that the step is by itself, one of `SHOWS` (a read or write of
+    ZooKeeper: `unheard` if its answer is lost); `fault`, that it goes wrong by itself; `by` who
+    takes it, where the name does not begin with that.
+    """
 
     name: str
     function: Callable[..., object]
     parameters: Mapping[str, Parameter]
     only: Callable[[Any], bool] | None = None
+    by: str | None = None
+    ends: str = "arrived"
+    shows: str | None = None
+    fault: bool = False
+
+    @property
+    def actor(self) -> str:
+        """Who takes the step: CONTROLLER, CLIENTS, NOBODY, or the parameter that says who."""
+        first = self.name.partition("_")[0]
+        if self.by is not None:
+            return self.by
+        if first in _CLIENTS:
+            return CLIENTS
+        if first == CONTROLLER or not self.parameters:
+            return CONTROLLER
+        return next(iter(self.parameters))
 
     @property
     def summary(self) -> str:
@@ -209,13 +241,23 @@ def parameter_value(name: str, sort: Parameter) -> Any:
 
 
 def transition(
-    *, only: Callable[[Any], bool] | None = None, **parameters: Parameter
+    *,
+    only: Callable[[Any], bool] | None = None,
+    actor: str | None = None,
+    ends: str = "arrived",
+    shows: str | None = None,
+    fault: bool = False,
+    **parameters: Parameter,
 ) -> Callable[[Callable[..., object]], Transition]:
     """Declares a step: `@transition(leader=BROKERS, laggard=BROKERS)`.
 
     `only` is a rule over the version's switches: the step exists where it is true.
-    A parameter may be a sort, or `SetOf(sort)` for a set.
+    A parameter may be a sort, or `SetOf(sort)` for a set. The others are for those who draw the
+    step, and part of no proof: see `Transition`.
     """
+    _refuse_unknown("ends", ends, ENDS)
+    _refuse_unknown("shows", shows, (None, *SHOWS))
+    _refuse_unknown("actor", actor, (None, CONTROLLER, CLIENTS, NOBODY))
 
     def declare(function: Callable[..., object]) -> Transition:
         expected = ["now", "new", *parameters]
@@ -227,9 +269,18 @@ def transition(
             )
         if not (function.__doc__ or "").strip():
             raise ProtocolError(f"{function.__name__}: say in a docstring what happens")
-        return Transition(function.__name__, function, dict(parameters), only)
+        return Transition(
+            function.__name__, function, dict(parameters), only, actor, ends, shows, fault
+        )
 
     return declare
+
+
+def _refuse_unknown(name: str, given: str | None, known: tuple[str | None, ...]) -> None:
+    if given not in known:
+        raise ProtocolError(
+            f"{name}={given!r}: write one of {', '.join(repr(one) for one in known)}"
+        )
 
 
 def record(step: Transition, state: Record, switches: Switches) -> Recorded:

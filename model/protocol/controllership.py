@@ -1,14 +1,16 @@
 """The controller's office: how a broker comes to it, and how it leaves or loses it.
 
 Every system with a controller that acts has these steps; they are about the same parts of its
-state, declared by `OFFICE_NODES` and `OFFICE` of `model.protocol.state`. What a controller has in
-memory is the record `cache`, one for each broker. `election` has the same in finer steps, proved.
+state, declared by `CONTROLLER_NODES` and `CONTROLLERSHIP` of `model.protocol.state`. What a
+controller has in memory is the record `cache`, one for each broker. `election` has the same in
+finer steps, proved.
 
 Source: KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.1)
 """
 
 from model.language import (
     BLANK,
+    CLIENTS,
     all_of,
     any_of,
     is_none,
@@ -20,7 +22,7 @@ from model.language import (
 from model.protocol.state import BROKERS
 
 
-def require_office(now, broker):
+def require_controllership(now, broker):
     require(now.belief[broker] > 0,                 "the broker believes it is the controller")
     require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
 
@@ -33,7 +35,7 @@ def fence_is_passed(now, broker):
 def require_task(now, broker, task, what):
     """The controller's one thread is at a task of its record `cache`."""
     # redundant "the broker believes it is the controller", because nobody else has a task.
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(now.cache[broker].task == task,         what)
 
 
@@ -42,7 +44,7 @@ def require_fence(now, broker):
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
 
 
-OFFICE_STEPS = (
+CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
     "controller_resigns")
 """What brokers do about the office of themselves; no fault."""
@@ -64,7 +66,7 @@ def broker_becomes_controller(now, new, broker):
     new.campaign[broker] = now.zk.epoch + 1
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", fault=True, broker=BROKERS)
 def reply_is_lost(now, new, broker):
     """The connection breaks after ZooKeeper executed the multi: the winner must look for itself."""
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
@@ -122,7 +124,7 @@ def winner_takes_itself_for_another(now, new, broker):
     new.reply_lost[broker] = False
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
     """A deposed controller notices that /controller is not its own any more."""
     require(now.belief[broker] > 0,                 "the broker believes it is the controller")
@@ -132,7 +134,7 @@ def controller_resigns(now, new, broker):
     new.cache[broker]  = BLANK
 
 
-@transition()
+@transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
     """An operator deletes /controller to force an election; its owner lives on with its session.
 
@@ -148,7 +150,7 @@ def is_fenced(v):
     return v.zk_writes_fenced
 
 
-def leave_office(new, broker):
+def forget_controllership(new, broker):
     """What a broker knows as a controller is forgotten."""
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False

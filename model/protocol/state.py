@@ -10,14 +10,14 @@ CONTROLLER_EPOCHS = Numbers("controller epoch", 0, Bounded("controllers"))
 ZK_VERSIONS = Numbers("zkVersion", 0, Bounded("versions"))
 
 # In ZooKeeper, parts of `zk`
-OFFICE_NODES: dict[str, Schema | Sort] = {
+CONTROLLER_NODES: dict[str, Schema | Sort] = {
     "controller": BROKERS.or_none,              # /controller: its owner
     "epoch": CONTROLLER_EPOCHS,                 # /controller_epoch
     "registered": SetOf(BROKERS),               # /brokers/ids
 }
 
-# A broker's way into office: the epoch it wrote and has not heard of; the one it believes in
-OFFICE: dict[str, Schema | Sort] = {
+# How a broker becomes controller: the epoch it wrote and has not heard of; the one it believes in
+CONTROLLERSHIP: dict[str, Schema | Sort] = {
     "campaign": per(BROKERS, CONTROLLER_EPOCHS),
     "reply_lost": per(BROKERS, BOOL),           # nobody will tell it; it must look for itself
     "belief": per(BROKERS, CONTROLLER_EPOCHS),

@@ -1,6 +1,7 @@
 """ZooKeeper ends sessions, and the nodes that live and die with them."""
 
 from model.language import (
+    NOBODY,
     lam,
     require,
     transition,
@@ -17,7 +18,7 @@ def without_nodes_of(zk, broker):
         controller=when(zk.controller == broker, None, zk.controller))
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, fault=True, broker=BROKERS)
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
     notice, and goes on with what it believes."""

@@ -5,6 +5,7 @@ Source: ReassignPartitionsCommand.executeAssignment (2.3)
 
 from model.language import (
     BLANK,
+    CLIENTS,
     all_of,
     any_of,
     lam,
@@ -26,7 +27,7 @@ from model.reassignment.lists import (
 )
 
 
-@transition(first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
+@transition(actor=CLIENTS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
 def topic_is_created(now, new, first, second, third):
     """The partition begins with a leader that all of its replicas follow, in epoch 0.
 

@@ -17,7 +17,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_fence, require_office, require_task
+from model.protocol.controllership import require_controllership, require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455
@@ -106,7 +106,7 @@ def told_epoch(now, broker):
     return now.cache[broker].epoch
 
 
-@transition(broker=BROKERS)
+@transition(shows="unheard_write", fault=True, broker=BROKERS)
 def controller_raise_is_unheard(now, new, broker):
     """The epoch is raised in ZooKeeper (steps 2, 7), and the answer is lost: it is raised twice."""
     cache = now.cache[broker]
@@ -185,7 +185,7 @@ def controller_moves_leader(now, new, broker, leader):
         replicas=members(cache.target), task="leaving")
 
 
-@transition(broker=BROKERS, leader=BROKERS)
+@transition(shows="unheard_write", fault=True, broker=BROKERS, leader=BROKERS)
 def controller_move_is_unheard(now, new, broker, leader):
     """The new leader is written and the answer lost: the controller will elect it once more."""
     cache = now.cache[broker]
@@ -214,7 +214,7 @@ def controller_finds_no_target_to_lead(now, new, broker):
 
 def require_leaver(now, broker, replica):
     # redundant "the broker believes it is the controller", because nobody else has a task.
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(is_at(now, broker, "leaving", "replacing"), "old replicas are to go offline")
     require(now.cache[broker].leaving.has(replica), "the replica is one of them")
 
@@ -249,7 +249,7 @@ def without(cache, replica):
             when(cache.isr.is_only(replica), cache.isr, isr))
 
 
-@transition(broker=BROKERS, replica=BROKERS)
+@transition(shows="unheard_write", fault=True, broker=BROKERS, replica=BROKERS)
 def controller_removal_is_unheard(now, new, broker, replica):
     """The smaller ISR is written and the answer lost: the next look finds the replica gone."""
     cache = now.cache[broker]

@@ -18,7 +18,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_office, require_task
+from model.protocol.controllership import require_controllership, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
@@ -43,7 +43,7 @@ def first_task(zk):
     return when(all_of(about_dead == "idle", moves(zk)), next_phase(zk), about_dead)
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def controller_reads_cluster(now, new, broker):
     """A broker in office reads ZooKeeper, and tells every live replica what it found.
 
@@ -52,7 +52,7 @@ def controller_reads_cluster(now, new, broker):
     list of replicas that the successor is about to shorten; a leader takes the first that comes.
     """
     zk = now.zk
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(now.cache[broker].task == "none",       "it has not read the cluster")
     require(some(BROKERS, lambda b: listed(zk.assignment, b)), "the partition exists")
 

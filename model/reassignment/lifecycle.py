@@ -1,7 +1,7 @@
 """Processes: a crash forgets all but the log; a start registers anew."""
 
-from model.language import BLANK, lam, not_, require, transition, version, when
-from model.protocol.controllership import leave_office
+from model.language import BLANK, NOBODY, lam, not_, require, transition, version, when
+from model.protocol.controllership import forget_controllership
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.state import CONTROLLERS
 
@@ -29,14 +29,14 @@ def discard_requests(now, new, broker):
     new.update = lam(CONTROLLERS, lambda controller: without_update(now, controller, broker))
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies: its memory is gone, and its log stays. Its session lasts until it expires."""
     require(now.up.has(broker),                     "the process runs")
 
     new.spent.crashes   = now.spent.crashes + 1
     new.up              = now.up.without(broker)
-    leave_office(new, broker)
+    forget_controllership(new, broker)
     new.replica[broker] = BLANK
     new.metadata[broker] = BLANK
     if not version.moves_forgotten_on_resign:
@@ -44,7 +44,7 @@ def broker_crashes(now, new, broker):
     discard_requests(now, new, broker)
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts and registers; nobody has told it what it hosts."""
     require(not_(now.up.has(broker)),               "the process does not run")
@@ -55,12 +55,12 @@ def broker_starts(now, new, broker):
     discard_requests(now, new, broker)
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, leaves office and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 
-    leave_office(new, broker)
+    forget_controllership(new, broker)
     new.zk.registered = now.zk.registered.including(broker)
     discard_requests(now, new, broker)

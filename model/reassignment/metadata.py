@@ -46,7 +46,7 @@ def broker_updates_metadata(now, new, broker, controller):
     new.update[controller] = without_update(now, controller, broker)
 
 
-@transition(broker=BROKERS, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def update_of_older_controller_is_refused(now, new, broker, controller):
     """STALE_CONTROLLER_EPOCH: clients are told what they were told."""
     require_update(now, broker, controller)

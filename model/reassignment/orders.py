@@ -101,7 +101,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
         controller_epoch=controller, replicas=[], caught_up=[])
 
 
-@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     """A request without a leader moves nothing: "cannot become follower"."""
     require_newer(now, broker, epoch, controller)
@@ -112,7 +112,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch = controller
 
 
-@transition(only=lambda v: v.leader_knows_replicas,
+@transition(ends="refused", only=lambda v: v.leader_knows_replicas,
             broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def request_to_no_replica_is_refused(now, new, broker, epoch, controller):
     """UNKNOWN_TOPIC_OR_PARTITION: step 7 tells the old replicas too, and does not list them."""
@@ -124,7 +124,7 @@ def request_to_no_replica_is_refused(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch = controller
 
 
-@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def older_controller_is_refused(now, new, broker, epoch, controller):
     """STALE_CONTROLLER_EPOCH: the broker has seen a newer controller."""
     require_order(now, broker, epoch, controller)
@@ -134,7 +134,7 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
     consume(now, new, broker, epoch, controller)
 
 
-@transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)
 def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, and the broker knows this leader epoch or a newer one."""
     require_order(now, broker, epoch, controller)
@@ -196,7 +196,7 @@ def broker_deletes_replica(now, new, broker, controller):
             now.zk.isr.has(broker), not_(listed(now.zk.assignment, broker))))
 
 
-@transition(broker=BROKERS, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def stop_of_older_controller_is_refused(now, new, broker, controller):
     """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not in office any more."""
     require(now.stop[controller][broker].what != "none", "StopReplica is in flight")

@@ -5,13 +5,13 @@ happen, and administrators and producers need not do anything.
 """
 
 from model.language import all_of, any_of, eventually, every, implies, not_, some
-from model.protocol.controllership import OFFICE_STEPS
+from model.protocol.controllership import CONTROLLERSHIP_STEPS
 from model.protocol.state import BROKERS
 from model.reassignment.claims import is_excused, is_open
 from model.reassignment.lists import listed
 
 WORK = (
-    *OFFICE_STEPS, "controller_reads_cluster", "controller_notices_death",
+    *CONTROLLERSHIP_STEPS, "controller_reads_cluster", "controller_notices_death",
     "controller_notices_start", "controller_elects_leader", "controller_finds_nobody_to_lead",
     "controller_removes_dead_replica",
     "controller_begins_move", "controller_begins_with_targets_in_sync",

@@ -13,7 +13,7 @@ from model.reassignment.lists import listed
 from model.reassignment.writing import is_at
 
 
-@transition(leader=BROKERS)
+@transition(shows="produce", leader=BROKERS)
 def leader_appends(now, new, leader):
     """A producer's record is appended by whoever believes it leads; no follower has it yet."""
     mine = now.replica[leader]
@@ -38,7 +38,7 @@ def require_fetch(now, leader, follower):
         require(mine.replicas.has(follower),               "the leader knows it as a replica")
 
 
-@transition(leader=BROKERS, follower=BROKERS)
+@transition(shows="fetch", leader=BROKERS, follower=BROKERS)
 def follower_catches_up(now, new, leader, follower):
     """A follower cuts what its leader has not, and fetches what it lacks; the leader notes it.
 
@@ -63,7 +63,7 @@ def note_fetch(now, new, leader, follower):
     new.committed = committed_by(now, leader, mine.isr, caught_up, now.log[leader])
 
 
-def require_office(now, leader):
+def require_controllership(now, leader):
     require(now.replica[leader].role == "leader",          "the broker believes it leads")
     require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
     require(not_(now.replica[leader].unheard),             "no write of it is unanswered")
@@ -88,7 +88,7 @@ def adopt(now, new, leader, isr, state_version, caught_up=None):
 
 def require_laggard(now, leader, replica):
     mine = now.replica[leader]
-    require_office(now, leader)
+    require_controllership(now, leader)
     require(leader != replica,                             "a leader never drops itself")
     require(mine.isr.has(replica),                         "the replica is in the leader's ISR")
     require(not_(mine.caught_up.has(replica)),             "it is not known to be caught up")
@@ -143,7 +143,7 @@ def leader_shrinks_isr(now, new, leader, replica):
     new.spent.expiries = now.spent.expiries + 1
 
 
-@transition(leader=BROKERS, replica=BROKERS)
+@transition(shows="unheard_write", fault=True, leader=BROKERS, replica=BROKERS)
 def leader_shrink_is_unheard(now, new, leader, replica):
     """The smaller ISR is written, and the answer lost: until it reads back it has the larger."""
     require_laggard(now, leader, replica)
@@ -156,7 +156,7 @@ def leader_shrink_is_unheard(now, new, leader, replica):
     note_drop(now, new, replica)
 
 
-@transition(leader=BROKERS, replica=BROKERS)
+@transition(ends="refused", shows="refused_write", leader=BROKERS, replica=BROKERS)
 def leader_shrink_is_refused(now, new, leader, replica):
     """ "Cached zkVersion not equal to that in zookeeper": nothing changes."""
     require_laggard(now, leader, replica)
@@ -167,7 +167,7 @@ def leader_shrink_is_refused(now, new, leader, replica):
 
 def require_returner(now, leader, replica):
     mine = now.replica[leader]
-    require_office(now, leader)
+    require_controllership(now, leader)
     require(not_(mine.isr.has(replica)),                   "the replica is not in the leader's ISR")
     require_fetch(now, leader, replica)
     require(now.log[leader].is_subset_of(now.log[replica]), "it has all of the leader's records")
@@ -186,7 +186,7 @@ def leader_expands_isr(now, new, leader, replica):
     new.dropped = now.dropped.without(replica)
 
 
-@transition(leader=BROKERS, replica=BROKERS)
+@transition(shows="unheard_write", fault=True, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_unheard(now, new, leader, replica):
     """The larger ISR is written, and the answer lost: until it reads back it has the smaller."""
     require_returner(now, leader, replica)
@@ -199,7 +199,7 @@ def leader_expand_is_unheard(now, new, leader, replica):
     new.dropped = now.dropped.without(replica)
 
 
-@transition(leader=BROKERS, replica=BROKERS)
+@transition(ends="refused", shows="refused_write", leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
     """ "Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
     require_returner(now, leader, replica)
@@ -215,7 +215,7 @@ def require_unheard(now, leader):
     require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
 
 
-@transition(leader=BROKERS)
+@transition(shows="read", leader=BROKERS)
 def leader_reads_its_write_back(now, new, leader):
     """Sent again, the write is refused; the leader reads what is there, and finds it its own.
 
@@ -227,7 +227,7 @@ def leader_reads_its_write_back(now, new, leader):
     adopt(now, new, leader, now.zk.isr, now.zk.version)
 
 
-@transition(leader=BROKERS)
+@transition(shows="read", leader=BROKERS)
 def leader_reads_another_write_back(now, new, leader):
     """What it reads is another's by now: it goes on with what it had, and with its old version."""
     require_unheard(now, leader)

@@ -19,9 +19,9 @@ from model.language import (
 from model.protocol.state import (
     BROKERS,
     CONTROLLER_EPOCHS,
+    CONTROLLER_NODES,
+    CONTROLLERSHIP,
     LEADER_EPOCHS,
-    OFFICE,
-    OFFICE_NODES,
     ZK_VERSIONS,
 )
 
@@ -44,7 +44,7 @@ TASKS = Names("task", (
 
 STATE = Record(
     zk=Record(
-        **OFFICE_NODES,
+        **CONTROLLER_NODES,
         # /brokers/topics/t/partitions/0/state, and its zkVersion
         leader=BROKERS.or_none, leader_epoch=LEADER_EPOCHS, isr=SetOf(BROKERS),
         version=ZK_VERSIONS,
@@ -54,7 +54,7 @@ STATE = Record(
         adding=SetOf(BROKERS), removing=SetOf(BROKERS),   # in the topic's znode, since KIP-455
         deleting=BOOL),                         # /admin/delete_topics/t
     up=SetOf(BROKERS),                          # processes that run
-    **OFFICE,
+    **CONTROLLERSHIP,
     # What a controller has in memory; `reached` are the live brokers whose registration is still
     # the one that it knows.
     cache=per(BROKERS, Record(

@@ -19,7 +19,12 @@ from model.language import (
     when,
 )
 from model.language.scalars import scalar
-from model.protocol.controllership import fence_is_passed, is_fenced, require_fence, require_office
+from model.protocol.controllership import (
+    fence_is_passed,
+    is_fenced,
+    require_controllership,
+    require_fence,
+)
 from model.protocol.state import BROKERS
 from model.reassignment.lists import is_empty, is_same, listed, those
 from model.reassignment.state import TASKS
@@ -150,7 +155,7 @@ def is_outdated(now, broker, controller):
                   controller < now.metadata[broker].controller)
 
 
-@transition(broker=BROKERS)
+@transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
     """The state changed since the controller read it: it reads again, and then tries again.
 
@@ -158,7 +163,7 @@ def controller_write_conflicts(now, new, broker):
     Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
     """
     # redundant "the broker believes it is the controller", because nobody else has a task.
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(is_conditional(now, broker),            "it is about to write the partition's state")
     require_fence(now, broker)
     require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
@@ -184,13 +189,13 @@ def leader_stays(cache):
         cache.leader == b, listed(cache.target, b), cache.live.has(b)))
 
 
-@transition(only=is_fenced, broker=BROKERS)
+@transition(shows="refused_write", only=is_fenced, broker=BROKERS)
 def controller_write_is_fenced(now, new, broker):
     """A deposed controller's write fails at the check of /controller_epoch, and it resigns.
 
     Kafka: ControllerMovedException, KAFKA-6082
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(any_of(is_conditional(now, broker), is_unconditional(now, broker)),
                                                     "it is about to write to ZooKeeper")
     require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
@@ -203,7 +208,7 @@ def require_unheard(now, broker, *names):
     """ZooKeeper executes a write, and the answer is lost: the client sends it again, which finds
     another version, and the controller takes its own write for another's."""
     # redundant "the broker believes it is the controller", because nobody else has a task.
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(is_at(now, broker, *names),             "it is about to write the partition's state")
     require_current(now, broker)
 

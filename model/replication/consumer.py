@@ -12,7 +12,7 @@ from model.replication.isr_lock import is_unlocked
 from model.replication.state import OFFSETS
 
 
-@transition(broker=BROKERS, offset=OFFSETS)
+@transition(shows="consume", broker=BROKERS, offset=OFFSETS)
 def consumer_reads(now, new, broker, offset):
     """A consumer is given the record at an offset below the high watermark."""
     record, was = now.log[broker][offset], now.read[offset]

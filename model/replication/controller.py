@@ -17,15 +17,15 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import fence_is_passed, is_fenced, require_office
+from model.protocol.controllership import fence_is_passed, is_fenced, require_controllership
 from model.protocol.state import BROKERS
 from model.replication.state import CONTROLLERS, ELECTED
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def controller_reads_partition(now, new, broker):
     """The controller reads the partition's state, its version, and which brokers are alive."""
-    require_office(now, broker)
+    require_controllership(now, broker)
 
     zk = now.zk
     new.cache[broker] = {
@@ -76,7 +76,7 @@ def controller_elects_leader(now, new, broker, leader):
     Refused: controller_election_conflicts
     """
     cache = now.cache[broker]
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_candidate(now, broker, leader)
     if version.zk_writes_fenced:
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
@@ -88,10 +88,10 @@ def controller_elects_leader(now, new, broker, leader):
     write_state(now, new, broker, leader, isr, to=cache.reached)
 
 
-@transition(broker=BROKERS, leader=BROKERS)
+@transition(shows="refused_write", broker=BROKERS, leader=BROKERS)
 def controller_election_conflicts(now, new, broker, leader):
     """The state changed since the controller read it: the write is refused, it must read again."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_candidate(now, broker, leader)
     if version.zk_writes_fenced:
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
@@ -100,13 +100,13 @@ def controller_election_conflicts(now, new, broker, leader):
     new.cache[broker] = BLANK
 
 
-@transition(only=is_fenced, broker=BROKERS, leader=BROKERS)
+@transition(shows="refused_write", only=is_fenced, broker=BROKERS, leader=BROKERS)
 def controller_election_is_fenced(now, new, broker, leader):
     """A deposed controller's write fails at the check of /controller_epoch, and it resigns.
 
     Kafka: ControllerMovedException, KAFKA-6082
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_candidate(now, broker, leader)
     require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
 
@@ -136,7 +136,7 @@ def controller_removes_replica(now, new, broker, replica):
     Refused: controller_removal_conflicts
     """
     cache = now.cache[broker]
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_removable(now, broker, replica)
     if version.zk_writes_fenced:
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
@@ -150,12 +150,12 @@ def controller_removes_replica(now, new, broker, replica):
         to=cache.reached.without(replica))
 
 
-@transition(broker=BROKERS, replica=BROKERS)
+@transition(shows="refused_write", broker=BROKERS, replica=BROKERS)
 def controller_removal_conflicts(now, new, broker, replica):
     """The state changed since the controller read it: it is refused, and must read again."""
     # redundant "leader or ISR change by it", because of a partition without a leader only the
     # controller itself writes the state.
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_removable(now, broker, replica)
     if version.zk_writes_fenced:
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
@@ -164,10 +164,10 @@ def controller_removal_conflicts(now, new, broker, replica):
     new.cache[broker] = BLANK
 
 
-@transition(only=is_fenced, broker=BROKERS, replica=BROKERS)
+@transition(shows="refused_write", only=is_fenced, broker=BROKERS, replica=BROKERS)
 def controller_removal_is_fenced(now, new, broker, replica):
     """A deposed controller's removal fails at the check of /controller_epoch, and it resigns."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require_removable(now, broker, replica)
     require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
 
@@ -184,7 +184,7 @@ def controller_informs(now, new, broker, replica):
     """
     zk, mine = now.zk, now.belief[broker]
     # redundant "it has a ZooKeeper session", because /controller goes with its owner's session.
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(zk.controller == broker,                "/controller is its own")
     require(not_(is_none(zk.leader)),               "the partition has a leader")
     require(zk.registered.has(replica),             "the replica is registered")
@@ -195,7 +195,7 @@ def controller_informs(now, new, broker, replica):
         "in_flight": True, "isr": zk.isr, "version": zk.version}
 
 
-@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+@transition(ends="lost", fault=True, broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def request_is_lost(now, new, broker, epoch, controller):
     """A LeaderAndIsr in flight never arrives."""
     require(now.request[epoch][controller][broker].in_flight,   "the request is in flight")

@@ -72,7 +72,7 @@ def leader_answers_fetch(now, new, leader, follower):
     new.known_end[leader][follower] = slot.offset
 
 
-@transition(leader=BROKERS, follower=BROKERS)
+@transition(ends="refused", leader=BROKERS, follower=BROKERS)
 def leader_refuses_fetch(now, new, leader, follower):
     """The broker asked does not lead in that epoch, or has no such offset."""
     require(now.up.has(leader),                           "the process that is asked runs")
@@ -110,7 +110,7 @@ def follower_appends(now, new, follower, leader):
     new.fetch[follower][leader] = BLANK
 
 
-@transition(follower=BROKERS, leader=BROKERS)
+@transition(ends="refused", follower=BROKERS, leader=BROKERS)
 def fetch_answer_is_ignored(now, new, follower, leader):
     """The answer is for what the follower no longer is."""
     require(now.fetch[follower][leader].state == "records_are_answered",
@@ -122,7 +122,7 @@ def fetch_answer_is_ignored(now, new, follower, leader):
     new.fetch[follower][leader] = BLANK
 
 
-@transition(follower=BROKERS, leader=BROKERS)
+@transition(ends="lost", fault=True, follower=BROKERS, leader=BROKERS)
 def fetch_is_lost(now, new, follower, leader):
     """A fetcher request, or its answer, is lost with its connection."""
     require(now.fetch[follower][leader].state != "idle",   "a request is under way")

@@ -31,7 +31,7 @@ def is_read_back(v):
     return v.isr_write_read_back
 
 
-def require_office(now, leader):
+def require_controllership(now, leader):
     require(now.replica[leader].role == "leader",          "the broker believes it leads")
     require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
     require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
@@ -87,17 +87,18 @@ def leader_shrinks_isr(now, new, leader, replica):
     Why:     the write is fenced by the version that the leader cached, so a deposed leader loses.
     Refused: leader_shrink_is_refused
     """
-    require_office(now, leader)
+    require_controllership(now, leader)
     require_laggard(now, leader, replica)
     require_current(now, leader)
 
     write_isr(now, new, leader, now.replica[leader].isr.without(replica))
 
 
-@transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
+@transition(ends="refused", shows="refused_write",
+            only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_shrink_is_refused(now, new, leader, replica):
     """The version that a leader names is no more: ZooKeeper refuses to drop the replica."""
-    require_office(now, leader)
+    require_controllership(now, leader)
     require_laggard(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
                                                           "the cached version is out of date")
@@ -114,17 +115,18 @@ def leader_expands_isr(now, new, leader, replica):
     """
     # redundant "no ISR write of it waits for an answer", because the version has moved by it, or
     # had moved before it.
-    require_office(now, leader)
+    require_controllership(now, leader)
     require_returner(now, leader, replica)
     require_current(now, leader)
 
     write_isr(now, new, leader, now.replica[leader].isr.including(replica))
 
 
-@transition(only=is_conditional, leader=BROKERS, replica=BROKERS)
+@transition(ends="refused", shows="refused_write",
+            only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
     """The version that a leader names is no more: ZooKeeper refuses to take the replica back."""
-    require_office(now, leader)
+    require_controllership(now, leader)
     require_returner(now, leader, replica)
     require(now.replica[leader].zk_version != now.zk.version,
                                                           "the cached version is out of date")
@@ -132,7 +134,7 @@ def leader_expand_is_refused(now, new, leader, replica):
     refuse_isr(now, new, leader, now.replica[leader].isr.including(replica))
 
 
-@transition(only=is_conditional, leader=BROKERS)
+@transition(ends="lost", fault=True, only=is_conditional, leader=BROKERS)
 def isr_answer_is_lost(now, new, leader):
     """The connection breaks after ZooKeeper executed the write: the client sends it again, and by
     its own first attempt the version has moved."""
@@ -197,7 +199,7 @@ def go_on(now, new, leader):
     new.isr_write[leader]       = BLANK
 
 
-@transition(only=is_conditional, leader=BROKERS)
+@transition(ends="refused", only=is_conditional, leader=BROKERS)
 def leader_learns_isr_is_refused(now, new, leader):
     """Another wrote the state: "Cached zkVersion not equal to that in zookeeper", nothing changes.
 

@@ -2,6 +2,7 @@
 
 from model.language import (
     BLANK,
+    NOBODY,
     all_of,
     any_of,
     every,
@@ -15,7 +16,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import leave_office
+from model.protocol.controllership import forget_controllership
 from model.protocol.state import BROKERS
 from model.replication.orders import epoch_at
 from model.replication.state import CONTROLLERS, ELECTED, ENDS
@@ -30,7 +31,7 @@ def discard_requests(now, new, broker):
         lambda target: when(target == broker, BLANK, now.request[epoch][controller][target]))))
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies: its memory is gone; its log, epoch cache and checkpoint stay.
 
@@ -42,7 +43,8 @@ def broker_crashes(now, new, broker):
     fall(now, new, broker, now.replica[broker])
 
 
-@transition(only=lambda v: not v.log_survives_crash, broker=BROKERS, end=ENDS)
+@transition(ends="lost", fault=True,
+            only=lambda v: not v.log_survives_crash, broker=BROKERS, end=ENDS)
 def broker_crashes_and_loses_its_tail(now, new, broker, end):
     """A process dies with its machine, and the disk lacks what was not flushed: no fsync was asked.
 
@@ -60,7 +62,7 @@ def fall(now, new, broker, mine):
     """What a process had in memory, under way, or promised to answer is gone."""
     new.spent.crashes   = now.spent.crashes + 1
     new.up              = now.up.without(broker)
-    leave_office(new, broker)
+    forget_controllership(new, broker)
     new.replica[broker] = mine.but(
         role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
         epoch_start=0, truncating=False, hw=0)
@@ -79,7 +81,7 @@ def is_asked(slot):
     return any_of(slot.state == "asks_epoch", slot.state == "asks_records")
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts: it loads its log, takes the checkpoint as high watermark, registers."""
     require(not_(now.up.has(broker)),               "the process does not run")
@@ -92,7 +94,7 @@ def broker_starts(now, new, broker):
     discard_requests(now, new, broker)
 
 
-@transition(only=lambda v: v.disk_lost != "never", broker=BROKERS)
+@transition(ends="lost", only=lambda v: v.disk_lost != "never", broker=BROKERS)
 def broker_starts_empty(now, new, broker):
     """A process starts under its old id with a new disk: no log, no epoch cache, no checkpoint.
 
@@ -121,13 +123,13 @@ def broker_starts_empty(now, new, broker):
     discard_requests(now, new, broker)
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, leaves office and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 
-    leave_office(new, broker)
+    forget_controllership(new, broker)
     new.zk.registered = now.zk.registered.including(broker)
     discard_requests(now, new, broker)
 

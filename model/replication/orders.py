@@ -113,7 +113,7 @@ def epoch_at(log, end):
     return when(end == 0, None, log[end - 1].epoch)
 
 
-@transition(only=lambda v: not v.epoch_taken_with_role,
+@transition(fault=True, only=lambda v: not v.epoch_taken_with_role,
             broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def broker_fails_half_way(now, new, broker, epoch, controller):
     """Becoming a follower fails in the middle: the epoch is stored already, the role is not.
@@ -134,7 +134,7 @@ def broker_fails_half_way(now, new, broker, epoch, controller):
         epoch=epoch, isr=[], zk_version=request.version, controller_epoch=controller)
 
 
-@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     """A request without a leader moves nothing: nobody is there to follow.
 
@@ -148,7 +148,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     new.replica[broker].controller_epoch    = controller
 
 
-@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller_is_refused(now, new, broker, epoch, controller):
     """STALE_CONTROLLER_EPOCH: a request of a controller older than one the broker knows."""
     # redundant "the process runs", because a process that died knows no controller.
@@ -159,7 +159,7 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
     new.request[epoch][controller][broker] = BLANK
 
 
-@transition(only=lambda v: v.leader_epoch_checked,
+@transition(ends="refused", only=lambda v: v.leader_epoch_checked,
             broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, but the broker already knows this leader epoch or a newer one."""

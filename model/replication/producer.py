@@ -34,7 +34,7 @@ def append(now, new, leader, acks):
     new.acks[now.next_record]  = acks
 
 
-@transition(broker=BROKERS)
+@transition(shows="produce", broker=BROKERS)
 def leader_appends(now, new, broker):
     """A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
 
@@ -48,7 +48,7 @@ def leader_appends(now, new, broker):
     append(now, new, broker, "one")
 
 
-@transition(broker=BROKERS)
+@transition(shows="produce", broker=BROKERS)
 def leader_appends_for_isr(now, new, broker):
     """A record with acks=all is appended, where the ISR is large enough to be asked.
 
@@ -90,7 +90,7 @@ def answer(now, new, record, acks):
         now.acks[record] == acks, now.acknowledged.including(record), now.acknowledged)
 
 
-@transition(broker=BROKERS, offset=OFFSETS)
+@transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
 def leader_acknowledges(now, new, broker, offset):
     """acks=1: the leader has the record, and its producer is told so; it may be lost yet."""
     require_own(now, broker, offset)
@@ -98,7 +98,7 @@ def leader_acknowledges(now, new, broker, offset):
     answer(now, new, now.log[broker][offset].id, "one")
 
 
-@transition(broker=BROKERS, offset=OFFSETS)
+@transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
 def leader_acknowledges_for_isr(now, new, broker, offset):
     """acks=all: the high watermark has passed the record, and its producer is told so.
 

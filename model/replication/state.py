@@ -15,9 +15,9 @@ from model.language import (
 from model.protocol.state import (
     BROKERS,
     CONTROLLER_EPOCHS,
+    CONTROLLER_NODES,
+    CONTROLLERSHIP,
     LEADER_EPOCHS,
-    OFFICE,
-    OFFICE_NODES,
     ZK_VERSIONS,
 )
 
@@ -37,12 +37,12 @@ ISR_WRITES = Names("isr write", ("none", "applied", "refused"))
 
 STATE = Record(
     zk=Record(
-        **OFFICE_NODES,
+        **CONTROLLER_NODES,
         # /brokers/topics/t/partitions/0/state, and its zkVersion
         leader=BROKERS.or_none, leader_epoch=LEADER_EPOCHS, isr=SetOf(BROKERS),
         state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS),
     up=SetOf(BROKERS),                          # processes that run
-    **OFFICE,
+    **CONTROLLERSHIP,
     # What a controller read of the partition, to decide on; `reached` are the live brokers whose
     # registration is still the one that it read.
     cache=per(BROKERS, Record(

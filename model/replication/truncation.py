@@ -99,7 +99,7 @@ def refuse(now, new, follower, leader):
     new.replica[follower].truncating = all_of(mine.truncating, not_(fenced))
 
 
-@transition(only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
+@transition(ends="refused", only=asks_by_epoch, leader=BROKERS, follower=BROKERS)
 def leader_refuses_epoch(now, new, leader, follower):
     """The broker asked does not lead, or not in that epoch; the follower will ask again."""
     slot = now.fetch[follower][leader]
@@ -151,7 +151,7 @@ def follower_truncates(now, new, follower, leader):
     new.fetch[follower][leader] = BLANK
 
 
-@transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
+@transition(ends="refused", only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
 def epoch_answer_is_ignored(now, new, follower, leader):
     """The answer is for what the follower no longer is."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]

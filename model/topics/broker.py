@@ -67,7 +67,7 @@ def broker_obeys_leader_and_isr(now, new, broker, controller):
         order=lam(PARTITIONS, lambda p: "none"), outdated=lam(PARTITIONS, lambda p: False))
 
 
-@transition(broker=BROKERS, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def broker_refuses_older_controller(now, new, broker, controller):
     """STALE_CONTROLLER_EPOCH: a request of a controller older than one that the broker knows."""
     request = now.request[controller][broker]

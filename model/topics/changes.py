@@ -22,13 +22,13 @@ from model.protocol.controllership import require_task
 from model.protocol.state import BROKERS
 from model.topics.elections import at_rest, elect, require_current, task, waits_for_leader
 from model.topics.replicas import (
+    going_offline,
     is_assigned,
     is_live_replica,
     leaders_without,
     may_go_online,
     moved_to,
     named,
-    out_of_office,
     removes,
     states_without,
 )
@@ -109,7 +109,7 @@ def controller_takes_replicas_offline(now, new, broker):
     require_current(now, broker, writes=removes(
         now, broker, lambda p, b: is_of_failed(now, broker, p, b)))
 
-    gone = out_of_office(now, broker, lambda p, b: is_of_failed(now, broker, p, b))
+    gone = going_offline(now, broker, lambda p, b: is_of_failed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
         task=at_rest(cache), gone=None,

@@ -51,7 +51,7 @@ def only_the_requested_is_deleted(now, after):
     return implies(all_of(topic_exists(now), not_(topic_exists(after))), now.zk.requested)
 
 
-def stays_in_office(now, after, broker):
+def stays_controller(now, after, broker):
     """The broker has the context of a controller before a step and after it, and one topic in it,
     or is about to forget it."""
     return all_of(
@@ -78,7 +78,7 @@ def machines_keep_to_tables(now, after):
                       may_become(PARTITION_TABLE, was, "OfflinePartition"))
         return any_of(left, follows(PARTITION_TABLE, was, becomes, PARTITION_STATES.values))
 
-    return every(BROKERS, lambda b: implies(stays_in_office(now, after, b), all_of(
+    return every(BROKERS, lambda b: implies(stays_controller(now, after, b), all_of(
         every(PARTITIONS, lambda p: partition(b, p)),
         every(PARTITIONS, lambda p: every(BROKERS, lambda r: any_of(
             is_moved_away(now, after, b, p),

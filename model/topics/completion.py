@@ -4,7 +4,7 @@ this controller did; the next finds what is left, and does the rest.
 Source: TopicDeletionManager.completeDeleteTopic, KafkaZkClient.deleteTopicZNode
 """
 
-from model.language import BLANK, any_of, lam, not_, require, some, transition, version
+from model.language import BLANK, CONTROLLER, any_of, lam, not_, require, some, transition, version
 from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
 from model.topics.deletion import all_deleted, partitions_gone, require_resumed
@@ -14,7 +14,7 @@ from model.topics.state import PARTITIONS
 from model.topics.zookeeper import fire, topic_exists
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_is_complete(now, new, broker):
     """Every replica is deleted: the controller stops watching the topic, and forgets it.
 
@@ -34,7 +34,7 @@ def deletion_is_complete(now, new, broker):
         new.cache[broker].partition = partitions_gone(cache)
 
 
-@transition(broker=BROKERS, partition=PARTITIONS)
+@transition(actor=CONTROLLER, broker=BROKERS, partition=PARTITIONS)
 def partition_node_is_removed(now, new, broker, partition):
     """Of a node with children each is removed by itself: a topic may be left half deleted."""
     require_task(now, broker, "unregisters",        "the deletion is complete")
@@ -44,7 +44,7 @@ def partition_node_is_removed(now, new, broker, partition):
     new.zk.state[partition] = BLANK
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def topic_node_is_removed(now, new, broker):
     """/brokers/topics/T goes when its children are gone; the name is free, the request stands."""
     require_task(now, broker, "unregisters",        "the deletion is complete")
@@ -57,7 +57,7 @@ def topic_node_is_removed(now, new, broker):
     fire(now, new, "topics", writer=broker, changed=topic_exists(now), task="removes_request")
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def request_is_removed(now, new, broker):
     """/admin/delete_topics/T goes last, so that a deletion that was cut short is taken up."""
     require_task(now, broker, "removes_request",    "the topic's node was removed")

@@ -9,14 +9,19 @@ Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachin
 """
 
 from model.language import BLANK, all_of, any_of, not_, require, some, transition, version
-from model.protocol.controllership import fence_is_passed, is_fenced, require_fence, require_office
+from model.protocol.controllership import (
+    fence_is_passed,
+    is_fenced,
+    require_controllership,
+    require_fence,
+)
 from model.protocol.state import BROKERS
 from model.topics.broker import require_returner
 from model.topics.changes import is_of_failed
 from model.topics.deletion import is_retried, is_to_be_deleted
 from model.topics.elections import is_to_create, is_to_elect
 from model.topics.leaders import is_followed, is_to_move
-from model.topics.replicas import is_ineligible, is_touched, out_of_office
+from model.topics.replicas import going_offline, is_ineligible, is_touched
 from model.topics.state import PARTITIONS
 
 
@@ -30,7 +35,7 @@ def is_to_remove(now, broker, partition):
     cache = now.cache[broker]
 
     def touches(chosen):
-        return all_of(cache.led[partition], is_touched(now, partition, out_of_office(
+        return all_of(cache.led[partition], is_touched(now, partition, going_offline(
             now, broker, lambda p, b: chosen(now, broker, p, b))))
 
     removals = [
@@ -73,24 +78,24 @@ def leader_expands_isr_first(now, new, leader, replica, partition, broker):
     new.spent.conflicts         = now.spent.conflicts + 1
 
 
-@transition(broker=BROKERS)
+@transition(shows="refused_write", broker=BROKERS)
 def controller_write_conflicts(now, new, broker):
     """BADVERSION: it reads once more, and elects and removes by what it finds now."""
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(now.cache[broker].outdated,             "the version that it read is out of date")
     require_fence(now, broker)
 
     new.cache[broker].outdated = False
 
 
-@transition(only=is_fenced, broker=BROKERS)
+@transition(shows="refused_write", only=is_fenced, broker=BROKERS)
 def controller_write_is_fenced(now, new, broker):
     """Whatever a deposed controller is about to write fails at the check of /controller_epoch, and
     it resigns in the middle of what it does.
 
     Kafka: ControllerMovedException, KAFKA-6082
     """
-    require_office(now, broker)
+    require_controllership(now, broker)
     cache = now.cache[broker]
     require(any_of(
         cache.outdated, cache.task == "unregisters", cache.task == "removes_request",

@@ -4,6 +4,7 @@ Source: kafka.controller.TopicDeletionManager (2.4), KafkaController.TopicDeleti
 """
 
 from model.language import (
+    CONTROLLER,
     all_of,
     any_of,
     lam,
@@ -22,6 +23,7 @@ from model.topics.replicas import (
     any_in,
     deletion_may_start,
     deletion_may_succeed,
+    going_offline,
     is_dead_replica,
     is_ineligible,
     is_live_replica,
@@ -29,7 +31,6 @@ from model.topics.replicas import (
     may_be_ineligible,
     may_go_offline,
     moved_to,
-    out_of_office,
     removes,
     states_without,
 )
@@ -97,7 +98,7 @@ def is_retried(now, broker):
         not_(any_in(cache, "ReplicaDeletionStarted")), any_in(cache, "ReplicaDeletionIneligible"))
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_is_retried(now, new, broker):
     """No deletion of a replica is under way and some failed: those go offline, to be tried again.
 
@@ -122,7 +123,7 @@ def stop_replicas(now, new, broker, then, chosen):
 
     The topic is queued, so nobody is told of its ISR; the states in ZooKeeper shrink all the same.
     """
-    cache, gone = now.cache[broker], out_of_office(now, broker, chosen)
+    cache, gone = now.cache[broker], going_offline(now, broker, chosen)
     new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
         task=then,
@@ -133,7 +134,7 @@ def stop_replicas(now, new, broker, then, chosen):
         any_of(cache.live.has(b), cache.shutting.has(b))))
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_starts(now, new, broker):
     """The partitions leave their state machine, and everybody is told that the topic goes. The
     replicas of dead brokers are ineligible.
@@ -168,7 +169,7 @@ def partitions_gone(cache):
     return lam(PARTITIONS, gone)
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_waits(now, new, broker):
     """A deletion of a replica is under way, or the topic is ineligible: there is nothing to do."""
     cache = now.cache[broker]

@@ -5,6 +5,7 @@ Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 
 from model.language import (
     BLANK,
+    CONTROLLER,
     all_of,
     any_of,
     lam,
@@ -15,15 +16,15 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_office, require_task
+from model.protocol.controllership import require_controllership, require_task
 from model.protocol.state import BROKERS
 from model.topics.elections import elect, require_current, task, waits_for_leader
 from model.topics.replicas import (
+    going_offline,
     is_ineligible,
     leaders_without,
     moved_to,
     named,
-    out_of_office,
     removes,
     states_without,
 )
@@ -32,7 +33,7 @@ from model.topics.state import PARTITIONS
 from model.topics.zookeeper import has_partition, in_list, some_replica
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
     """A deposed controller looks at /controller; or its session is over, and with that whatever it
     was about to do.
@@ -50,7 +51,7 @@ def controller_resigns(now, new, broker):
     new.cache[broker]  = BLANK
 
 
-@transition(broker=BROKERS)
+@transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
     """All watches are set, then everything is read: brokers, replica lists, states, requests.
 
@@ -59,7 +60,7 @@ def controller_reads_context(now, new, broker):
     Kafka: KafkaController.initializeControllerContext, fetchTopicDeletionsInProgress
     """
     zk = now.zk
-    require_office(now, broker)
+    require_controllership(now, broker)
     require(now.cache[broker].task == "reads_zookeeper",   "it has not read ZooKeeper yet")
 
     def partition(p):
@@ -94,7 +95,7 @@ def deletion_found(zk):
 
 def is_found_dead(now, broker, partition, replica):
     """The replica was on no live broker when the context was read, and may go offline."""
-    return out_of_office(
+    return going_offline(
         now, broker, lambda p, b: is_ineligible(now, broker, p, b))(partition, replica)
 
 
@@ -108,7 +109,7 @@ def leader_told(now, broker, partition):
         now.cache[broker].leader[partition], named(now, partition, dead))
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def replica_state_machine_starts(now, new, broker):
     """LeaderAndIsr for everything that lives; from 2.3 the replicas of dead brokers go offline,
     and out of the ISR.
@@ -140,7 +141,7 @@ def replica_state_machine_starts(now, new, broker):
                 leader=leader)
 
 
-@transition(broker=BROKERS)
+@transition(actor=CONTROLLER, broker=BROKERS)
 def partition_state_machine_starts(now, new, broker):
     """Partitions without a live leader get one; then a deletion that was queued goes on.
 

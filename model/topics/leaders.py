@@ -9,12 +9,12 @@ from model.protocol.state import BROKERS
 from model.protocol.strategies import controlled_shutdown, preferred_replica
 from model.topics.elections import require_current, state_writer, write_leaders
 from model.topics.replicas import (
+    going_offline,
     is_assigned,
     is_live_replica,
     leaders_without,
     moved_to,
     named,
-    out_of_office,
     removes,
     states_without,
 )
@@ -132,7 +132,7 @@ def controller_stops_followers(now, new, broker):
     def has_leader(p):
         return not_(is_none(cache.leader[p]))
 
-    gone = out_of_office(now, broker, lambda p, b: is_followed(now, broker, p, b))
+    gone = going_offline(now, broker, lambda p, b: is_followed(now, broker, p, b))
     new.zk.state      = states_without(now, broker, gone)
     new.cache[broker] = cache.but(
         task="waits", gone=None, followed=lam(PARTITIONS, lambda p: False),

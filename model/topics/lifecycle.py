@@ -2,6 +2,7 @@
 
 from model.language import (
     BLANK,
+    NOBODY,
     all_of,
     any_of,
     every,
@@ -14,7 +15,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import leave_office, require_fence, require_task
+from model.protocol.controllership import forget_controllership, require_fence, require_task
 from model.protocol.state import BROKERS
 from model.protocol.strategies import ReplicaOrder, reassigned_partition
 from model.topics.elections import leader_of
@@ -36,7 +37,7 @@ def drop_requests(now, new, broker):
         b == broker, left(now.request[c][b]), now.request[c][b])))
 
 
-@transition(broker=BROKERS)
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies with all it had in memory; its directories and its session stay."""
     require(now.up.has(broker),                     "its process runs")
@@ -45,13 +46,13 @@ def broker_crashes(now, new, broker):
     new.seen[broker] = 0
     new.replica[broker] = lam(PARTITIONS, lambda p: now.replica[broker][p].but(role="none"))
     new.spent.crashes = now.spent.crashes + 1
-    leave_office(new, broker)
+    forget_controllership(new, broker)
     if version.broker_epoch:                        # its connections end, too
         new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: when(
             b == broker, BLANK, now.request[c][b])))
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts, and registers under a new session."""
     require(not_(now.up.has(broker)),               "its process does not run")
@@ -63,7 +64,7 @@ def broker_starts(now, new, broker):
         drop_requests(now, new, broker)
 
 
-@transition(broker=BROKERS)
+@transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens another, registers anew, and is controller no
     more; what it hosts stays as it is."""
@@ -71,7 +72,7 @@ def broker_reconnects(now, new, broker):
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 
     new.zk.registered = now.zk.registered.including(broker)
-    leave_office(new, broker)
+    forget_controllership(new, broker)
     if version.broker_epoch:
         drop_requests(now, new, broker)
 

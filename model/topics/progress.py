@@ -5,7 +5,7 @@ next controller does.
 """
 
 from model.language import all_of, any_of, eventually, every, implies, is_none, not_
-from model.protocol.controllership import OFFICE_STEPS
+from model.protocol.controllership import CONTROLLERSHIP_STEPS
 from model.protocol.state import BROKERS
 from model.topics.state import PARTITIONS
 from model.topics.zookeeper import has_partition
@@ -29,7 +29,7 @@ DELETION_STEPS = (
 BROKER_STEPS = (
     "broker_obeys_leader_and_isr", "broker_refuses_older_controller", "broker_stops_replicas")
 
-FAIR = (*OFFICE_STEPS, "controller_write_is_fenced", *FAILOVER_STEPS, *CREATION_STEPS,
+FAIR = (*CONTROLLERSHIP_STEPS, "controller_write_is_fenced", *FAILOVER_STEPS, *CREATION_STEPS,
         *CHANGE_STEPS, *DELETION_STEPS, *BROKER_STEPS)
 """What controllers and brokers do of themselves; no fault, and nothing that people do."""
 

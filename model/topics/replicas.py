@@ -80,7 +80,7 @@ def moved_to(now, broker, target, chosen):
         all_of(chosen(p, b), may(now, broker, p, b)), target, states[p][b])))
 
 
-def out_of_office(now, broker, chosen):
+def going_offline(now, broker, chosen):
     """Who of the chosen goes offline, and so out of the ISR: not where there was a state which is
     gone by now, or a newer controller's."""
     may_write, _ = state_writer(now, broker)
@@ -92,7 +92,7 @@ def out_of_office(now, broker, chosen):
 
 def removes(now, broker, chosen):
     """A batch in which the chosen go offline writes a state."""
-    gone = out_of_office(now, broker, chosen)
+    gone = going_offline(now, broker, chosen)
     return some(PARTITIONS, lambda p: all_of(
         now.cache[broker].led[p], is_touched(now, p, gone)))
 

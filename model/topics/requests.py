@@ -82,7 +82,7 @@ def is_answer(request):
         request.stop[p] == "deleted", request.stop[p] == "failed"))
 
 
-@transition(controller=CONTROLLERS, broker=BROKERS)
+@transition(ends="lost", fault=True, controller=CONTROLLERS, broker=BROKERS)
 def request_is_lost(now, new, controller, broker):
     """A controller that left office took what it had not sent with it, and hears no answer.
 

@@ -5,7 +5,7 @@ Nothing here counts how often the topic was created: a directory is of the topic
 """
 
 from model.language import BOOL, Bounded, Names, Numbers, Record, SetOf, budget, ghost, per
-from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, OFFICE, OFFICE_NODES
+from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, CONTROLLER_NODES, CONTROLLERSHIP
 
 PARTITIONS  = Numbers("partition", 0, Bounded("partitions", -1))
 COUNTS      = Numbers("partition count", 1, Bounded("partitions"))
@@ -39,14 +39,14 @@ REPLICA_LISTS = per(PARTITIONS, per(PLACES, BROKERS.or_none))     # the preferre
 
 STATE = Record(
     zk=Record(
-        **OFFICE_NODES,
+        **CONTROLLER_NODES,
         assignment=REPLICA_LISTS,               # /brokers/topics/T: exists if partition 0 is in it
         state=per(PARTITIONS, Record(           # /brokers/topics/T/partitions/P/state
             exists=BOOL, leader=BROKERS.or_none, isr=SetOf(BROKERS),
             epoch=CONTROLLER_EPOCHS)),          # of the controller that wrote it last
         requested=BOOL),                        # /admin/delete_topics/T
     up=SetOf(BROKERS),                          # processes that run
-    **OFFICE,
+    **CONTROLLERSHIP,
     # A controller's memory: its context, its two state machines, its topic deletion manager
     cache=per(BROKERS, Record(
         task=TASKS,

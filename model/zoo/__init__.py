@@ -8,16 +8,16 @@ from difflib import get_close_matches
 
 from model.language import ProtocolError
 from model.zoo import fencing, isr, moves, topics, truncation
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 PARTS = (truncation, fencing, isr, moves, topics)
 
-ZOO: tuple[Entry, ...] = tuple(
+ZOO: tuple[ZooEntry, ...] = tuple(
     sorted((one for part in PARTS for one in part.ENTRIES), key=lambda one: one.number)
 )
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> ZooEntry:
     """An entry by number, id, or a JIRA or KIP behind it; else refused with the nearest."""
     for one in ZOO:
         if name.lower() in one.names:
@@ -30,4 +30,4 @@ def entry(name: str) -> Entry:
     )
 
 
-__all__ = ["ZOO", "Entry", "Expression", "entry"]
+__all__ = ["ZOO", "ZooEntry", "Expression", "entry"]

@@ -64,7 +64,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ZooEntry:
     """One bug. `number` and `flag` are those of the sheet that the project was given.
 
     `breaks` is the claim in the project's own words, whether a system has it yet or not; `shown`

@@ -1,12 +1,12 @@
 """Who may speak: controllers, brokers and their incarnations (14 to 22)."""
 
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 _ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
 _NO_FAULT = {**_ONE_TERM, "crashes": 0, "expiries": 0}
 
 ENTRIES = (
-    Entry(
+    ZooEntry(
         14, "KAFKA-532", "two controllers, and brokers that obey both",
         (), "0.8.0",
         "A controller that was paused sends what it had decided; without a controller epoch "
@@ -14,7 +14,7 @@ ENTRIES = (
         "single_master", "no_controller_epoch",
         Expression("election", "2.3", "single_master", {}, {"requests_fenced": False}, quick=True),
     ),
-    Entry(
+    ZooEntry(
         15, "KAFKA-6082", "a deposed controller writes to ZooKeeper",
         (), "2.1.0",
         "Brokers refused its requests, but its writes to ZooKeeper were not conditional on the "
@@ -24,7 +24,7 @@ ENTRIES = (
         remark="One znode stands for all that a controller writes; the recursive deletion of a "
         "topic is for `topics`.",
     ),
-    Entry(
+    ZooEntry(
         16, "KAFKA-4447", "a controller acts on events that were queued before it resigned",
         ("KAFKA-3083",), "0.10.2.0",
         "Listeners run after the resignation, with the old epoch and the old picture of the "
@@ -36,7 +36,7 @@ ENTRIES = (
         ),
         remark="The fence of KAFKA-6082 does not stop it as long as nobody else was elected.",
     ),
-    Entry(
+    ZooEntry(
         17, "KAFKA-1188", "a broker goes back to an older leader epoch",
         (), "0.8.2.0",
         "A LeaderAndIsr older than the leader epoch that a broker knows is carried out.",
@@ -46,7 +46,7 @@ ENTRIES = (
             quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         18, "KIP-380-a", "a StopReplica stops the next incarnation of its broker",
         ("KAFKA-7235",), "2.2.0",
         "Sent during a controlled shutdown, it arrives after the restart: the replica is silent "
@@ -60,7 +60,7 @@ ENTRIES = (
         remark="The connection breaks under the StopReplica, which is sent again; the first copy "
         "arrives behind the LeaderAndIsr of the new incarnation.",
     ),
-    Entry(
+    ZooEntry(
         19, "KIP-380", "a restarted broker obeys what was meant for its predecessor",
         ("KIP-380-b",), "2.2.0",
         "The first LeaderAndIsr that it sees is an old one: it follows a leader that is deposed, "
@@ -73,7 +73,7 @@ ENTRIES = (
         remark="The loss is found with one partition, by truncation; the checkpoint that lacks "
         "partitions is KAFKA-1647. `election` has the same switch, against single_master.",
     ),
-    Entry(
+    ZooEntry(
         20, "KIP-380-c", "a bounce that the controller does not see",
         (), "2.2.0",
         "The broker is back before its watch is handled: the ids are the same, and nobody tells "
@@ -84,7 +84,7 @@ ENTRIES = (
             quick=True, plain=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         21, "KIP-380-d", "a ControlledShutdown of the last incarnation demotes the next",
         (), "2.2.0",
         "The request is retried across the restart, and the controller takes leadership from a "
@@ -95,7 +95,7 @@ ENTRIES = (
             {"shutdown_fenced": False},
         ),
     ),
-    Entry(
+    ZooEntry(
         22, "KAFKA-9539", "a late StopReplica deletes a replica that was added again",
         ("KIP-570",), "2.6.0",
         "It carries no leader epoch, so that it cannot be told from a current one.",

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from model.zoo import ZOO
-from model.zoo.entry import Entry
+from model.zoo.entry import ZooEntry
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ BESIDE: tuple[Flag, ...] = (
 """Flags of the sheet's text, of a line that names two bugs, of an entry that is not shown."""
 
 
-def flags_of(entry: Entry) -> tuple[str, ...]:
+def flags_of(entry: ZooEntry) -> tuple[str, ...]:
     """The flags of one entry: a line may name two that are thrown together, or two bugs."""
     return tuple(re.split(r" [+/] ", entry.flag))
 

@@ -1,11 +1,11 @@
 """The ISR and the version of its znode (23 to 31)."""
 
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 _ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
 
 ENTRIES = (
-    Entry(
+    ZooEntry(
         23, "KAFKA-1382", "a leader takes its own write for a failure",
         (), "0.8.2.0",
         "The ISR is written and the answer lost; the retry is refused, and the leader keeps a "
@@ -18,7 +18,7 @@ ENTRIES = (
         remark="The fix has a gap: a write whose session ends before it can be read back is given "
         "up, and the leader is as stuck as before until it tries the same change again.",
     ),
-    Entry(
+    ZooEntry(
         24, "KAFKA-2729", "'Cached zkVersion not equal', for ever",
         ("KAFKA-3042",), "no commit of its own",
         "The controller writes the state, and the leader never hears of it: its ISR neither "
@@ -32,7 +32,7 @@ ENTRIES = (
         remark="The root of it is KAFKA-6082: a deposed controller writes the state, and the "
         "leader refuses the LeaderAndIsr that should tell it.",
     ),
-    Entry(
+    ZooEntry(
         25, "KAFKA-428", "ISR writes without a version",
         (), "0.8.0",
         "A deposed leader writes its ISR over the state of its successor, and the leader epoch "
@@ -43,7 +43,7 @@ ENTRIES = (
             {"isr_write_conditional": False}, quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         26, "KIP-497", "the high watermark counts on an ISR that is not written yet",
         (), "2.7 (design)",
         "A leader drops a replica in its own mind; the write is refused, and what it committed "
@@ -54,7 +54,7 @@ ENTRIES = (
             quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         27, "KAFKA-12686", "two ISR changes overlap",
         (), "3.0.0",
         "A LeaderAndIsr clears the change that is under way; the older answer then overwrites the "
@@ -68,7 +68,7 @@ ENTRIES = (
         "the answer of the older write is taken over what the LeaderAndIsr said. AlterIsr itself "
         "(KIP-497), where the controller writes, is not in any system.",
     ),
-    Entry(
+    ZooEntry(
         28, "KAFKA-13091", "nobody looks at the high watermark after a shrink",
         (), "3.1.0",
         "The last laggard is dropped, and without a further fetch the high watermark never moves.",
@@ -76,7 +76,7 @@ ENTRIES = (
         excuse="needs high watermarks that move with fetches: here that is a step of its own, "
         "possible at any time",
     ),
-    Entry(
+    ZooEntry(
         29, "KAFKA-14140", "a broker that has left comes back into the ISR",
         ("KIP-841",), "3.3.0",
         "Its last fetch is still counted after the controller took it out.",
@@ -88,7 +88,7 @@ ENTRIES = (
         remark="No release of the presets has the fix; they are all taken as if they had it. It "
         "narrows a window: a leader that was not told yet takes back who is gone.",
     ),
-    Entry(
+    ZooEntry(
         30, "KAFKA-708", "the ISR becomes empty",
         (), "0.8.0",
         "The last member goes, and is taken out: nobody can be elected, even when it returns.",
@@ -98,7 +98,7 @@ ENTRIES = (
             {"isr_keeps_last_member": False}, quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         31, "KAFKA-3143", "a new controller does not see who is dead already",
         ("KAFKA-3096", "KAFKA-1452"), "2.4.0",
         "It starts from the live replicas; those that died with its predecessor stay leader and "

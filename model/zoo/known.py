@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 from model.language import RecordedSystem
 from model.zoo import ZOO
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 
-class Known(NamedTuple):
+class KnownBug(NamedTuple):
     """A bug that a version has, and the bounds that the system's defaults are too small in."""
 
-    entry: Entry
+    entry: ZooEntry
     raised: dict[str, int]
 
 
-def known_for(recorded: RecordedSystem, claim: str) -> Known | None:
+def known_for(recorded: RecordedSystem, claim: str) -> KnownBug | None:
     """The bug that breaks `claim` in this version and asks for the least more than the defaults.
 
     None where the zoo knows of none: that says nothing about the claim.
@@ -36,7 +36,7 @@ def known_for(recorded: RecordedSystem, claim: str) -> Known | None:
                 if number > defaults.get(name, number)
             }
             more = sum(number - defaults[name] for name, number in raised.items())
-            found.append((more, one.number, Known(one, raised)))
+            found.append((more, one.number, KnownBug(one, raised)))
     return min(found)[2] if found else None
 
 

@@ -1,11 +1,11 @@
 """Reassignment (32 to 37), and requests that are half understood (38, 39, 47)."""
 
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 _ONE_TERM = {"expiries": 1, "controllers": 1, "versions": 2, "lingering": 0}
 
 ENTRIES = (
-    Entry(
+    ZooEntry(
         32, "KAFKA-1097", "a replica that was moved away slips back into the ISR",
         ("KAFKA-1170",), "0.8.1",
         "The leader does not know the assignment, and takes it back on its next fetch; then it is "
@@ -19,7 +19,7 @@ ENTRIES = (
         remark="On 2.0, for KIP-320 would refuse the fetch: the old replica is told of no epoch "
         "later than that of step 7. Two brokers are enough when the leader stays.",
     ),
-    Entry(
+    ZooEntry(
         33, "KAFKA-9672", "an ISR member outside the assignment can never be dropped",
         (), "3.0.0",
         "The leader ignores ids that it does not know as replicas, and its ISR is stuck.",
@@ -31,7 +31,7 @@ ENTRIES = (
         remark="Releases up to 2.3 made a replica of every id in the ISR; those from 2.4 on have "
         "the bug, and no preset does.",
     ),
-    Entry(
+    ZooEntry(
         34, "KAFKA-5310", "a reassignment of an earlier term runs again",
         (), "0.11.0.0",
         "What was being reassigned survives the resignation, and is taken up when the broker is "
@@ -44,7 +44,7 @@ ENTRIES = (
         remark="Shorter than the sheet has it: the broker that worked on the request comes to "
         "office again, and nobody else in between.",
     ),
-    Entry(
+    ZooEntry(
         35, "KAFKA-6193", "the request is removed when the first of several is done",
         (), "1.1.0",
         "The set in memory was not loaded whole; the rest is forgotten at the next failover.",
@@ -56,7 +56,7 @@ ENTRIES = (
         remark="The other partition is its entry in the request. It is enough that the first "
         "entry is dropped: six steps, and no failover.",
     ),
-    Entry(
+    ZooEntry(
         36, "KAFKA-4214", "a reassignment is given up because a target is down",
         (), "0.10.1.0",
         "Controller and new replica restart together; the assignment stays between old and new.",
@@ -66,7 +66,7 @@ ENTRIES = (
             {"waits_for_dead_targets": False}, quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         37, "KAFKA-9212", "the controller does not note the epoch that it wrote",
         (), "2.4.0",
         "ZooKeeper and LeaderAndIsr have the new leader epoch, UpdateMetadata the old one.",
@@ -77,7 +77,7 @@ ENTRIES = (
         ),
         remark="No failover and no fault: every move had it.",
     ),
-    Entry(
+    ZooEntry(
         38, "KAFKA-4443", "LeaderAndIsr arrives before anybody told who is alive",
         (), "0.10.2.0",
         "A fresh broker does not know the leader's address, skips the partition, and is not told "
@@ -88,7 +88,7 @@ ENTRIES = (
             quick=True, plain=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         39, "KAFKA-9307", "the epoch is stored, then the transition fails",
         ("KAFKA-9769",), "2.4.1 and 2.7.0",
         "A read of ZooKeeper throws half-way: a deposed leader has the new epoch and its old role, "
@@ -99,7 +99,7 @@ ENTRIES = (
         ),
         remark="Besides being stuck, it leads in an epoch that is another's.",
     ),
-    Entry(
+    ZooEntry(
         47, "KAFKA-7482", "a broker that shuts down is not told",
         (), "2.1.0",
         "No LeaderAndIsr is sent to it, and it goes on leading in its old epoch.",

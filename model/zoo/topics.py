@@ -1,9 +1,9 @@
 """Topics (40 to 42), sessions and their nodes (43, 44, 48), and limits (45, 46)."""
 
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 ENTRIES = (
-    Entry(
+    ZooEntry(
         40, "KAFKA-1681", "a deletion is not taken up by the next controller",
         ("KAFKA-1558",), "0.8.2.0",
         "The request stays, and nobody goes on with it.",
@@ -13,7 +13,7 @@ ENTRIES = (
         ),
         remark="One controller is enough, if the request is there before it comes to office.",
     ),
-    Entry(
+    ZooEntry(
         41, "KIP-516", "a topic that was deleted lives on under its successor's name",
         (), "2.8 and later (topic ids)",
         "A broker that was away brings the old log; epochs and offsets fit, and nothing is cut.",
@@ -26,7 +26,7 @@ ENTRIES = (
         "where replicas are reassigned away from dead brokers. No leader need fail: the broker "
         "that was away may lead the new topic from its start.",
     ),
-    Entry(
+    ZooEntry(
         42, "KAFKA-6612", "partitions are added to a topic that is being deleted",
         (), "2.0.0",
         "The controller skips them, and ZooKeeper keeps them: what is there and what the "
@@ -41,7 +41,7 @@ ENTRIES = (
         "controller found partitions without a state, which it could not take offline "
         "(KAFKA-6650): then the deletion never ends.",
     ),
-    Entry(
+    ZooEntry(
         43, "KAFKA-1387", "a broker finds its own old node, and takes it for another's",
         ("KAFKA-4229", "KAFKA-6584", "KAFKA-7165"), "0.9.0.0 to 2.2.0",
         "The node of the expired session is still there; it goes later, and nobody makes it again.",
@@ -52,7 +52,7 @@ ENTRIES = (
             {"node_owner_checked": False}, quick=True, plain=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         44, "KAFKA-13407", "the winner takes itself for another",
         (), "no such change merged",
         "The answer to its registration is lost; it finds a controller, does not ask who, and "
@@ -63,7 +63,7 @@ ENTRIES = (
             {"winner_finds_itself": False}, quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         45, "KIP-966", "the last replica standing loses what it had not flushed",
         (), "not in the era of ZooKeeper",
         "It is alone in the ISR, so it is elected again, and the others cut what it lost.",
@@ -76,7 +76,7 @@ ENTRIES = (
         "enforces. A broker with an empty disk under its old id loses as much (disk_lost=by_any); "
         "outside the ISR it does too, as long as a leader remembers how far it was (outside_isr).",
     ),
-    Entry(
+    ZooEntry(
         46, "unclean-election", "a replica outside the ISR is elected",
         ("KIP-106", "KAFKA-9866"), "off by default since 0.11",
         "Nobody of the ISR lives; availability is bought with what the elected one lacks.",
@@ -88,7 +88,7 @@ ENTRIES = (
         remark="That a preferred replica must be in the ISR as well is a switch of `cluster`, "
         "preferred_needs_isr: in KAFKA-9866 the election failed, and nothing came of it.",
     ),
-    Entry(
+    ZooEntry(
         48, "KAFKA-6517", "a lock that waits for the session, and a session that waits for it",
         ("KAFKA-6879", "KAFKA-4360", "KAFKA-1305", "KAFKA-8532"), "1.1.0, 2.0.0 and others",
         "The controller resigns while the ZooKeeper client holds the lock that it needs.",

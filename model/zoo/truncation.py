@@ -1,12 +1,12 @@
 """Where logs part: truncation, leader epochs and the high watermark (1 to 13)."""
 
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 _THREE_TERMS = {"epoch": 3, "versions": 3, "expiries": 0}
 _TWO_RECORDS = {"log": 2, "records": 2, **_THREE_TERMS}
 
 ENTRIES = (
-    Entry(
+    ZooEntry(
         1, "KIP-101", "a follower cuts its log to its own high watermark",
         ("KAFKA-1211",), "0.11.0.0",
         "A follower hears of a commit one round late; told to follow again, it cuts off what was "
@@ -19,7 +19,7 @@ ENTRIES = (
         remark="Found with a restart only: 0.10 does not cut again as long as the leader's id is "
         "the same, whatever its epoch.",
     ),
-    Entry(
+    ZooEntry(
         2, "KIP-101-power", "both replicas lose power, and the shorter log leads",
         (), "0.11.0.0",
         "The shorter log fills the same offsets with other records; the longer one cuts nothing, "
@@ -28,7 +28,7 @@ ENTRIES = (
         excuse="needs an election at every restart: here a leader that lost the end of its log "
         "resumes its own epoch, and then logs part under every truncation",
     ),
-    Entry(
+    ZooEntry(
         3, "KIP-279", "two elections in a row leave a suffix of the epoch between",
         ("KAFKA-6361",), "2.0.0",
         "Asked for an epoch that it never had, a leader answers with an offset alone; the follower "
@@ -37,7 +37,7 @@ ENTRIES = (
         Expression("replication", "2.1", "log_matching", _TWO_RECORDS, {"truncation": "kip_101"}),
         remark="On 2.1, for in 2.0 itself KIP-320 breaks the claim within these bounds.",
     ),
-    Entry(
+    ZooEntry(
         4, "KIP-320", "fetches without a leader epoch are counted by a leader of another epoch",
         ("KAFKA-6880", "KAFKA-7395"), "2.1.0",
         "A leader that has not heard of newer epochs answers a follower that has, and counts what "
@@ -50,7 +50,7 @@ ENTRIES = (
         remark="Two brokers and one record are enough: a leader two epochs behind says that it "
         "does not know the follower's epoch, and the follower cuts to its high watermark.",
     ),
-    Entry(
+    ZooEntry(
         5, "KAFKA-7164", "no truncation while the leader's id stays the same",
         (), "2.0.1",
         "A follower that missed the epochs of another leader goes on fetching when the first leads "
@@ -61,7 +61,7 @@ ENTRIES = (
         "--set truncates_again=new_leader --brokers 3 --bound records=2 --bound epoch=3 "
         "--bound versions=3 --bound expiries=0 --symmetry` finds a run of 19 steps in minutes",
     ),
-    Entry(
+    ZooEntry(
         6, "KAFKA-7415", "an epoch is recorded on the first append, not on election",
         (), "2.0.1",
         "A leader without a record of its own epoch does not know the epoch that a follower asks "
@@ -74,7 +74,7 @@ ENTRIES = (
         remark="Not masked by KIP-279: the answer 'unknown' still means to cut to the high "
         "watermark, which is one round behind.",
     ),
-    Entry(
+    ZooEntry(
         7, "KAFKA-7128", "a replica joins the ISR at a high watermark that lags",
         (), "2.0.1",
         "A new leader's high watermark is behind what its predecessor committed; a replica that "
@@ -88,7 +88,7 @@ ENTRIES = (
         "before it has raised its high watermark again, which Kafka does at once. Without that it "
         "takes three (21 steps, 25 million orbits).",
     ),
-    Entry(
+    ZooEntry(
         8, "KAFKA-7786", "a late fenced answer ends a follower's fetching",
         (), "2.1.1",
         "The refusal of a question of the last epoch arrives in the next one: the fetcher drops "
@@ -99,7 +99,7 @@ ENTRIES = (
             {"late_answers_ignored": False},
         ),
     ),
-    Entry(
+    ZooEntry(
         9, "KAFKA-13141", "a fetch that diverges counts as progress",
         ("KAFKA-10554",), "2.7.2",
         "The leader notes how far the follower is before it sees that the follower's log is not "
@@ -107,7 +107,7 @@ ENTRIES = (
         "isr_holds_committed", "count_diverging_fetch",
         excuse="needs truncation within fetch answers, a protocol of 2.7",
     ),
-    Entry(
+    ZooEntry(
         10, "KIP-320-first-try", "only the epoch of the last record is compared",
         (), "design only",
         "A record of the right epoch at the right offset does not say that the leader that counts "
@@ -117,7 +117,7 @@ ENTRIES = (
             "classic", "kip_320_first_try", "strong_isr", {"epoch": 2}, fixed="kip_320", quick=True,
         ),
     ),
-    Entry(
+    ZooEntry(
         11, "KAFKA-1647", "the checkpoint of high watermarks forgets a partition",
         ("KAFKA-851", "KAFKA-858", "KAFKA-8333"), "0.8.2.0 (KAFKA-8333: 2.4.0)",
         "The checkpoint is rewritten while a partition is not hosted yet; at the next start its "
@@ -130,7 +130,7 @@ ENTRIES = (
         remark="What was forgotten is the claim: with truncation by high watermark records are "
         "lost with or without it (KIP-101), with leader epochs none are.",
     ),
-    Entry(
+    ZooEntry(
         12, "KAFKA-9491", "a log that starts anew keeps its old high watermark",
         (), "2.4.1",
         "A follower behind the leader's first offset empties its log and starts at that offset; "
@@ -138,7 +138,7 @@ ENTRIES = (
         "hw_never_falls", "full_truncate_keeps_hw",
         excuse="needs logs that lose their beginning: retention, or DeleteRecords",
     ),
-    Entry(
+    ZooEntry(
         13, "KAFKA-2143", "out of range: a follower wipes its whole log",
         (), "0.9.0.1",
         "The leader grows past the follower's end between two questions; the follower takes the "

@@ -5,7 +5,7 @@ from specs.grading import exercises, grade
 grade(Path("my-answer.story"))      # Grade: right, or why not, with the counterexample
 """
 
-from specs.grading.answer import Answer, read_answer
+from specs.grading.answer import ExerciseAnswer, read_answer
 from specs.grading.apart import LIMIT_S, grade_apart
 from specs.grading.exercise import FOLDER, Exercise, ExerciseError, exercise, exercises
 from specs.grading.grade import Grade, grade
@@ -13,7 +13,7 @@ from specs.grading.grade import Grade, grade
 __all__ = [
     "FOLDER",
     "LIMIT_S",
-    "Answer",
+    "ExerciseAnswer",
     "Exercise",
     "ExerciseError",
     "Grade",

@@ -13,7 +13,7 @@ _NAMED = re.compile(r"^#\s*exercise\s+(\S+)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExerciseAnswer:
     """A file as read, and the exercise that it answers."""
 
     path: Path
@@ -28,7 +28,7 @@ class Answer:
         )
 
 
-def read_answer(path: Path) -> Answer:
+def read_answer(path: Path) -> ExerciseAnswer:
     """The answer of a file. Raises ExerciseError for one that names no exercise, OSError."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -42,7 +42,7 @@ def read_answer(path: Path) -> Answer:
             "(insync grade lists them)"
         )
     try:
-        return Answer(path, text, exercise(named[0]))
+        return ExerciseAnswer(path, text, exercise(named[0]))
     except ProtocolError as error:
         line = text[: _NAMED.search(text).start()].count("\n") + 1  # type: ignore[union-attr]
         raise ExerciseError(f"{path}:{line}: {error}") from error

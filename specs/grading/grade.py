@@ -17,7 +17,7 @@ from model.language.evaluate import Evaluator, SparseState
 from model.systems import system
 from specs.explorer import explore as explored
 from specs.explorer import with_companions
-from specs.grading.answer import Answer, read_answer
+from specs.grading.answer import ExerciseAnswer, read_answer
 from specs.grading.exercise import Exercise, ExerciseError
 from specs.induction import counterexample_to_induction
 from specs.invariants import Invariant, Proof
@@ -43,7 +43,7 @@ class Grade:
     `run` is what still goes wrong, where that is a run.
     """
 
-    answer: Answer
+    answer: ExerciseAnswer
     verdict: Verdict
     lines: list[str] = field(default_factory=list)
     run: Run | None = None
@@ -74,7 +74,7 @@ def grade(path: Path, report: Report = lambda line: None) -> Grade:
 # -- a run ----------------------------------------------------------------------------------
 
 
-def _played(answer: Answer, report: Report) -> Grade:
+def _played(answer: ExerciseAnswer, report: Report) -> Grade:
     asked = answer.exercise
     # A story ends its lines with a rule; who answers an exercise has nothing to record there.
     ruled = any(line.strip() == RULE for line in answer.text.splitlines())
@@ -136,7 +136,7 @@ def _not_there(asked: Exercise) -> str:
 # -- a design -------------------------------------------------------------------------------
 
 
-def _repaired(answer: Answer, report: Report) -> Grade:
+def _repaired(answer: ExerciseAnswer, report: Report) -> Grade:
     asked = answer.exercise
     heading = _only_heading(answer)
     recorded, before = heading.recorded, asked.heading.recorded
@@ -169,7 +169,7 @@ def _repaired(answer: Answer, report: Report) -> Grade:
     )
 
 
-def _only_heading(answer: Answer) -> Heading:
+def _only_heading(answer: ExerciseAnswer) -> Heading:
     lines = [
         (number, text.split("#", 1)[0].strip())
         for number, text in enumerate(answer.text.splitlines(), 1)
@@ -189,7 +189,7 @@ def _only_heading(answer: Answer) -> Heading:
 # -- a proof --------------------------------------------------------------------------------
 
 
-def _proved(answer: Answer, report: Report) -> Grade:
+def _proved(answer: ExerciseAnswer, report: Report) -> Grade:
     asked = answer.exercise
     whole = PROOFS[asked.claim]
     kept = tuple(one for one in whole.invariants if one.name not in asked.missing)
@@ -226,7 +226,7 @@ def _with(whole: Proof, invariants: tuple[Invariant, ...]) -> Proof:
     )
 
 
-def _invariants(answer: Answer) -> tuple[Invariant, ...]:
+def _invariants(answer: ExerciseAnswer) -> tuple[Invariant, ...]:
     """What the file declares; it is run, as any program of who answers."""
     with _blamed_on(answer), _memory_limited():
         found: dict[str, Any] = runpy.run_path(str(answer.path))
@@ -234,7 +234,7 @@ def _invariants(answer: Answer) -> tuple[Invariant, ...]:
 
 
 @contextlib.contextmanager
-def _blamed_on(answer: Answer) -> Iterator[None]:
+def _blamed_on(answer: ExerciseAnswer) -> Iterator[None]:
     """What an answer's own lines raise, while it is read or asked, is told with the line."""
     try:
         yield
@@ -253,7 +253,7 @@ def _blamed_on(answer: Answer) -> Iterator[None]:
         ) from error
 
 
-def _instead(answer: Answer, error: BaseException) -> str:
+def _instead(answer: ExerciseAnswer, error: BaseException) -> str:
     """What to write instead."""
     if isinstance(error, NameError) and error.name is not None:
         homes = ["model.language", "specs.invariants"]

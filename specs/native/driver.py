@@ -180,7 +180,7 @@ def run(
 
 @njit(nogil=True, cache=True)
 def expand_out(
-    words, code, states, begin, end, shards, tallies, out, hashes, counters, letters, room, sent,
+    words, code, states, begin, end, shards, tallies, out, hashes, counters, outbox, room, sent,
     asked,
 ):  # fmt: skip
     """First half of a round: expands states begin..end and sorts successors by owner.
@@ -203,9 +203,9 @@ def expand_out(
         for number in range(found):
             owner = owner_of(hashes[number], shards)
             to = (owner * room + sent[owner]) * row
-            letters[to] = hashes[number]
+            outbox[to] = hashes[number]
             for word in range(words):
-                letters[to + 1 + word] = out[word, number]
+                outbox[to + 1 + word] = out[word, number]
             sent[owner] += 1
         for owner in range(shards):
             full = full or sent[owner] + out.shape[1] > room
@@ -214,20 +214,20 @@ def expand_out(
 
 
 @njit(nogil=True, cache=True)
-def insert_in(words, code, states, count, table, first, size, letters, begin, number, asked):
+def insert_in(words, code, states, count, table, first, size, outbox, begin, number, asked):
     """Second half: an owner inserts one sender's letters; returns its count and what settled."""
     mask, row, before = np.uint64(size - 1), words + 1, count
     for letter in range(begin, begin + number):
         if letter + 2 * AHEAD < begin + number:
-            ask_for_entry(letters[(letter + 2 * AHEAD) * row], table, first, mask)
-            ask_for_state(words, letters[(letter + AHEAD) * row], states, table, first, mask)
+            ask_for_entry(outbox[(letter + 2 * AHEAD) * row], table, first, mask)
+            ask_for_state(words, outbox[(letter + AHEAD) * row], states, table, first, mask)
         at = letter * row
-        h = letters[at]
-        slot, entry = lookup(words, letters, at + 1, 1, h, states, table, first, mask)
+        h = outbox[at]
+        slot, entry = lookup(words, outbox, at + 1, 1, h, states, table, first, mask)
         if entry != 0:
             continue
         for word in range(words):
-            states[count * words + word] = letters[at + 1 + word]
+            states[count * words + word] = outbox[at + 1 + word]
         count += 1
         table[slot] = ((h >> HALF) << HALF) | np.uint64(count)
     return count, settled_by(words, code, states, before, count, asked)

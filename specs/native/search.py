@@ -61,7 +61,7 @@ class Worker:
     counters: npt.NDArray[np.int64]
     out: Words
     hashes: Words
-    letters: Words
+    outbox: Words
     sent: npt.NDArray[np.int64]
 
 
@@ -73,7 +73,7 @@ def worker_for(kernel: Kernel, workers: int = 1) -> Worker:
         counters=np.zeros(8, np.int64),
         out=kernel.planes(),
         hashes=np.zeros(kernel.code.row, np.uint64),
-        letters=np.zeros(workers * room * (kernel.words + 1), np.uint64),
+        outbox=np.zeros(workers * room * (kernel.words + 1), np.uint64),
         sent=np.zeros(workers, np.int64),
     )
 
@@ -277,7 +277,7 @@ class Search:
         worker.sent[:] = 0
         stopped: int = driver.expand_out(
             kernel.words, kernel.addresses, store.states, int(begin), int(end), store.shards,
-            worker.tallies, worker.out, worker.hashes, worker.counters, worker.letters,
+            worker.tallies, worker.out, worker.hashes, worker.counters, worker.outbox,
             letter_room(kernel), worker.sent, self._asked(),
         )  # fmt: skip
         return stopped
@@ -295,7 +295,7 @@ class Search:
         for worker in self.crew:
             count, bits = driver.insert_in(
                 kernel.words, kernel.addresses, store.states, int(store.ends[owner]), store.table,
-                owner * store.part, store.part, worker.letters, owner * room,
+                owner * store.part, store.part, worker.outbox, owner * room,
                 int(worker.sent[owner]), self._asked(),
             )  # fmt: skip
             store.ends[owner] = count

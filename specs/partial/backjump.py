@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from model.language.sparse import SparseState
 from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
 from specs.partial.moves import Moves
-from specs.partial.plan_cache import Habits
+from specs.partial.plan_cache import PlanCache
 from specs.partial.plans import Planner
 from specs.partial.ways import FittingRun, PartialLine, fits
 from specs.partial.writers import Place
@@ -79,7 +79,7 @@ class Backjumping:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
         self.planner = Planner(moves, changes)
         self.rising = self.planner.writers.rising
-        self.habits = Habits(moves, self.rising)
+        self.habits = PlanCache(moves, self.rising)
         self.budget = tried
         self.choices: list[Decision] = []
         self.furthest: tuple[int, SparseState] | None = None

@@ -27,7 +27,7 @@ Habit = tuple[tuple[TransitionMove, tuple[int, ...]], ...]
 Kind = tuple[tuple[int, int | None], ...]
 
 
-class Habits:
+class PlanCache:
     """Plans by the kind of change that they bring about."""
 
     def __init__(self, moves: Moves, rising: frozenset[int]) -> None:

@@ -157,9 +157,9 @@ def explained() -> int:
     """Bytes of the explained page of a long story."""
     from conformance.web.board import board
     from conformance.web.explain import frames_of, page
-    from conformance.web.retold import retold
+    from conformance.web.run_files import read_run
 
-    told = retold(Path("specs/stories/m2_is_lost.story"))
+    told = read_run(Path("specs/stories/m2_is_lost.story"))
     return len(page(told, frames_of(board(told.heading), told.lines)).encode())
 
 

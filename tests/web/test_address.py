@@ -9,11 +9,11 @@ import pytest
 from conformance.web.address import address, fingerprint, opened
 from conformance.web.answers import opening
 from conformance.web.board import board
-from conformance.web.retold import retold
+from conformance.web.run_files import read_run
 from model.language import ProtocolError
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
-LOST = retold(STORIES / "m2_is_lost.story")
+LOST = read_run(STORIES / "m2_is_lost.story")
 SHORT = address(LOST.heading, LOST.lines)
 
 
@@ -22,7 +22,7 @@ SHORT = address(LOST.heading, LOST.lines)
     ["m2_is_lost", "deleted_topic_comes_back", "reassign_twelve_steps", "own_write_looks_failed"],
 )
 def test_an_address_gives_back_the_run_that_it_was_made_of(name: str):
-    told = retold(STORIES / f"{name}.story")
+    told = read_run(STORIES / f"{name}.story")
 
     back = opened(address(told.heading, told.lines))
 
@@ -57,7 +57,7 @@ def test_an_address_of_a_version_that_there_is_not_offers_the_nearest(asked: str
 
 
 def test_the_nearest_game_is_offered_up_to_the_line_that_is_possible_there():
-    told = retold(STORIES / "deposed_controller_writes_unfenced.story")
+    told = read_run(STORIES / "deposed_controller_writes_unfenced.story")
     newer = address(told.heading, told.lines).replace("version+2.0", "version+3.1")
 
     found = opening({"address": newer})

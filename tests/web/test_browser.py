@@ -16,7 +16,7 @@ from conformance.web.compare import compared, under
 from conformance.web.compare import page as comparison_page
 from conformance.web.explain import frames_of, page
 from conformance.web.lessons import Lesson, lessons
-from conformance.web.retold import Retold, retold
+from conformance.web.run_files import ReplayedRun, read_run
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
 SIZES = [(1280, 720), (390, 844)]
@@ -56,7 +56,7 @@ def tab_to(shown: Any, wanted: str) -> None:
     raise AssertionError(f"the keyboard does not come to {wanted}")
 
 
-def at(port: int, told: Retold | None = None, path: str = "/play") -> str:
+def at(port: int, told: ReplayedRun | None = None, path: str = "/play") -> str:
     tail = f"#{address(told.heading, told.lines)}" if told is not None else ""
     return f"http://127.0.0.1:{port}{path}{tail}"
 
@@ -114,7 +114,7 @@ def test_the_keyboard_is_enough(seen: Any, port: int):
 
 
 def test_a_goal_is_typed_and_reached_without_a_mouse(seen: Any, port: int):
-    seen.goto(at(port, Retold("", "system classic version kip_320 brokers 3", ())))
+    seen.goto(at(port, ReplayedRun("", "system classic version kip_320 brokers 3", ())))
     seen.locator(".card").first.wait_for()
 
     seen.focus("#goal")
@@ -126,7 +126,7 @@ def test_a_goal_is_typed_and_reached_without_a_mouse(seen: Any, port: int):
 
 
 def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
-    seen.goto(at(port, Retold("", "system classic version kip_320 brokers 3", ())))
+    seen.goto(at(port, ReplayedRun("", "system classic version kip_320 brokers 3", ())))
     seen.locator(".card").first.wait_for()
 
     seen.click("#cannot summary")
@@ -136,7 +136,7 @@ def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
 
 
 def test_what_a_screen_reader_says_is_the_line_of_the_story(seen: Any, port: int):
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     frame = board(told.heading).frame(told.lines)
 
     seen.goto(at(port, told))
@@ -151,7 +151,7 @@ def test_what_a_screen_reader_says_is_the_line_of_the_story(seen: Any, port: int
 
 
 def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     seen.goto(at(port, told))
     seen.locator("#steps li").nth(len(told.lines)).wait_for()
 
@@ -171,8 +171,8 @@ def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
 
 
 def test_a_run_is_kept_in_any_form(seen: Any, port: int):
-    told = retold(STORIES / "m2_is_lost.story")
-    seen.goto(at(port, Retold("", told.heading, told.lines[:9])))
+    told = read_run(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, ReplayedRun("", told.heading, told.lines[:9])))
     seen.locator("#steps li").nth(9).wait_for()
 
     names = []
@@ -197,7 +197,7 @@ def test_a_run_is_kept_in_any_form(seen: Any, port: int):
 
 
 def test_runs_that_were_left_form_a_tree(seen: Any, port: int):
-    seen.goto(at(port, Retold("", "system classic version kip_320 brokers 3", ())))
+    seen.goto(at(port, ReplayedRun("", "system classic version kip_320 brokers 3", ())))
     seen.locator(".card").first.wait_for()
 
     def to(number: int) -> None:
@@ -216,7 +216,7 @@ def test_runs_that_were_left_form_a_tree(seen: Any, port: int):
 
 
 def test_the_witness_of_a_broken_claim_glows_and_is_named(seen: Any, port: int):
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     seen.goto(at(port, told))
     seen.locator("#steps li").nth(len(told.lines)).wait_for()
 
@@ -236,12 +236,12 @@ def test_messages_are_arrows_that_can_be_told_apart_without_colour(
     browser: Any, port: int, width: int, height: int
 ):
     shown = browser.new_page(viewport={"width": width, "height": height})
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     looks, words = {}, []
 
     for end in (24, 25, 26):
         shown.goto("about:blank")
-        shown.goto(at(port, Retold("", told.heading, told.lines[:end])))
+        shown.goto(at(port, ReplayedRun("", told.heading, told.lines[:end])))
         shown.locator("#steps li").nth(end).wait_for()
         for message in shown.locator(".message").all():
             line = "one => getComputedStyle(one.querySelector('.wire'), '::before').borderTopStyle"
@@ -261,7 +261,7 @@ def test_messages_are_arrows_that_can_be_told_apart_without_colour(
 
 
 def test_a_lie_is_a_ring_in_pieces(seen: Any, port: int):
-    zombie = Retold("", "system election version 2.3 brokers 2", (
+    zombie = ReplayedRun("", "system election version 2.3 brokers 2", (
         "broker_connects broker=1", "broker_connects broker=2", "broker_reads_epoch broker=1",
         "broker_wins_election broker=1", "broker_learns_it_won broker=1",
         "session_expires broker=1",
@@ -293,7 +293,7 @@ def test_the_first_paint_stays_where_it_is(browser: Any, port: int, width: int, 
 
 def test_a_run_of_a_thousand_steps_stays_fluid(seen: Any, tmp_path: Path):
     pair = ("broker_connects broker=1", "session_expires broker=1")
-    told = Retold("A long run", "system election version 2.3 brokers 3", pair * 500)
+    told = ReplayedRun("A long run", "system election version 2.3 brokers 3", pair * 500)
     out = tmp_path / "long.html"
     out.write_text(page(told, frames_of(board(told.heading), told.lines)))
 
@@ -311,7 +311,7 @@ def test_a_run_of_a_thousand_steps_stays_fluid(seen: Any, tmp_path: Path):
 
 
 def test_two_versions_are_laid_side_by_side_from_the_page(seen: Any, port: int):
-    told = retold(STORIES / "deposed_controller_writes_unfenced.story")
+    told = read_run(STORIES / "deposed_controller_writes_unfenced.story")
     seen.goto(at(port, told))
     seen.locator("#steps li").nth(len(told.lines)).wait_for()
 
@@ -327,7 +327,7 @@ def test_two_versions_are_laid_side_by_side_from_the_page(seen: Any, port: int):
 
 
 def test_the_first_difference_is_in_the_middle_of_the_rows(seen: Any, tmp_path: Path):
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     out = tmp_path / "both.html"
     out.write_text(comparison_page(compared(told, under(told, "0.11"))))
 
@@ -345,7 +345,7 @@ def test_the_first_difference_is_in_the_middle_of_the_rows(seen: Any, tmp_path: 
 def test_an_address_of_a_version_that_there_is_not_says_so_and_offers_the_nearest(
     seen: Any, port: int
 ):
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
 
     seen.goto(at(port, told).replace("version+0.10", "version+0.9"))
     seen.locator("#nearest").wait_for()
@@ -358,7 +358,7 @@ def test_an_address_of_a_version_that_there_is_not_says_so_and_offers_the_neares
 
 
 def test_a_trace_with_a_diagnosis_ends_with_it(seen: Any, tmp_path: Path):
-    told = Retold("a trace", "system election version 2.3 brokers 2",
+    told = ReplayedRun("a trace", "system election version 2.3 brokers 2",
                   ("broker_connects broker=1",), None, "run.ndjson:3: impossible")  # fmt: skip
     out = tmp_path / "trace.html"
     out.write_text(page(told, frames_of(board(told.heading), told.lines)))

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from conformance.cli.main import main
 from conformance.web.board import board
 from conformance.web.compare import NoComparisonError, as_text, compared, under
-from conformance.web.retold import Retold, retold
+from conformance.web.run_files import ReplayedRun, read_run
 from impl import Trace, simulate, write_trace
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -47,7 +47,7 @@ def broken(trace: Trace, tmp_path: Path) -> tuple[Path, int]:
 
 
 def test_a_run_beside_itself_is_alike():
-    told = retold(LOST)
+    told = read_run(LOST)
 
     result = compared(told, told)
 
@@ -57,7 +57,7 @@ def test_a_run_beside_itself_is_alike():
 
 
 def test_the_same_steps_under_the_fix_part_where_the_fix_changes_what_they_do():
-    told = retold(LOST)
+    told = read_run(LOST)
 
     result = compared(told, under(told, "0.11"))
 
@@ -68,7 +68,7 @@ def test_the_same_steps_under_the_fix_part_where_the_fix_changes_what_they_do():
 
 
 def test_what_a_side_refuses_is_passed_over_there_with_its_reason():
-    told = retold(UNFENCED)
+    told = read_run(UNFENCED)
     result = compared(told, under(told, "2.3"))
 
     refused = [row.right.frame for row in result.rows if row.right and row.right.refused]
@@ -81,8 +81,8 @@ def test_what_a_side_refuses_is_passed_over_there_with_its_reason():
 
 
 def test_the_first_difference_stands_in_the_middle_of_the_text():
-    told = retold(LOST)
-    result = compared(told, retold(STORIES / "m2_is_saved.story"))
+    told = read_run(LOST)
+    result = compared(told, read_run(STORIES / "m2_is_saved.story"))
 
     rows = [line for line in as_text(result).splitlines() if re.match(r"[ ≠~] +\d+  ", line)]
 
@@ -91,7 +91,7 @@ def test_the_first_difference_stands_in_the_middle_of_the_text():
 
 
 def test_a_run_that_ends_earlier_differs_there():
-    told = retold(LOST)
+    told = read_run(LOST)
     shorter = replace(told, lines=told.lines[:5])
 
     result = compared(told, shorter)
@@ -102,7 +102,7 @@ def test_a_run_that_ends_earlier_differs_there():
 
 def test_runs_of_two_systems_are_not_compared():
     with pytest.raises(NoComparisonError, match="two systems, replication and classic"):
-        compared(retold(LOST), Retold("x", "system classic", ()))
+        compared(read_run(LOST), ReplayedRun("x", "system classic", ()))
 
 
 def test_what_differs_is_told_leaf_by_leaf_with_both_values():
@@ -110,7 +110,7 @@ def test_what_differs_is_told_leaf_by_leaf_with_both_values():
     elected = "controller_elects_leader replica=1"
     other = "controller_elects_leader replica=2"
 
-    result = compared(Retold("a", heading, (elected,)), Retold("b", heading, (other,)))
+    result = compared(ReplayedRun("a", heading, (elected,)), ReplayedRun("b", heading, (other,)))
 
     assert result.first == 1
     assert any(leaf.endswith("1 → 2") for leaf in result.rows[1].differs)
@@ -142,7 +142,7 @@ def test_a_trace_that_does_not_fit_is_explained_to_its_last_line_that_does(
     broken: tuple[Path, int], tmp_path: Path
 ):
     path, line = broken
-    told = retold(path)
+    told = read_run(path)
 
     insync("explain", str(path), "--out", str(tmp_path / "x.html"))
     text = insync("explain", str(path)).output

@@ -16,7 +16,7 @@ from conformance.web.board import board
 from conformance.web.cards import letters
 from conformance.web.explain import frames_of
 from conformance.web.messages import told as in_words
-from conformance.web.retold import retold
+from conformance.web.run_files import read_run
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
 
@@ -71,7 +71,7 @@ def test_every_story_can_be_explained(story: Path):
 
 def test_a_picture_tells_each_message_in_words(tmp_path: Path):
     out = tmp_path / "m2.svg"
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
 
     insync("explain", str(STORIES / "m2_is_lost.story"), "--out", str(out))
 
@@ -164,7 +164,7 @@ def test_a_story_becomes_cards_in_another_order_and_a_key_that_puts_them_right(t
     text = out.read_text()
     printed = re.findall(r"<li><b>([A-Z]+)</b><b>(\w+\([^<]*)</b>", text)
     key = re.search(r"class='key'>.*?<p>([A-Z ]+)</p>", text)
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     assert result.exit_code == 0
     assert key is not None
     by_letter = dict(printed)

@@ -25,6 +25,8 @@ LED = ["controller_elects_leader replica=1", "becomes_leader replica=1 epoch=0"]
         "3 not in quorum.isr and not is_none(quorum.leader)",
         "0 < log[1].end <= 1",
         "some(replica, lambda b: log[b].end > view[b].hw)",
+        "quorum.isr == {1}",
+        "quorum.isr == {quorum.leader} and quorum.leader == 2",
     ],
 )
 def test_a_goal_in_the_notation_is_reached_by_the_run_that_is_found(text: str):

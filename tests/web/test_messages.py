@@ -10,7 +10,8 @@ import pytest
 from conformance.web.board import board
 from conformance.web.in_flight import READERS
 from conformance.web.messages import told
-from conformance.web.retold import retold
+from conformance.web.run_files import read_run
+from model.language import ProtocolError, transition
 from model.systems import SYSTEMS
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -29,7 +30,7 @@ def drawn(heading: str, lines: Sequence[str]) -> list[str]:
 
 
 def of_story(name: str, steps: int) -> list[str]:
-    run = retold(STORIES / f"{name}.story")
+    run = read_run(STORIES / f"{name}.story")
     return drawn(run.heading, run.lines[:steps])
 
 
@@ -75,12 +76,25 @@ def test_a_crash_loses_what_was_on_its_way_to_it():
     assert of_story("m2_is_lost", 26) == ["Fetch, broker 1 to broker 2: no record, hw 1: lost"]
 
 
+def test_a_stop_replica_that_is_obeyed_has_arrived():
+    """It was shown as lost once, by the name of the step."""
+    steps = {one.name: one for one in SYSTEMS["reassignment"].transitions}
+
+    assert steps["broker_stops_replica"].ends == "arrived"
+    assert {one.ends for one in steps.values()} == {"arrived", "lost", "refused"}
+
+
+def test_a_step_ends_messages_only_as_is_known():
+    with pytest.raises(ProtocolError, match="ends='vanished': write one of 'arrived', 'lost'"):
+        transition(ends="vanished")
+
+
 def test_a_record_comes_from_its_producer():
     assert of_story("m2_is_lost", 7) == ["Produce, clients to broker 1: a record: arrived"]
 
 
 def test_a_request_that_is_obeyed_may_come_again_and_an_older_one_is_late():
-    run = retold(STORIES / "restarted_broker_obeys.story")
+    run = read_run(STORIES / "restarted_broker_obeys.story")
     fates = {
         one["fate"]
         for end in range(len(run.lines) + 1)
@@ -102,7 +116,7 @@ def test_a_write_that_is_refused_says_so():
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_arrows_end_in_lanes_that_there_are(name: str):
     paths = [p for p in sorted(STORIES.glob("*.story")) if f"system {name} " in p.read_text()]
-    runs = [retold(path) for path in paths[:3]]
+    runs = [read_run(path) for path in paths[:3]]
 
     pictures = [board(one.heading).frame(one.lines[:end]).picture
                 for one in runs for end in range(len(one.lines) + 1)]  # fmt: skip

@@ -16,7 +16,7 @@ from conformance.web.board import board
 from conformance.web.explain import embedded, frames_of
 from conformance.web.frozen import STATIC
 from conformance.web.lessons import STATIC_SITE, lesson_page, lessons
-from conformance.web.retold import Retold, retold
+from conformance.web.run_files import ReplayedRun, read_run
 from conformance.web.site import BOARD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,7 +216,7 @@ def test_a_lesson_plays_without_a_server(seen: Any, tmp_path: Path):
 
 
 def test_a_run_to_embed_plays_from_its_beginning_and_asks_nobody(seen: Any, tmp_path: Path):
-    told = retold(STORIES / "m2_is_lost.story")
+    told = read_run(STORIES / "m2_is_lost.story")
     page = tmp_path / "embed.html"
     page.write_text(embedded(told, frames_of(board(told.heading), told.lines)))
     asked: list[str] = []
@@ -372,7 +372,7 @@ def test_a_search_can_be_cancelled_and_its_late_answer_changes_nothing(
 
 
 def test_logs_that_differ_are_seen_side_by_side(seen: Any, port: int):
-    told = retold(STORIES / "two_fast_elections_diverge.story")
+    told = read_run(STORIES / "two_fast_elections_diverge.story")
     seen.goto(url(port, game(told.heading, *told.lines)))
     seen.locator("#steps li").nth(len(told.lines)).wait_for()
 
@@ -423,7 +423,7 @@ def test_the_projector_shows_the_board_larger_and_no_forms(seen: Any, port: int)
 
 
 def test_markup_in_a_title_is_text(seen: Any, tmp_path: Path):
-    told = Retold("<img src=x onerror=alert(1)></script>", CLASSIC, ())
+    told = ReplayedRun("<img src=x onerror=alert(1)></script>", CLASSIC, ())
     page = tmp_path / "x.html"
     page.write_text(embedded(told, frames_of(board(told.heading), told.lines)))
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.main import main
-from conformance.web.retold import NoRunError, retold
+from conformance.web.run_files import NoRunError, read_run
 from conformance.web.stepped import stepped
 
 STEPS: list[dict[str, Any]] = [
@@ -39,7 +39,7 @@ def test_a_trace_of_another_system_is_a_run_of_that_system(tmp_path: Path):
     steps = [STEPS[0], STEPS[1], STEPS[3]]
     path = written(tmp_path / "t.ndjson", steps)
 
-    told = retold(path)
+    told = read_run(path)
     laid = insync("compare", "model", str(path))
 
     assert told.heading == "system topics version 2.3 brokers 2"

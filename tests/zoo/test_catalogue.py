@@ -10,7 +10,7 @@ from conformance.mapping import MAPPED, map_of
 from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import RELEASES, SWITCHES
-from model.zoo import ZOO, Entry, entry
+from model.zoo import ZOO, ZooEntry, entry
 from model.zoo.known import known_for
 from specs.explorer import explore
 from tests.specs.planted import BUGS
@@ -19,7 +19,7 @@ OF_THE_SHEET = 48
 SHOWN = [one for one in ZOO if one.shown]
 
 
-def ids(one: Entry) -> str:
+def ids(one: ZooEntry) -> str:
     return one.id
 
 

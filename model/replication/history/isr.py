@@ -61,7 +61,7 @@ def isr_write_is_executed(now, new, epoch):
         isr_before=mine.isr, version_before=mine.zk_version)
 
 
-@transition(only=lambda v: v.isr_write_conditional, epoch=EPOCHS)
+@transition(ends="refused", only=lambda v: v.isr_write_conditional, epoch=EPOCHS)
 def isr_write_is_refused(now, new, epoch):
     """The version is out of date, and the leader goes on without the write.
 
@@ -86,7 +86,7 @@ def isr_write_is_heard(now, new, epoch):
     new.office[epoch].write = "none"
 
 
-@transition(epoch=EPOCHS)
+@transition(ends="lost", fault=True, epoch=EPOCHS)
 def isr_answer_is_lost(now, new, epoch):
     """The connection breaks after ZooKeeper executed the write: the leader knows nothing."""
     require(now.office[epoch].write == "executed",          "the write was executed, and answered")
@@ -94,7 +94,7 @@ def isr_answer_is_lost(now, new, epoch):
     new.office[epoch].write = "unanswered"
 
 
-@transition(epoch=EPOCHS)
+@transition(shows="read", epoch=EPOCHS)
 def leader_reads_its_isr_back(now, new, epoch):
     """The retried write is refused, but the state is what the leader wrote: it was done.
 

@@ -6,6 +6,7 @@ election here is what its fenced, conditional write leaves behind.
 
 from model.language import (
     BLANK,
+    NOBODY,
     SetOf,
     all_of,
     any_of,
@@ -142,7 +143,7 @@ def broker_leads_again(now, new, broker):
         written_isr=[], isr_before=[], version_before=0)
 
 
-@transition(broker=BROKERS, hw=ENDS)
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS, hw=ENDS)
 def broker_crashes(now, new, broker, hw):
     """A process dies. Its log stays; its high watermark falls back to an older checkpoint.
 

@@ -28,7 +28,7 @@ def require_follows(now, broker):
                                                 "the broker follows, and its log fits the leader's")
 
 
-@transition(broker=BROKERS, record=RECORDS)
+@transition(shows="produce", broker=BROKERS, record=RECORDS)
 def leader_appends(now, new, broker, record):
     """A new record is appended by a broker that believes it leads, under its leader epoch."""
     epoch, log = now.replica[broker].epoch, now.log[broker]

@@ -96,7 +96,7 @@ def follower_truncates_and_asks_again(now, new, follower):
     cut_log(now, new, follower, "truncating")
 
 
-@transition(only=asks_by_epoch, follower=BROKERS)
+@transition(ends="lost", fault=True, only=asks_by_epoch, follower=BROKERS)
 def epoch_answer_is_lost(now, new, follower):
     """The answer is lost; the follower will ask again."""
     # redundant because without an answer nothing is lost.

@@ -1,4 +1,4 @@
-"""What can be told of a run, wherever it came from."""
+"""A run as it is shown, wherever it came from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Retold:
-    """What is told: a sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
+class ReplayedRun:
+    """A sentence, the heading of a game, and its lines. `loop`: see `specs.runs`.
 
     `diagnosis` says why it ends here: the trace that it was goes on as no run of the model does.
     `places` says of each line where it stood, in a trace.

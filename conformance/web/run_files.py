@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conformance.web.telling import NoRunError as NoRunError
-from conformance.web.telling import Retold as Retold
+from conformance.web.replayed_run import NoRunError as NoRunError
+from conformance.web.replayed_run import ReplayedRun as ReplayedRun
 from model.language import ProtocolError
 from model.systems import system
 from specs.reading import text
@@ -17,7 +17,7 @@ from specs.story.heading import heading_line
 from specs.story.read import read_story
 
 
-def retold(path: Path, claim: str | None = None) -> Retold:
+def read_run(path: Path, claim: str | None = None) -> ReplayedRun:
     """The run in a file; of several, that of `claim`. Raises NoRunError, OSError."""
     if path.suffix == ".story":
         if claim is not None:
@@ -68,7 +68,7 @@ def _runs(data: Any) -> list[dict[str, Any]]:
     return [run for value in data.values() for run in _runs(value)]
 
 
-def of_run(run: dict[str, Any]) -> Retold:
+def of_run(run: dict[str, Any]) -> ReplayedRun:
     """A run in the form that `find --json` writes."""
     recorded = system(run["system"]).recorded(run["version"], run.get("without") or {})
     bounds = {name: int(number) for name, number in (run.get("bounds") or {}).items()}
@@ -77,10 +77,10 @@ def of_run(run: dict[str, Any]) -> Retold:
     title = f"{run['system']} {run['version']}: the shortest run that {verb} {run.get('claim')}"
     if run.get("sentence"):
         title += f": {run['sentence']}"
-    return Retold(title, heading_line(recorded, bounds), lines, run.get("loop"))
+    return ReplayedRun(title, heading_line(recorded, bounds), lines, run.get("loop"))
 
 
-def _story(path: Path) -> Retold:
+def _story(path: Path) -> ReplayedRun:
     try:
         story = read_story(path)
     except StoryError as error:
@@ -89,7 +89,7 @@ def _story(path: Path) -> Retold:
         raise NoRunError(f"{path}: has no line to play; see specs/stories for examples")
     heading = heading_line(story.heading.recorded, story.heading.given)
     lines = tuple(line_of(one) for one in story.commands if one.is_step)
-    return Retold(story.title.lstrip("# ").strip(), heading, lines)
+    return ReplayedRun(story.title.lstrip("# ").strip(), heading, lines)
 
 
 def line_of(command: Command) -> str:
