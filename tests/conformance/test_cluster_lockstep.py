@@ -68,8 +68,7 @@ def test_every_step_has_a_row_and_every_transition_a_step_or_a_reason() -> None:
     assert all(
         one.parameters == STAGED_KINDS[name].parameters for name, one in cluster.ROWS.items()
     )
-    assert set(cluster.MAP.steps_of) | set(cluster.LEFT_OUT) == there
-    assert not set(cluster.MAP.steps_of) & set(cluster.LEFT_OUT)
+    assert set(cluster.MAP.steps_of) == there
 
 
 def test_what_no_broker_shows_is_a_field_of_the_model() -> None:
@@ -353,12 +352,11 @@ def test_the_command_walks_clusters_and_counts_what_fired() -> None:
     assert "of 83 transitions fired" in found.output
 
 
-def test_the_map_lists_what_the_world_leaves_out() -> None:
+def test_the_map_lists_each_row_and_leaves_nothing_out() -> None:
     found = CliRunner().invoke(lockstep, ["--system", "cluster", "--map", "--json", "-"])
 
     told = json.loads(found.output)
-    assert set(told["left_out"]) == set(cluster.LEFT_OUT)
-    assert all(told["left_out"].values())
+    assert told["left_out"] == {}
     goes_on = told["rows"]["controller_goes_on"]["transitions"]
     assert goes_on[:2] == ["broker_learns_it_won", "broker_finds_it_moved"]
 

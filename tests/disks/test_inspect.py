@@ -7,6 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ from impl.server.cluster import Cluster
 from tests.cli.clusters import SETTINGS, done, eventually
 
 LOG = "orders-0/00000000000000000000.log"
+
+
+def _tells(file: Path, words: str) -> bool:
+    return words in file.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +47,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         done(f"produce --broker-list {folder} --topic orders --batch-size 5", lines)
         for number in (1, 3):
             mark = folder / f"broker{number}/data/replication-offset-checkpoint"
-            eventually(lambda mark=mark: "orders 0 120" in mark.read_text(), "120 committed")
+            eventually(partial(_tells, mark, "orders 0 120"), "120 committed")
         done(f"cluster stop {folder}")
         yield folder
     finally:

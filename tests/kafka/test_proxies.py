@@ -227,4 +227,8 @@ def test_a_controllers_request_names_its_epochs() -> None:
 
     found: Message = KafkaReader("2", 1).request(frame)
 
-    assert (found.sender, found.topics, found.epochs) == ("controller", frozenset({"t"}), frozenset({5}))
+    assert (found.sender, found.topics, found.epochs) == (
+        "controller",
+        frozenset({"t"}),
+        frozenset({5}),
+    )

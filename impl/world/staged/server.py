@@ -68,9 +68,9 @@ def folder_of(partition: TopicPartition) -> str:
 class OwnDirectories(StoredLogs):
     """The logs of a broker, each in a log directory of its own."""
 
-    async def create(self, partition: TopicPartition) -> StoredLog:
+    async def create(self, partition: tuple[str, int]) -> StoredLog:
         """A partition's log, made if there is none. StorageError."""
-        log = self.logs.create(partition, folder_of(partition))
+        log = self.logs.create(partition, folder_of(TopicPartition(*partition)))
         return StoredLog(self.logs, partition, log, self.release)
 
 

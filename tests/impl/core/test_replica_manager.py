@@ -282,14 +282,16 @@ def test_in_an_older_message_format_no_leader_epoch_is_entered_and_none_is_kept(
     hosted = Hosted()
     wait(hosted.manager.handle(leads(T0, (1,), 3), 7, 0))
     file = "/d/t-0/leader-epoch-checkpoint"
-    before = hosted.logs.log(T0).epochs.entries, hosted.disk.exists(file)
+    log = hosted.logs.log(T0)
+    assert log is not None
+    before = log.epochs.entries, hosted.disk.exists(file)
 
     hosted.logs.reconfigure(LogConfig(message_format=1))
-    after = [*hosted.logs.log(T0).epochs.entries], hosted.disk.exists(file)
+    after = [*log.epochs.entries], hosted.disk.exists(file)
     wait(hosted.manager.handle(leads(T0, (1,), 4), 7, 0))
     ends = wait(hosted.manager.epoch_ends({T0: EpochQuestion(None, 4)}))
 
     assert before[1]
     assert after == ([], False)
-    assert hosted.logs.log(T0).epochs.entries == []
+    assert log.epochs.entries == []
     assert ends[T0].end == (-1, -1)

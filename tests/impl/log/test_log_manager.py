@@ -231,10 +231,13 @@ def test_a_removal_that_fails_takes_its_directory_offline_and_no_other(monkeypat
     for partition in (T0, T1):
         broker.manager.create(partition)
     home = broker.manager.home(T0)
+    assert home is not None
     if what == "a deleted log":
         broker.manager.delete(T0)
     else:
-        broker.manager.log(T0).truncate_fully_and_start_at(5)
+        log = broker.manager.log(T0)
+        assert log is not None
+        log.truncate_fully_and_start_at(5)
     broker.clock.now_ms += DELAY_MS
     remove = MemoryDisk.remove
 

@@ -18,7 +18,7 @@ T0, U1 = TopicPartition("t", 0), TopicPartition("u", 1)
 
 
 def lines(folder: Path, version: str) -> list[str]:
-    """A manager with two partitions of leader 1 and one of leader 2 tells of them, and stops two."""
+    """A manager with two partitions of leader 1 and one of leader 2 tells of them; stops two."""
     release = Release.of(version)
     files = Log4jFiles(folder, 3, release)
     brokers = {1: ("a", 9091), 2: ("b", 9092)}
@@ -51,7 +51,8 @@ ENDS = "(offset=5, leaderEpoch=7)"
         (
             "0.10.0",
             [
-                f"] Added fetcher for partitions List([[t,0]{FIRST}, [[u,1]{FIRST}, [[t,0]{SECOND})",
+                "] Added fetcher for partitions "
+                f"List([[t,0]{FIRST}, [[u,1]{FIRST}, [[t,0]{SECOND})",
                 "] Removed fetcher for partitions [t,0],[u,1]",
                 "] Removed fetcher for partitions ",
             ],

@@ -86,7 +86,9 @@ def test_5_an_offline_election_keeps_the_isrs_order_and_picks_by_the_assignments
 
 
 def test_6_only_offline_and_controlled_shutdown_elections_touch_the_isr():
-    given = {"assignment": [1, 2, 3], "isr": [3, 1, 2], "live": [1, 2], "leaderEpoch": 0}
+    given: dict[str, Any] = {
+        "assignment": [1, 2, 3], "isr": [3, 1, 2], "live": [1, 2], "leaderEpoch": 0,
+    }  # fmt: skip
     kinds: dict[str, dict[str, Any]] = {
         "Preferred": {}, "Reassign": {"target": [2, 1]}, "Offline": {},
         "ControlledShutdown": {"shuttingDown": [1]},
