@@ -151,9 +151,9 @@ def old_format(question: Question) -> dict[str, Any]:
     log, epoch = asked["log"], asked["becomeLeaderEpoch"]
     broker = HostedBroker(release(question), int(log.get("format", "v2")[1:]))
     if log["records"]:
-        broker.ordered(0, ME, min(log.get("epoch", 0), epoch - 1))
+        broker.ordered(0, ME, max(0, min(log.get("epoch", 0), epoch - 1)))
         broker.appends(log["records"])
-    broker.ordered(0, ME, epoch)
+    broker.ordered(0, ME, epoch)  # refused where that is the epoch that the records are of
     log_end = broker.manager.partitions[PARTITION].log_end
     entered = broker.logs.log(PARTITION)
     assert entered is not None, "it leads"
