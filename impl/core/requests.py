@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
@@ -39,6 +40,7 @@ A third entry is the internal version: of 2.4, say, 2.4-IV0 and 2.4-IV1, its las
 LAST_INTERNAL = 99
 
 
+@cache  # asked for each request, of few releases
 def request_version(kind: str, protocol: Release, internal: int = LAST_INTERNAL) -> int:
     """The version of a request under an inter.broker.protocol.version; KeyError names no kind.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 IMPL = Path(__file__).parents[2] / "impl"
@@ -88,6 +89,17 @@ def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:
     ]
 
     assert wrong == []
+
+
+def test_no_modules_of_the_implementation_import_one_another_in_a_circle() -> None:
+    named = {
+        ".".join(path.relative_to(IMPL.parent).with_suffix("").parts): imports(path)
+        for path in files(IMPL)
+        if path.stem != "__init__"
+    }
+    uses = {one: sorted(asked & (named.keys() - {one})) for one, asked in named.items()}
+
+    TopologicalSorter(uses).prepare()  # CycleError names the circle
 
 
 OPEN_ROOMS = (

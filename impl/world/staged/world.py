@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
@@ -296,7 +297,7 @@ class StagedCluster:
             dict(self.asked), dict(self.leaving), dict(self.late),
             {one: dict(records) for one, records in self.committed.items()},
             {one: list(states) for one, states in self.history.items()},
-            keep(self.servers.values(), (self, self.zookeeper, *self._threads())),
+            keep(self.servers.values(), (self, self.zookeeper, *self._threads(), *self._chances())),
             [thread.save() for thread in self._threads()],
         )  # fmt: skip
 
@@ -314,6 +315,10 @@ class StagedCluster:
         put_back(servers)
         for thread, saved in zip(self._threads(), threads, strict=True):
             thread.load(saved)
+
+    def _chances(self) -> list[Random]:
+        """Nothing is left to chance on disks that are not killed in the middle of a write."""
+        return [server.disk.chance for server in self.servers.values()]
 
     def _threads(self) -> list[ControllerThread]:
         return [server.thread for server in self.servers.values()]

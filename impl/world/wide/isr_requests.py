@@ -7,26 +7,13 @@ the controller; its answer arrives, or is lost. What was not answered is asked a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from impl.core.alter_isr import IsrChange
 from impl.core.api import AlteredIsrs, ControllerApi
+from impl.world.wide.node import IsrRequest
 from impl.world.wide.world import WideKind, WideWorld
 
 One = Iterable[tuple[int, ...]]
 BROKER = ("broker",)
-
-
-@dataclass
-class IsrRequest:
-    """An AlterIsr on its way to ``controller``; ``error`` is None until it is answered."""
-
-    changes: list[IsrChange]
-    broker_epoch: int
-    controller: int
-    is_handled: bool = False
-    error: str | None = None
-    answers: AlteredIsrs | None = None
 
 
 def _with_changes(world: WideWorld) -> One:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from impl.core.alter_isr import AlterIsrManager
+from impl.core.alter_isr import AlterIsrManager, IsrChange
+from impl.core.api import AlteredIsrs
 from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
@@ -29,9 +31,6 @@ from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 
-if TYPE_CHECKING:
-    from impl.world.wide.isr_requests import IsrRequest
-
 FOLDER = "/kafka-logs"
 LAG_MS = 3_000
 CONFIG = LogConfig(
@@ -50,6 +49,18 @@ class Waiting(NamedTuple):
 
     awaited: AcksAwaited
     record: int
+
+
+@dataclass
+class IsrRequest:
+    """An AlterIsr on its way to ``controller``; ``error`` is None until it is answered."""
+
+    changes: list[IsrChange]
+    broker_epoch: int
+    controller: int
+    is_handled: bool = False
+    error: str | None = None
+    answers: AlteredIsrs | None = None
 
 
 class SimulatedBroker:
