@@ -8,6 +8,7 @@ pages show is run once.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -23,6 +24,8 @@ PAGES = (ROOT / "docs" / "guide.md", ROOT / "README.md")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STATED = re.compile(r"#\s*exit (\d+)\b")
 TESTED_ELSEWHERE = ("verify", "test")
+RUN_BY = {"insync prove no_message_loss": "tests/proofs/test_no_message_loss.py"}
+"""Commands that take long and that another test runs, as it needs what they answer."""
 
 
 class Shown(NamedTuple):
@@ -57,7 +60,11 @@ def shown_once(texts: Iterable[str]) -> list[Shown]:
     return found
 
 
-COMMANDS = shown_once(page.read_text(encoding="utf-8") for page in PAGES)
+COMMANDS = [
+    command
+    for command in shown_once(page.read_text(encoding="utf-8") for page in PAGES)
+    if command.line not in RUN_BY
+]
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +94,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_both_pages_show_commands():
     assert [page.name for page in PAGES if not shown(page.read_text(encoding="utf-8"))] == []
+
+
+def test_a_command_that_is_left_to_another_test_is_shown_and_is_run_there():
+    lines = {one.line: one.code for one in shown_once(page.read_text() for page in PAGES)}
+
+    for line, file in RUN_BY.items():
+        words = json.dumps(line.split()[1:]).removesuffix("]")
+        assert f"invoke(main, {words}" in (ROOT / file).read_text(encoding="utf-8")
+        assert lines[line] == 0
 
 
 def test_a_block_that_an_earlier_page_has_is_run_once():
