@@ -81,9 +81,7 @@ def administrate_kafka_python(servers: str, topic: str) -> None:
         [
             lambda: client.create_topics([admin.NewTopic(topic, 1, 2)]),
             lambda: client.create_partitions({topic: admin.NewPartitions(2)}),
-            lambda: client.describe_configs(
-                [admin.ConfigResource(admin.ConfigResourceType.TOPIC, topic)]
-            ),
+            lambda: client.describe_configs([resource]),
             lambda: client.alter_partition_reassignments({partition: [1, 2]}),
             lambda: client.list_partition_reassignments(),
             lambda: client.describe_log_dirs(),

@@ -137,16 +137,19 @@ def test_partitions_move_and_preferred_leaders_are_elected(admin: Any, other: An
 
 def test_directories_and_brokers_are_told(other: Any, admin: Any, topic: str):
     create(admin, topic, 1, 3)
-    told = other.describe_log_dirs()
-    hosts = [
-        one["broker"]
-        for one in told
-        for directory in one["log_dirs"]
-        if topic in [each["name"] for each in directory["topics"]]
-    ]
+
+    def hosts() -> list[int]:
+        return sorted(
+            one["broker"]
+            for one in other.describe_log_dirs()
+            for directory in one["log_dirs"]
+            if topic in [each["name"] for each in directory["topics"]]
+        )
+
+    everywhere = eventually(lambda: hosts() == [1, 2, 3])  # followers make their logs in time
     brokers = sorted(one.id for one in admin.describe_cluster().result(15).nodes)
 
-    assert sorted(hosts) == [1, 2, 3]
+    assert everywhere
     assert brokers == [1, 2, 3]
 
 

@@ -160,8 +160,6 @@ def test_versions_that_are_not_known_are_answered_in_version_0(wire: Wire):
 )  # fmt: skip
 def test_what_is_no_request_ends_its_connection(wire: Wire, data: bytes):
     wire.socket.sendall(data)
-    if data[0] == 0x16:
-        wire.socket.shutdown(socket.SHUT_WR)
 
     assert wire.is_closed()
 

@@ -160,12 +160,13 @@ def test_kcat_sends_and_reads(acks: str, servers: str, topic: str):
 def test_a_group_shares_its_partitions_and_goes_on_where_it_was(servers: str, topic: str):
     send_librdkafka(servers, topic, "all")
     settings = {"bootstrap.servers": servers, "group.id": topic, "auto.offset.reset": "earliest",
-                "heartbeat.interval.ms": 300, "log_level": 0}  # fmt: skip
+                "session.timeout.ms": 6000, "heartbeat.interval.ms": 300,
+                "log_level": 0}  # fmt: skip
     members = [confluent.Consumer(settings) for _ in range(2)]
     found: list[bytes] = []
 
     def read(member: Any, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 30
         while not done() and time.monotonic() < deadline:
             one = member.poll(0.1)
             if one is not None and one.error() is None:
