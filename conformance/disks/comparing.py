@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from conformance.disks.findings import Finding, Kind
+from conformance.disks.findings import DiskFinding, Severity
 from conformance.disks.reading import Directory, Replica, replica_of
 from conformance.disks.truncation import cut_of
 from impl.log.checkpoint_file import TopicPartition
@@ -56,14 +56,14 @@ class Inspected:
     partition: int
     replicas: tuple[Row, ...]
     cuts: tuple[Cut, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[DiskFinding, ...]
 
 
 def inspect_partition(
     tp: TopicPartition, directories: Sequence[Directory], preset: str
 ) -> Inspected:
     """All replicas of one partition, under a preset's rules of truncation."""
-    found: list[Finding] = []
+    found: list[DiskFinding] = []
     replicas: list[Replica] = []
     brokers: dict[int, str] = {}
     for directory in directories:
@@ -72,8 +72,14 @@ def inspect_partition(
             twin = brokers[directory.broker]
             why = f"broker {directory.broker} has this partition in {twin} as well"
             found.append(
-                Finding(
-                    Kind.BROKEN.value, "one_replica_a_broker", directory.broker, *tp, path, "", why
+                DiskFinding(
+                    Severity.BROKEN.value,
+                    "one_replica_a_broker",
+                    directory.broker,
+                    *tp,
+                    path,
+                    "",
+                    why,
                 )
             )
             continue
@@ -82,8 +88,8 @@ def inspect_partition(
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             found.append(
-                Finding(
-                    Kind.AT_RISK.value,
+                DiskFinding(
+                    Severity.AT_RISK.value,
                     "files_can_be_read",
                     directory.broker,
                     *tp,
@@ -123,7 +129,7 @@ def inspect_partition(
 # --- do they agree?
 
 
-def _agree(one: Replica, other: Replica) -> list[Finding]:
+def _agree(one: Replica, other: Replica) -> list[DiskFinding]:
     """The first offset at which two logs have different records."""
     parted = _parted(one, other)
     if parted is None:
@@ -131,7 +137,7 @@ def _agree(one: Replica, other: Replica) -> list[Finding]:
     offset, why = parted
     both = offset < one.committed and offset < other.committed
     either = offset < max(one.committed, other.committed)
-    kind = Kind.BROKEN if both else Kind.AT_RISK if either else Kind.USUAL
+    kind = Severity.BROKEN if both else Severity.AT_RISK if either else Severity.USUAL
     if both:
         more = f"both say that it is committed (high watermarks {one.hw} and {other.hw})"
     elif either:
@@ -140,7 +146,7 @@ def _agree(one: Replica, other: Replica) -> list[Finding]:
     else:
         more = "it was not committed, and a follower cuts it when it starts"
     return [
-        Finding(
+        DiskFinding(
             kind.value,
             "replicas_agree",
             one.broker,
@@ -191,7 +197,7 @@ def _changed(one: Replica, other: Replica) -> list[tuple[int, str]]:
 # --- who has what is committed?
 
 
-def _alone(replicas: Sequence[Replica]) -> list[Finding]:
+def _alone(replicas: Sequence[Replica]) -> list[DiskFinding]:
     """What is committed and lies on one of the disks only."""
     if len(replicas) < 2:
         return []
@@ -203,8 +209,8 @@ def _alone(replicas: Sequence[Replica]) -> list[Finding]:
         return []
     who = ", ".join(f"{each.broker} ends at {each.end}" for each in others)
     return [
-        Finding(
-            Kind.AT_RISK.value,
+        DiskFinding(
+            Severity.AT_RISK.value,
             "more_than_one_has_it",
             longest.broker,
             longest.topic,
@@ -235,7 +241,7 @@ def _cuts(replicas: Sequence[Replica], preset: str) -> tuple[Cut, ...]:
     return tuple(found)
 
 
-def _kept(replicas: Sequence[Replica], cuts: Sequence[Cut], preset: str) -> list[Finding]:
+def _kept(replicas: Sequence[Replica], cuts: Sequence[Cut], preset: str) -> list[DiskFinding]:
     """Cuts of what is committed, under a leader that may have been in the ISR."""
     named = {each.broker: each for each in replicas}
     committed = max((each.hw or 0 for each in replicas), default=0)
@@ -245,8 +251,8 @@ def _kept(replicas: Sequence[Replica], cuts: Sequence[Cut], preset: str) -> list
         if not cut.clean or cut.to >= min(committed, follower.end):
             continue  # who lacks what is committed leads only if it is elected uncleanly
         found.append(
-            Finding(
-                Kind.AT_RISK.value,
+            DiskFinding(
+                Severity.AT_RISK.value,
                 "a_restart_keeps_what_is_committed",
                 follower.broker,
                 follower.topic,

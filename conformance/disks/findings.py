@@ -9,7 +9,7 @@ from enum import Enum
 from specs.verdict import Verdict
 
 
-class Kind(Enum):
+class Severity(Enum):
     """How bad a finding is."""
 
     BROKEN = "broken"  # it contradicts itself or another replica, and no start mends it
@@ -18,7 +18,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DiskFinding:
     """One fault. `file` with `place` in it (a line, a byte), or a folder; `rule` names what fails.
 
     `topic` is None where a whole log directory is meant.
@@ -37,7 +37,7 @@ class Finding:
     def order(self) -> tuple[object, ...]:
         """The worst first, then by partition and file."""
         number = -1 if self.partition is None else self.partition
-        rank = [kind.value for kind in Kind].index(self.kind)
+        rank = [kind.value for kind in Severity].index(self.kind)
         return rank, self.topic or "", number, self.file, self.place, self.rule, self.why
 
     @property
@@ -65,11 +65,11 @@ RULES: dict[str, str] = {
 """Every rule, in words."""
 
 
-def verdict_of(findings: Iterable[Finding], replicas: int) -> Verdict:
+def verdict_of(findings: Iterable[DiskFinding], replicas: int) -> Verdict:
     """`broken` where a finding is, `unknown` where something is at risk, else `holds`."""
     kinds = {finding.kind for finding in findings}
-    if Kind.BROKEN.value in kinds:
+    if Severity.BROKEN.value in kinds:
         return Verdict.BROKEN
     if not replicas:
         return Verdict.NOT_CHECKED
-    return Verdict.UNKNOWN if Kind.AT_RISK.value in kinds else Verdict.HOLDS
+    return Verdict.UNKNOWN if Severity.AT_RISK.value in kinds else Verdict.HOLDS

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conformance.disks.comparing import Inspected, inspect_partition
-from conformance.disks.findings import RULES, Finding, verdict_of
+from conformance.disks.findings import RULES, DiskFinding, verdict_of
 from conformance.disks.reading import Directory, directories_in, replicas_by_partition
 from impl.log.checkpoint_file import TopicPartition
 from specs.verdict import Verdict
@@ -29,7 +29,7 @@ class Inspection:
     partitions: tuple[Inspected, ...]
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[DiskFinding, ...]:
         """The worst first."""
         found = [one for directory in self.directories for one in directory.findings]
         found += [one for partition in self.partitions for one in partition.findings]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from conformance.disks.findings import Finding, Kind
-from conformance.disks.truncation import Held, Run
+from conformance.disks.findings import DiskFinding, Severity
+from conformance.disks.truncation import Run, Runs
 from impl.log.checkpoint_file import TopicPartition, TornCheckpoint, parse_epochs, parse_offsets
 from impl.log.crc32c import Buffer
 from impl.log.directory_names import parse_name
@@ -56,7 +56,7 @@ class Directory:
     clean: bool = False
     checkpoints: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
     replicas: dict[TopicPartition, str] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[DiskFinding] = field(default_factory=list)
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Replica:
     segments: int = 0
     epochs: list[tuple[int, int]] | None = None
     batches: np.ndarray = field(default_factory=lambda: np.empty((0, 5), np.int64))
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[DiskFinding] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -108,16 +108,18 @@ class Replica:
         return min(self.hw or 0, self.end)
 
     @property
-    def held(self) -> Held:
+    def held(self) -> Runs:
         """As the model is asked."""
-        return Held(self.runs, self.start, self.end, max(self.start, self.hw or 0))
+        return Runs(self.runs, self.start, self.end, max(self.start, self.hw or 0))
 
-    def found(self, kind: Kind, rule: str, file: str, place: str, why: str) -> None:
+    def found(self, kind: Severity, rule: str, file: str, place: str, why: str) -> None:
         """Note a finding; of many of one rule the first few."""
         alike = [one for one in self.findings if one.rule == rule]
         if len(alike) < _SHOWN:
             self.findings.append(
-                Finding(kind.value, rule, self.broker, self.topic, self.partition, file, place, why)
+                DiskFinding(
+                    kind.value, rule, self.broker, self.topic, self.partition, file, place, why
+                )
             )
 
 
@@ -195,8 +197,8 @@ def directory_of(path: str) -> Directory:
             what = "is to be deleted" if named.kind == "delete" else "is being copied here"
             topic, number = named.partition
             found.findings.append(
-                Finding(
-                    Kind.USUAL.value,
+                DiskFinding(
+                    Severity.USUAL.value,
                     "nothing_is_left_over",
                     found.broker,
                     topic,
@@ -252,10 +254,10 @@ def _read_meta(found: Directory) -> None:
             return
 
 
-def _unread(found: Directory, error: MalformedCheckpoint) -> Finding:
+def _unread(found: Directory, error: MalformedCheckpoint) -> DiskFinding:
     more = "" if not isinstance(error, TornCheckpoint) else "; it was never written whole"
-    return Finding(
-        Kind.BROKEN.value, "files_can_be_read", found.broker, None, None, error.path,
+    return DiskFinding(
+        Severity.BROKEN.value, "files_can_be_read", found.broker, None, None, error.path,
         error.where, f"{error.why}{more}",
     )  # fmt: skip
 
@@ -297,7 +299,7 @@ def _read_segments(replica: Replica, log_start: int | None) -> None:
         path = os.path.join(replica.path, name)
         if base < end:
             replica.found(
-                Kind.BROKEN, "offsets_grow", path, "",
+                Severity.BROKEN, "offsets_grow", path, "",
                 f"the segment begins at offset {base}, and the one before ends at {end}",
             )  # fmt: skip
         following = bases[number + 1] if number + 1 < len(bases) else None
@@ -341,14 +343,14 @@ def _read_segment(
                 return end  # the header is not to be believed either
         elif first < end or batch.last_offset < first:
             replica.found(
-                Kind.BROKEN, "offsets_grow", path, f"byte {at}",
+                Severity.BROKEN, "offsets_grow", path, f"byte {at}",
                 f"a batch of offsets {first} to {batch.last_offset} follows offset {end - 1}",
             )  # fmt: skip
             at += size
             continue
         if batch.leader_epoch < last_epoch and batch.magic == 2 and problem is None:
             replica.found(
-                Kind.BROKEN, "epochs_grow", path, f"byte {at}",
+                Severity.BROKEN, "epochs_grow", path, f"byte {at}",
                 f"offset {first} has leader epoch {batch.leader_epoch}, and the batch before it "
                 f"has {last_epoch}",
             )  # fmt: skip
@@ -369,11 +371,11 @@ def _damaged(
     why = f"{error.why}; the last offset before it is {end - 1}"
     if following is not None:
         why += f", and segments go on from {following}"
-    kind = Kind.BROKEN
+    kind = Severity.BROKEN
     if scanned:
         lost = (replica.hw or 0) > end
-        kind = Kind.AT_RISK if lost else Kind.USUAL
-        kind = Kind.BROKEN if following is not None and cut and lost else kind
+        kind = Severity.AT_RISK if lost else Severity.USUAL
+        kind = Severity.BROKEN if following is not None and cut and lost else kind
         why += f"; the next start cuts the log to {end}"
         if lost:
             why += f", below the high watermark {replica.hw}"
@@ -387,13 +389,13 @@ def _read_epochs(replica: Replica) -> None:
     except FileNotFoundError:
         return
     except MalformedCheckpoint as error:
-        replica.found(Kind.BROKEN, "files_can_be_read", file, error.where, error.why)
+        replica.found(Severity.BROKEN, "files_can_be_read", file, error.where, error.why)
         return
     before: tuple[int, int] | None = None
     for line, (epoch, start) in enumerate(replica.epochs, 3):
         if before is not None and (epoch <= before[0] or start < before[1]):
             replica.found(
-                Kind.BROKEN,
+                Severity.BROKEN,
                 "epochs_fit_batches",
                 file,
                 f"line {line}",
@@ -416,12 +418,12 @@ def _compare_epochs(replica: Replica, file: str) -> None:
         start = known.get(epoch)
         if start is None:
             replica.found(
-                Kind.BROKEN, "epochs_fit_batches", file, "",
+                Severity.BROKEN, "epochs_fit_batches", file, "",
                 f"epoch {epoch} begins with the batch at offset {first}, and is no entry",
             )  # fmt: skip
         elif start > first and first >= replica.start:
             replica.found(
-                Kind.BROKEN,
+                Severity.BROKEN,
                 "epochs_fit_batches",
                 file,
                 f"line {lines[epoch]}",
@@ -430,14 +432,14 @@ def _compare_epochs(replica: Replica, file: str) -> None:
     for epoch, start in sorted(known.items()):
         within = next((run for run in replica.runs if run[1] <= start < run[2]), None)
         if start > replica.end:
-            kind = Kind.BROKEN if replica.clean else Kind.USUAL
+            kind = Severity.BROKEN if replica.clean else Severity.USUAL
             replica.found(
                 kind, "epochs_fit_batches", file, f"line {lines[epoch]}",
                 f"epoch {epoch} begins at {start}, above the log's end {replica.end}",
             )  # fmt: skip
         elif within is not None and 0 <= within[0] != epoch and start > replica.start:
             replica.found(
-                Kind.BROKEN, "epochs_fit_batches", file, f"line {lines[epoch]}",
+                Severity.BROKEN, "epochs_fit_batches", file, f"line {lines[epoch]}",
                 f"epoch {epoch} begins at {start}, and the batch there has epoch {within[0]}",
             )  # fmt: skip
 
@@ -448,7 +450,7 @@ def _read_beside(replica: Replica) -> None:
         path = os.path.join(replica.path, name)
         if name.endswith(_REMAINS):
             replica.found(
-                Kind.USUAL, "nothing_is_left_over", path, "",
+                Severity.USUAL, "nothing_is_left_over", path, "",
                 "a cleaning, a swap or a removal was not finished; the next start does so",
             )  # fmt: skip
         elif name.endswith((INDEX, TIME_INDEX, SNAPSHOT)):
@@ -460,7 +462,7 @@ def _compare_index(replica: Replica, path: str, name: str) -> None:
     # Indexes of what a start scans are made anew, and a snapshot that cannot be read is left out.
     stem = name.split(".")[0]
     scanned = not replica.clean and stem.isdigit() and _is_newest(replica, int(stem))
-    kind = Kind.USUAL if scanned or name.endswith(SNAPSHOT) else Kind.BROKEN
+    kind = Severity.USUAL if scanned or name.endswith(SNAPSHOT) else Severity.BROKEN
     dump = Dump(path, mapped, DumpOptions(verify=True))
     try:
         for _ in dump.lines():
@@ -497,7 +499,7 @@ def _within(replica: Replica, log_start: int | None, directory: Directory) -> No
         end = max(int(end), 0) if name == LOG_STARTS else replica.end
         if offset > end:
             replica.found(
-                Kind.BROKEN, rule, file, f"{replica.topic} {replica.partition}",
+                Severity.BROKEN, rule, file, f"{replica.topic} {replica.partition}",
                 f"{what} is {offset}, and the log ends at {end}",
             )  # fmt: skip
 

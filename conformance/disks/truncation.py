@@ -23,7 +23,7 @@ _CONTROLLER = 1
 
 
 @dataclass(frozen=True)
-class Held:
+class Runs:
     """A replica's log as runs of one epoch each; `end` is its log end, `hw` its high watermark."""
 
     runs: tuple[Run, ...]
@@ -59,7 +59,7 @@ def _number(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
 
 
-def cut_of(follower: Held, leader: Held, preset: str) -> int:
+def cut_of(follower: Runs, leader: Runs, preset: str) -> int:
     """Where the log of `follower` ends once it may fetch from `leader`, under a release's rules.
 
     Logs with batches that name no epoch are cut to the high watermark, as up to 0.10.
@@ -102,7 +102,7 @@ def cut_of(follower: Held, leader: Held, preset: str) -> int:
     return places[int(ledger.read(code["log.end"], (_FOLLOWER,)))]
 
 
-def _places(one: Held, other: Held) -> Sequence[int]:
+def _places(one: Runs, other: Runs) -> Sequence[int]:
     """Every offset at which something changes in one of the logs."""
     found = {min(one.start, other.start)}
     for held in (one, other):

@@ -14,18 +14,25 @@ from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.findings import Finding
+from conformance.pipeline.history import History
 from conformance.pipeline.judge import judge
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
 from conformance.pipeline.screen import screen
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import Size
+from tests.pipeline.written import leads, starting, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 
-def both(folder: Path, size: int) -> tuple[list[Finding], list[Finding], int, int]:
-    """Findings of all lines, and of what parts of so many lines hand on; lines of both."""
+def both(
+    folder: Path, size: int, known: bool = False
+) -> tuple[list[Finding], list[Finding], int, int]:
+    """Findings of all lines, and of what parts of so many lines hand on; lines of both.
+
+    `known`: parts know what the whole cluster needs, as with all but growing logs.
+    """
     engine = LocalEngine()
     corpus = engine.ingest(discover([str(folder)]), None)
     table = corpus.events.filter(pc.not_equal(corpus.events["kind"], NOTE))
@@ -36,12 +43,17 @@ def both(folder: Path, size: int) -> tuple[list[Finding], list[Finding], int, in
         if event.tp is not None:
             partitions[event.tp].append(event)
     kept = [event for file in _files(table) for event in events_of(kept_of_file(file))]
+    rest = {(event.file, event.line): event for event in kept}
+    loose = [event for event in events if event.tp is None]
+    rest |= {(event.file, event.line): event for event in loose}
+    cluster = History(rest.values(), places) if known else None
     for inside in partitions.values():
         inside.sort(key=lambda event: event.at)
         cut = len(inside) > size
         for start in range(0, len(inside), size):
             part = inside[start : start + size]
-            kept += screen(part, places, sorted(filter(None, told)) or [None], ends=cut).evidence
+            releases = sorted(filter(None, told)) or [None]
+            kept += screen(part, places, releases, ends=cut, cluster=cluster).evidence
     fewer = {(event.file, event.line): event for event in kept}
     names = {(event.file, event.line): event for event in events_of(table)}
     whole = judge(names.values(), places).findings
@@ -67,17 +79,36 @@ def test_of_a_large_cluster_a_part_is_handed_on_and_all_is_found(
     assert fewer < lines
 
 
+@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("size", [5, 50])
 @pytest.mark.parametrize("name", ["correct", "planted"])
-def test_the_shipped_logs_are_judged_the_same(name: str, size: int):
-    whole, found, _, _ = both(SHIPPED / name, size)
+def test_the_shipped_logs_are_judged_the_same(name: str, size: int, known: bool):
+    whole, found, _, _ = both(SHIPPED / name, size, known)
 
     assert found == whole
     assert bool(whole) == (name == "planted")
 
 
-def test_real_logs_are_judged_the_same(real_2_7: Path):
-    whole, found, lines, fewer = both(real_2_7, 100)
+@pytest.mark.parametrize("known", [False, True])
+def test_real_logs_are_judged_the_same(real_2_7: Path, known: bool):
+    whole, found, lines, fewer = both(real_2_7, 100, known)
 
     assert found == whole
     assert fewer < lines
+
+
+def test_what_the_whole_cluster_explains_is_not_handed_on(tmp_path: Path):
+    """A part knows of restarts elsewhere; without that knowledge it has to doubt its lines."""
+    files = {
+        "b1/state-change.log": [leads(10, 1, 3, -1), leads(100, 1, 3, -1)],
+        "b1/server.log": [*starting(0, 1), *starting(90, 1)],
+    }
+    found = discover([str(write(tmp_path, files))])
+    corpus = LocalEngine().ingest(found, None)
+    places = places_of(corpus.logs, corpus.files)
+    events = events_of(corpus.events)
+    inside = [event for event in events if event.tp is not None]
+    rest = History([event for event in events if event.tp is None], places)
+
+    assert len(screen(inside, places, ("2.7",)).evidence) == 2
+    assert screen(inside, places, ("2.7",), cluster=rest).evidence == []
