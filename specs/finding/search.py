@@ -227,7 +227,7 @@ class _Search:
             self.report(f"clauses against a counterexample: {one}, {len(found)} so far")
             truths: list[npt.NDArray[np.bool_]] = [
                 np.array([bool(here.wide(here.of(self.scope.grounded.ground(p.term, chosen)))[0])
-                          for p in literals])
+                          for p in literals], bool)
                 for chosen in chosen_values(one, self.scope.grounded.bounds)
             ]  # fmt: skip
             seen = Slices(self.rows, one, literals)
