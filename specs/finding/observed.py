@@ -84,12 +84,13 @@ FURTHER = 12
 
 def reached(
     recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term], most: int,
-    report: Report,
+    share: int, report: Report,
 ) -> tuple[Rows, Rows]:  # fmt: skip
     """States that the native engine reaches, level by level: all, or up to `FURTHER` times `most`.
 
-    The first of the two has about `most` of them, of every level alike: the first levels alone
-    would say little of what comes late. The second has all; its columns are read when asked for.
+    The first of the two has `most` of them or a `share` of that, of every level alike: the first
+    levels alone would say little of what comes late. The second has all; its columns are read when
+    asked for.
     """
     from specs.native.kernel import kernel_of
     from specs.native.search import Options, Search
@@ -102,8 +103,8 @@ def reached(
     words = search.store.states[: count * kernel.words].reshape(count, kernel.words)
     complete = search.stopped is None
     some = np.arange(count)
-    if count > most:
-        some = np.sort(np.random.default_rng(0).choice(count, most, replace=False))
+    if count > most // share:
+        some = np.sort(np.random.default_rng(0).choice(count, most // share, replace=False))
     chosen = _Columns(grounded, kernel, words[some])
     return (Rows(grounded, [chosen[n] for n in range(len(chosen))], complete),
             Rows(grounded, _Columns(grounded, kernel, words), complete, count))  # fmt: skip

@@ -50,6 +50,9 @@ from specs.splitting import substituted
 Report = Callable[[str], None]
 
 NOTHING = Slice(())
+SHARE = 5
+"""Where most of a proof is given, the first look is at one in so many states: few candidates are
+chosen, and each of those is held against all that were reached."""
 SEVERAL = 200
 """Clauses that join the candidates for one counterexample to induction."""
 
@@ -160,6 +163,7 @@ class _Search:
     def _reached(self) -> tuple[Rows, Rows]:
         return reached(
             self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
+            1 if self.open is None else SHARE,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
 
     def _holds_everywhere(self, one: Candidate) -> bool:
@@ -223,7 +227,7 @@ class _Search:
             self.report(f"clauses against a counterexample: {one}, {len(found)} so far")
             truths: list[npt.NDArray[np.bool_]] = [
                 np.array([bool(here.wide(here.of(self.scope.grounded.ground(p.term, chosen)))[0])
-                          for p in literals])
+                          for p in literals], bool)
                 for chosen in chosen_values(one, self.scope.grounded.bounds)
             ]  # fmt: skip
             seen = Slices(self.rows, one, literals)
