@@ -74,6 +74,11 @@ class CoreCoverage(LineNotes):
                     found.append(Missing(module, name, left, why.get(f"{module} {name}", "")))
         return found
 
+    def needless(self) -> list[str]:
+        """`module function` of those that have a reason, and were walked whole."""
+        lacking = {f"{one.module} {one.function}" for one in self.missing()}
+        return sorted(set(reasons()) - lacking)
+
     def as_json(self) -> dict[str, Any]:
         """Plain data, which `read` takes up again."""
         return {

@@ -40,7 +40,7 @@ class RowResult(NamedTuple):
 
 WALKED = "a whole controller of impl/core, which brokers run, does what the model allows"
 COVERED = "every step of the model within small bounds is one of impl/core, which brokers run"
-NOTICED = 0.6
+NOTICED = 0.4
 """The share of systematic mutants that the model alone must have noticed in the last large run."""
 
 MUTANTS = (

@@ -68,6 +68,8 @@ def _show(found: CoreCoverage, json_target: str | None) -> None:
         if not one.why:
             lines = ", ".join(map(str, one.lines))
             say(f"not walked: {one.module} {one.function}: {lines}", json_target)
+    for name in found.needless():
+        say(f"walked, and not_walked.json has a reason why not: {name}", json_target)
     total = sum(lines for _, _, lines in found.rows())
     left = len({(one.module, line) for one in missing if not one.why for line in one.lines})
     say(

@@ -77,6 +77,7 @@ def administrate_kafka_python(servers: str, topic: str) -> None:
     admin: Any = import_module("kafka.admin")
     client = admin.KafkaAdminClient(bootstrap_servers=servers.split(","))
     partition = kafka.TopicPartition(topic, 0)
+    resource = admin.ConfigResource(admin.ConfigResourceType.TOPIC, topic)
     _each(
         [
             lambda: client.create_topics([admin.NewTopic(topic, 1, 2)]),

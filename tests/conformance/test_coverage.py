@@ -16,6 +16,8 @@ from click.testing import CliRunner
 
 from conformance import coverage, line_notes
 from conformance.cli.edges import edges
+from conformance.cli.lockstep import lockstep
+from conformance.cli.vectors import vectors
 from conformance.coverage import CoreCoverage, read, reasons
 from impl.core import strategies
 from impl.core.event_controller import EventController
@@ -239,3 +241,34 @@ def test_the_command_names_the_lines_that_no_walk_reached() -> None:
 
     assert "lines of impl/core ran under comparison with the model" in done.output
     assert "not walked: impl.core.strategies offline" in done.output
+
+
+def test_a_reason_that_nothing_needs_is_told_and_a_line_without_one_too() -> None:
+    found = CoreCoverage()
+    explained = {f"{one.module} {one.function}" for one in found.missing() if one.why}
+
+    assert explained == set(reasons())
+    assert found.needless() == []
+    for module, function in (one.split(" ", 1) for one in sorted(reasons())[:1]):
+        lines = dict(line_notes.lines_of(module))
+        name = next(one for one in lines if one.replace(".<locals>", "") == function)
+        found.walked[module] |= lines[name]
+        assert found.needless() == [f"{module} {function}"]
+
+
+@pytest.mark.deep
+def test_every_line_of_the_core_is_walked_or_has_a_reason(tmp_path: Path) -> None:
+    kept = tmp_path / "coverage.json"
+    cases = [str(path) for path in sorted(Path("tests/data/vectors").glob("*.json"))]
+    for command, given in (
+        (vectors, [*cases, "--on", "both"]),
+        (lockstep, ["--all", "--seeds", "0..2"]),
+        (edges, ["--all", "--max-states", "3000"]),
+    ):
+        done = CliRunner().invoke(command, [*given, "--coverage", str(kept)])
+        assert done.exit_code in (0, 2), done.output
+
+    found = read(kept)
+    assert [one for one in found.missing() if not one.why] == []
+    assert found.needless() == []
+    assert found.share > 0.84
