@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -162,35 +161,36 @@ def test_a_group_shares_its_partitions_and_goes_on_where_it_was(servers: str, to
     settings = {"bootstrap.servers": servers, "group.id": topic, "auto.offset.reset": "earliest",
                 "session.timeout.ms": 6000, "heartbeat.interval.ms": 300,
                 "log_level": 0}  # fmt: skip
-    members = [confluent.Consumer(settings) for _ in range(2)]
+    members: list[Any] = []
     found: list[bytes] = []
 
-    def read(member: Any, done: Callable[[], bool]) -> None:
+    def shares() -> list[int]:
+        return [len(member.assignment()) for member in members]
+
+    def join() -> None:
+        members.append(confluent.Consumer(settings))
+        members[-1].subscribe([topic])
+
+    def read_until(done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + 30
         while not done() and time.monotonic() < deadline:
-            one = member.poll(0.1)
-            if one is not None and one.error() is None:
-                found.append(one.value())
+            for member in members:
+                one = member.poll(0.05)
+                if one is not None and one.error() is None:
+                    found.append(one.value())
 
-    members[0].subscribe([topic])
-    read(members[0], lambda: len(found) == len(MANY))
-    alone = len(members[0].assignment())
-    members[1].subscribe([topic])
-
-    def shared() -> bool:
-        return [len(one.assignment()) for one in members] == [1, 1]
-
-    other = threading.Thread(target=read, args=(members[1], shared))
-    other.start()
-    read(members[0], shared)
-    other.join()
-    both = [len(one.assignment()) for one in members]
+    join()
+    read_until(lambda: len(found) == len(MANY))
+    alone = shares()
+    join()
+    read_until(lambda: shares() == [1, 1])
+    both = shares()
+    members.pop(0).close()
+    read_until(lambda: shares() == [2])
+    left = shares()
     members[0].close()
-    read(members[1], lambda: len(members[1].assignment()) == 2)
-    left = len(members[1].assignment())
-    members[1].close()
 
-    assert (alone, both, left) == (2, [1, 1], 2)
+    assert (alone, both, left) == ([2], [1, 1], [2])
     assert sorted(found, key=int) == MANY  # nothing was read again: the offsets were committed
 
 
