@@ -15,6 +15,9 @@ import pytest
 from impl.server.cluster import Cluster
 
 confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+confluent_admin = pytest.importorskip(
+    "confluent_kafka.admin", reason="confluent-kafka is not installed"
+)
 kafka = pytest.importorskip("kafka", reason="kafka-python is not installed")
 aiokafka = pytest.importorskip("aiokafka", reason="aiokafka is not installed")
 kcat = pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
@@ -213,8 +216,8 @@ def test_a_client_finds_the_first_record_of_a_time(servers: str, topic: str):
 def test_nothing_acknowledged_is_lost_when_a_leader_is_killed_while_clients_send(
     cluster: Cluster, servers: str, topic: str
 ):
-    admin = confluent.admin.AdminClient({"bootstrap.servers": servers, "log_level": 0})
-    made = confluent.admin.NewTopic(topic, 1, 3, config={"min.insync.replicas": "2"})
+    admin = confluent_admin.AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    made = confluent_admin.NewTopic(topic, 1, 3, config={"min.insync.replicas": "2"})
     admin.create_topics([made])[topic].result(15)
     acknowledged: list[bytes] = []
 
@@ -249,3 +252,22 @@ def test_what_the_guide_shows_works(servers: str, capsys: pytest.CaptureFixture[
     exec(compile(code, str(guide), "exec"), {"servers": servers})
 
     assert capsys.readouterr().out == "b'hello'\n"
+
+
+def test_what_a_group_has_committed_outlives_its_coordinator(
+    cluster: Cluster, servers: str, topic: str
+):
+    send_librdkafka(servers, topic, "all")
+    read_librdkafka(servers, topic, len(MANY))
+    member = confluent.Consumer({"bootstrap.servers": servers, "group.id": topic, "log_level": 0})
+    partitions = [confluent.TopicPartition(topic, number) for number in (0, 1)]
+    before = [one.offset for one in member.committed(partitions, 15)]
+    admin = confluent_admin.AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    group = admin.describe_consumer_groups([topic])[topic].result(15)
+    cluster.kill(group.coordinator.id)
+    after = [one.offset for one in member.committed(partitions, 25)]
+    member.close()
+    cluster.start()
+
+    assert sum(max(one, 0) for one in before) == len(MANY)
+    assert after == before
