@@ -164,34 +164,3 @@ def test_logs_that_are_cut_and_removed_underneath_are_neither_told_twice_nor_los
     assert len(heard) == len(WRONG)
     kept = Standing.unpacked(*watch.state)
     assert sum(row["read"] for row in kept.files.values()) >= len(lines)
-
-
-@pytest.mark.deep
-def test_the_state_of_a_watch_is_bounded_over_a_day(tmp_path: Path):
-    """A day of one broker, 200,000 lines in files of an hour: what is kept stops growing."""
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    watch = Watch(logs, tmp_path / "kept")
-    live = logs / "state-change.log"
-    sizes = []
-    for hour in range(24):
-        with live.open("a") as file:
-            for n in range(8_000):
-                second = hour * 3600 + n * 3600 // 8_000
-                number = hour * 8_000 + n
-                said = (
-                    obeys(second, 2, 1, 9)
-                    if n % 2
-                    else changed(second, (1, 9), 1, number // 40, "1,2", tp=f"orders-{n % 40}")
-                )
-                day = "02" if second >= 14 * 3600 else "01"
-                at = f"2024-03-{day} {(10 + second // 3600) % 24:02}"
-                file.write(f"[{at}{said[14:]}\n")
-        for _ in range(6):
-            watch.trigger(False)
-        live.rename(logs / f"state-change.log.{at.replace(' ', '-')}")
-        parts = sum(map(len, watch.partitions.values()))
-        sizes.append(parts + sum(map(len, watch.state)))
-
-    assert watch.heard == []
-    assert max(sizes[12:]) < 1.3 * max(sizes[4:12])
