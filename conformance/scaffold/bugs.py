@@ -10,7 +10,7 @@ from conformance.scaffold.edits import Edits, NotPossible, with_imports, with_me
 _FURTHER = '''\
 """Bugs that were added after the sheet of 48."""
 
-from model.zoo.entry import Entry, Expression
+from model.zoo.entry import Expression, ZooEntry
 
 ENTRIES = ()
 '''
@@ -48,7 +48,7 @@ def new_bug(
     number = max(one.number for one in ZOO) + 1
     said = title.rstrip(".").replace('"', "'")
     entry = (
-        f'Entry(\n        {number}, "{name}", "{said}",\n        (), "{fixed_in}",\n'
+        f'ZooEntry(\n        {number}, "{name}", "{said}",\n        (), "{fixed_in}",\n'
         f'        "{said}.",\n        "{claim}", "",\n'
         f'        Expression("{system}", "{base}", "{claim}", {dict(bounds)!r},\n'
         f"                   {dict(thrown)!r}),\n"

@@ -52,7 +52,7 @@ def both(
         cut = len(inside) > size
         for start in range(0, len(inside), size):
             part = inside[start : start + size]
-            releases = sorted(filter(None, told)) or [None]
+            releases: list[str | None] = [*sorted(filter(None, told))] or [None]
             kept += screen(part, places, releases, ends=cut, cluster=cluster).evidence
     fewer = {(event.file, event.line): event for event in kept}
     names = {(event.file, event.line): event for event in events_of(table)}
