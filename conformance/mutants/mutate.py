@@ -80,7 +80,10 @@ class Mutant:
 
 
 def function_named(module: str, name: str) -> FunctionType:
-    """A function or method of a module; of a property, what reads it."""
+    """A function or method of a module; of a property, what reads it; of a cache, what fills it.
+
+    A cache is emptied: what it holds is of the code before.
+    """
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = inspect.getattr_static(found, part)
@@ -88,6 +91,9 @@ def function_named(module: str, name: str) -> FunctionType:
         found = found.fget
     if isinstance(found, staticmethod | classmethod):
         found = found.__func__
+    if hasattr(found, "cache_clear"):
+        found.cache_clear()
+        found = inspect.unwrap(found)
     assert isinstance(found, FunctionType), f"{module}.{name} is no function"
     return found
 

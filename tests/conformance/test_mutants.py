@@ -80,7 +80,7 @@ def test_what_is_planted_is_caught_by_the_rules_where_it_is_one(
     assert compare_rules() > 5_000
     monkeypatch.setattr("conformance.rules.follower_truncation", lambda r, e, hw, *_: (hw, True))
 
-    with pytest.raises(RulesDiffer, match=r"a log \[0\] with HW 0, answered .* the model says"):
+    with pytest.raises(RulesDiffer, match=r"a log \[0\] with HW 0, answered .* the rule says"):
         compare_rules()
 
 
