@@ -238,10 +238,10 @@ def test_a_reader_that_has_left_is_not_a_verdict(line: str):
     script = (
         "import sys, click\n"
         "from conformance.cli import main\n"
-        "from conformance.cli.main import COMMANDS, Entry\n"
+        "from conformance.cli.main import COMMANDS, CommandEntry\n"
         "@click.command()\n@click.option('--json')\n"
         "def probe(json):\n    print('x' * 100_000)\n"
-        "COMMANDS['probe'] = Entry('__main__', 'probe', '')\n"
+        "COMMANDS['probe'] = CommandEntry('__main__', 'probe', '')\n"
         "sys.stdin.readline()\n"  # until the reader has gone
         f"main({line.split()!r})\n"
     )
@@ -267,11 +267,11 @@ def test_ctrl_c_ends_without_a_traceback():
     script = (
         "import sys, time, click\n"
         "from conformance.cli import main\n"
-        "from conformance.cli.main import COMMANDS, Entry\n"
+        "from conformance.cli.main import COMMANDS, CommandEntry\n"
         "import __main__\n"
         "@click.command()\n"
         "def wait():\n    print('waiting', flush=True)\n    time.sleep(60)\n"
-        "COMMANDS['wait'] = Entry('__main__', 'wait', '')\n"
+        "COMMANDS['wait'] = CommandEntry('__main__', 'wait', '')\n"
         "main(['wait'])\n"
     )
     process = subprocess.Popen(
