@@ -331,8 +331,8 @@ def _replica(
     if hosted is not None and hosted.leader_epoch >= 0:
         table.put("partition.replica.version", at, hosted.zk_version, NO_VERSION)
         table.put("partition.replica.fetching", at, server.follows(partition) is not None)
-        changed = partition in server.replicas.isr_changes
-        table.put("partition.replica.unreported", at, changed)
+    # ReplicaManager.isrChangeSet outlives the replica: a failed directory takes nothing out of it.
+    table.put("partition.replica.unreported", at, partition in server.replicas.isr_changes)
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:

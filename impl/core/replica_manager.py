@@ -396,7 +396,6 @@ class ReplicaManager:
         if not delete:
             return NONE
         self.partitions.pop(partition, None)
-        self.isr_changes.discard(partition)
         try:
             renamed = await self.logs.delete(partition)
         except StorageError as error:
