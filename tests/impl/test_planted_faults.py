@@ -88,7 +88,8 @@ PLANTED = {
     ),
     "a follower does not cut what its leader does not have": Fault(
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
-        "return Truncation(log_end, True)", "hold different records|never comes to rest|below its",
+        "return Truncation(log_end, True)",
+        "hold different records|never comes to rest|below its|was read at offset",
     ),
     "a follower of another leader epoch is not fenced": Fault(
         answers.current_leader_epoch_error, "if asked is not None and asked > current:",
