@@ -6,6 +6,7 @@ end where an old release did what the newest does not: there the tour ends, and 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -16,35 +17,37 @@ from specs.story.errors import StoryError
 from specs.story.read import read_story
 
 STORIES = Path(specs.__file__).parent / "stories"
-SYSTEM = "replication"
+HEADING = re.compile(r"^system replication\b", re.MULTILINE)
 
 
 @cache
-def tours() -> dict[str, tuple[int, tuple[Key, ...]]]:
-    """Name of each story of `replication` -> its number of brokers and its steps."""
-    found: dict[str, tuple[int, tuple[Key, ...]]] = {}
-    for path in sorted(STORIES.rglob("*.story")):
-        try:
-            story = read_story(path)
-        except StoryError:
-            continue  # a story that cannot be read is a finding of `insync story`
-        heading = story.heading
-        if heading is None or heading.recorded.system.name != SYSTEM:
-            continue
-        keys: list[Key] = []
-        for command in story.commands:
-            if command.is_step:
-                values = command.arguments.values()
-                if any(isinstance(value, frozenset) for value in values):
-                    break
-                keys.append((command.what, tuple(int(v) for v in values if isinstance(v, int))))
-        found[path.stem] = heading.step_bounds["brokers"], tuple(keys)
-    return found
+def tours() -> dict[str, Path]:
+    """Name of each story of `replication` -> its file. Only headings are looked for."""
+    stories = sorted(STORIES.rglob("*.story"))
+    return {path.stem: path for path in stories if HEADING.search(path.read_text("utf-8"))}
+
+
+@cache
+def route(name: str) -> tuple[int, tuple[Key, ...]]:
+    """The number of brokers of a story and its steps: those before the first that takes a set."""
+    keys: list[Key] = []
+    try:
+        story = read_story(tours()[name])
+    except StoryError:
+        return BOUNDS["brokers"], ()  # a story that cannot be read is a finding of `insync story`
+    assert story.heading is not None, "tours() has found it"
+    for command in story.commands:
+        if command.is_step:
+            values = command.arguments.values()
+            if any(isinstance(value, frozenset) for value in values):
+                break
+            keys.append((command.what, tuple(int(v) for v in values if isinstance(v, int))))
+    return story.heading.step_bounds["brokers"], tuple(keys)
 
 
 def tour(name: str) -> int:
     """Drives a story's steps on both sides; returns how many. Raises Mismatch."""
-    brokers, keys = tours()[name]
+    brokers, keys = route(name)
     pair = Lockstep({**BOUNDS, "brokers": brokers})
     for taken, key in enumerate(keys):
         if key not in pair.partner.enabled(pair.state):

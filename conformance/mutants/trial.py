@@ -24,7 +24,7 @@ from conformance.mutants.judges import (
 from conformance.mutants.mutate import Mutant
 from conformance.mutants.planted import PLANTED, Planted
 from conformance.mutants.survivors import survivors
-from conformance.tours import tour, tours
+from conformance.tours import route, tour, tours
 from conformance.walks import walk
 
 NOT_RUN = "no walk runs its line"
@@ -92,11 +92,11 @@ def score(trials: Iterable[Trial]) -> Score:
 
 def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:
     """The first mismatch of the implementation in this process, with the bounds it was found in."""
-    for name, (brokers, _) in tours().items():
+    for name in tours():
         try:
             tour(name)
         except Mismatch as mismatch:
-            return mismatch, {**BOUNDS, "brokers": brokers}
+            return mismatch, {**BOUNDS, "brokers": route(name)[0]}
     for seed in SEEDS:
         try:
             walk(seed, STEPS, enabledness_every=20)
@@ -156,7 +156,7 @@ def _judged(apply: Callable[[], None], names: Sequence[str]) -> Judgement:
 
 
 def _compiled_before_forking() -> None:
-    for brokers in {brokers for brokers, _ in tours().values()}:
+    for brokers in {route(name)[0] for name in tours()}:
         Lockstep({**BOUNDS, "brokers": brokers})
     Lockstep(BOUNDS)
 

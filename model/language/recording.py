@@ -15,15 +15,15 @@ What a transition does not write stays as it was. Nondeterminism is the paramete
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from model.language import terms as t
 from model.language.errors import ProtocolError, author_line, unknown_name
 from model.language.scalars import Scalar, index_term
-from model.language.schema import Field, Ghost, Log, MapOf, Record, Schema, SetOf, fields
+from model.language.schema import Field, Ghost, Log, MapOf, Record, Schema, SetOf
 from model.language.sets import SetValue
 from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
@@ -103,14 +103,14 @@ class Transition:
         return self.only is None or self.only(SwitchView(switches))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recorded:
     """What a transition's function left behind, under one version's switches."""
 
     transition: Transition
     parameters: dict[str, Parameter]
-    requires: list[Requirement] = field(default_factory=list)
-    writes: list[Write] = field(default_factory=list)
+    requires: Sequence[Requirement] = ()
+    writes: Sequence[Write] = ()
 
 
 class _Recorder:
@@ -292,7 +292,9 @@ def record(step: Transition, state: Record, switches: Switches) -> Recorded:
         if returned is not None:
             raise ProtocolError(f"{step.name} returns a value; a step only requires and writes")
         _refuse_ghost_reads(step, state, recorder.requires)
-        return Recorded(step, dict(step.parameters), recorder.requires, recorder.writes)
+        return Recorded(
+            step, dict(step.parameters), tuple(recorder.requires), tuple(recorder.writes)
+        )
 
 
 def record_initial(function: Callable[..., None], state: Record, switches: Switches) -> list[Write]:
@@ -317,7 +319,7 @@ def record_step_condition(
 
 
 def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirement]) -> None:
-    ghosts = {leaf.name for leaf in fields(state) if leaf.ghost}
+    ghosts = {leaf.name for leaf in state.leaves if leaf.ghost}
     for requirement in requires:
         read_here = sorted(fields_read(requirement.condition) & ghosts)
         if read_here:

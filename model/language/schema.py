@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from model.language.sorts import BOOL, Bounded, Numbers, Sort
 
@@ -51,6 +52,11 @@ class Record(Schema):
 
     def __init__(self, **parts: Schema | Sort) -> None:
         self.parts: dict[str, Schema] = {name: as_schema(part) for name, part in parts.items()}
+
+    @cached_property
+    def leaves(self) -> tuple[Field, ...]:
+        """Every leaf field of a state of this shape, in declaration order."""
+        return tuple(fields(self))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,7 +21,7 @@ from model.language.recording import (
     record_initial,
     record_step_condition,
 )
-from model.language.schema import Field, Record, fields
+from model.language.schema import Field, Record
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,10 @@ class System:
     bounds: Mapping[str, Bound]
     switches: Mapping[str, str] = field(default_factory=dict)
     """Switch name -> what it is, with its KIP or JIRA."""
+    _recordings: dict[frozenset[tuple[str, object]], _Recording] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Switches -> what was recorded under them: functions are run once for a choice of switches."""
 
     def version(self, name: str | None = None) -> Version:
         """A version by name; an unknown name is refused with the nearest."""
@@ -141,6 +145,11 @@ class System:
             raise ProtocolError("; and ".join(refusals))
         return RecordedSystem(self, chosen.name, switches)
 
+    def _recording(self, switches: Switches) -> _Recording:
+        return self._recordings.setdefault(
+            frozenset(switches.items()), _Recording(self, dict(switches))
+        )
+
     def _refuse_unknown_value(self, chosen: Version, name: str, value: object) -> None:
         known = list(chosen.values.get(name, ()))
         known += [version.switches[name] for version in self.versions.values()]
@@ -152,44 +161,65 @@ class System:
             raise ProtocolError(unknown_name(f"value of {name}", shown(value), names))
 
 
+class _Recording:
+    """What a system's functions leave behind under some switches, each run once and then shared."""
+
+    def __init__(self, system: System, switches: Switches) -> None:
+        self._system = system
+        self._switches = switches
+
+    @cached_property
+    def steps(self) -> tuple[Recorded, ...]:
+        system, switches = self._system, self._switches
+        found = [one for one in system.transitions if one.applies(switches)]
+        _refuse_twice(one.name for one in found)
+        return tuple(record(one, system.state, switches) for one in found)
+
+    @cached_property
+    def initial(self) -> tuple[Write, ...]:
+        return tuple(record_initial(self._system.initial, self._system.state, self._switches))
+
+    @cached_property
+    def claims(self) -> Mapping[str, tuple[Claim, t.Term]]:
+        return {
+            claim.name: (claim, self._condition(claim))
+            for claim in self._system.claims
+            if claim.only is None or claim.only(SwitchView(self._switches))
+        }
+
+    def _condition(self, claim: Claim) -> t.Term:
+        declared = [step.name for step in self._system.transitions]
+        for name in claim.fair:
+            if name not in declared:
+                unknown = unknown_name(f"step of {self._system.name}", name, declared)
+                raise ProtocolError(f"{claim.name}: {unknown}")
+        read = record_step_condition if claim.is_about_steps else record_condition
+        return read(claim.function, self._system.state, self._switches)
+
+
 class RecordedSystem:
-    """Transitions and claims as terms, under one choice of switches."""
+    """Transitions and claims as terms, under one choice of switches.
+
+    Steps and claims may be taken out of one, or put in: no other has the same list.
+    """
 
     def __init__(self, system: System, version: str, switches: Switches) -> None:
         self.system = system
         self.version = version
         self.switches = dict(switches)
-        self.fields: dict[str, Field] = {leaf.name: leaf for leaf in fields(system.state)}
-        self.steps: list[Recorded] = [
-            record(step, system.state, switches)
-            for step in system.transitions
-            if step.applies(switches)
-        ]
-        _refuse_twice(step.transition.name for step in self.steps)
+        self.fields: dict[str, Field] = {leaf.name: leaf for leaf in system.state.leaves}
+        self._recording = system._recording(switches)
+        self.steps: list[Recorded] = [*self._recording.steps]
 
     @cached_property
     def initial(self) -> list[Write]:
         """The writes that make the initial state out of the blank one."""
-        return record_initial(self.system.initial, self.system.state, self.switches)
+        return [*self._recording.initial]
 
     @cached_property
     def claims(self) -> dict[str, tuple[Claim, t.Term]]:
         """Claim name -> (claim, its condition)."""
-        return {
-            claim.name: (claim, self._condition(claim))
-            for claim in self.system.claims
-            if claim.only is None or claim.only(SwitchView(self.switches))
-        }
-
-    def _condition(self, claim: Claim) -> t.Term:
-        declared = [step.name for step in self.system.transitions]
-        for name in claim.fair:
-            if name not in declared:
-                raise ProtocolError(
-                    f"{claim.name}: {unknown_name(f'step of {self.system.name}', name, declared)}"
-                )
-        read = record_step_condition if claim.is_about_steps else record_condition
-        return read(claim.function, self.system.state, self.switches)
+        return {**self._recording.claims}
 
     def claim(self, name: str) -> tuple[Claim, t.Term]:
         """One claim; an unknown name is refused with the nearest."""
@@ -227,9 +257,9 @@ class RecordedSystem:
             needed |= more
 
 
-def _refuse_twice(names: object) -> None:
+def _refuse_twice(names: Iterable[str]) -> None:
     seen: set[str] = set()
-    for name in names:  # type: ignore[attr-defined]
+    for name in names:
         if name in seen:
             raise ProtocolError(f"the step {name} is declared twice")
         seen.add(name)

@@ -8,7 +8,7 @@ The same terms after grounding (cells only) lower to quantifier-free formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -225,7 +225,7 @@ class Z3Code:
         return self.written(state, step.writes, environment)
 
     def written(
-        self, state: State, writes: list[Write], environment: Environment
+        self, state: State, writes: Sequence[Write], environment: Environment
     ) -> dict[str, Function]:
         """A state with writes applied, all of them reading the state before."""
         new = dict(state)

@@ -168,22 +168,24 @@ class _Composer:
                     self._chosen(write, taken, before, own, since) for write in recorded.writes
                 ]
             writes += added
-        found = Leasts(self.fresh)
-        joined = replace(
-            step,
-            requires=[replace(one, condition=found(one.condition)) for one in requires],
-            writes=[
-                replace(one, keys=tuple(map(found, one.keys)), value=found(one.value))
-                for one in [*step.writes, *writes]
-            ],
-        )
+        found = Leasts(self.fresh)  # it gathers facts of what it is called with
+        kept = [replace(one, condition=found(one.condition)) for one in requires]
+        written = [
+            replace(one, keys=tuple(map(found, one.keys)), value=found(one.value))
+            for one in [*step.writes, *writes]
+        ]
         entailed = tuple(replace(one, condition=found(one.condition)) for one in asked)
-        joined.requires += [
+        parts = [
             Requirement(fact, f"{name}: part {number}")
             for name, facts in found.facts.items()
             for number, fact in enumerate(facts, 1)
         ]
-        joined.parameters = {**step.parameters, **found.parameters}
+        joined = replace(
+            step,
+            parameters={**step.parameters, **found.parameters},
+            requires=[*kept, *parts],
+            writes=written,
+        )
         return joined, entailed
 
     def _recorded(self, step: Recorded, alternative: Alternative) -> tuple[Term, Recorded]:

@@ -34,7 +34,7 @@ from conformance.mutants.judges import JUDGES, OF_ONE_PARTITION, Judge, Reach, i
 from conformance.mutants.kept_score import digest_of
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
-from conformance.tours import tour, tours
+from conformance.tours import route, tour, tours
 from model.zoo import ZOO
 from specs.verdict import Verdict
 
@@ -56,7 +56,7 @@ def test_a_story_is_driven_on_both_sides(name: str) -> None:
 
 def test_the_regressions_are_driven_to_their_end() -> None:
     for name in ("older_controller_is_refused", "deposed_election_is_fenced"):
-        assert tour(name) == len(tours()[name][1])
+        assert tour(name) == len(route(name)[1])
 
 
 def test_every_old_bug_is_caught() -> None:
