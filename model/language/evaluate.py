@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from model.language.errors import ImpossibleValue, ProtocolError, a
 from model.language.explain import why_not
@@ -297,6 +298,7 @@ class Evaluator:
         return {f"${name}": value for name, value in arguments.items()}
 
 
+@cache
 def blank_code(sort: Sort) -> int:
     """The value that a sparse state leaves out."""
     code = blank_term(sort).args[0]

@@ -18,6 +18,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from model.language import terms as t
@@ -143,6 +144,24 @@ class SwitchView:
         if name not in self._switches:
             raise ProtocolError(unknown_name("switch", name, self._switches))
         return self._switches[name]
+
+
+class NotedSwitches(Mapping[str, object]):
+    """A version's switches, with note taken of those that a recording reads."""
+
+    def __init__(self, switches: Switches) -> None:
+        self._switches = switches
+        self.read: dict[str, object] = {}
+
+    def __getitem__(self, name: str) -> object:
+        self.read[name] = value = self._switches[name]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._switches)
+
+    def __len__(self) -> int:
+        return len(self._switches)
 
 
 class _CurrentVersion:
@@ -329,6 +348,7 @@ def _refuse_ghost_reads(step: Transition, state: Record, requires: list[Requirem
             )
 
 
+@cache
 def fields_read(term: Term) -> frozenset[str]:
     """The names of the fields that a term reads, before a step or after it."""
     return frozenset(node.args[0].removesuffix(t.AFTER) for node in nodes(term) if node.op == "get")

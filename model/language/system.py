@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 from model.language import terms as t
 from model.language.errors import ProtocolError, unknown_name
 from model.language.properties import Claim
 from model.language.recording import (
+    NotedSwitches,
     Recorded,
     Switches,
     SwitchView,
@@ -22,6 +24,8 @@ from model.language.recording import (
     record_step_condition,
 )
 from model.language.schema import Field, Record
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,24 @@ class Version:
     clashes: tuple[Clash, ...] = ()
 
 
+class Recordings:
+    """What the functions of one system left behind, each run once for the switches that it read."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, list[tuple[dict[str, object], Any]]] = {}
+
+    def of(self, what: int, switches: Switches, run: Callable[[Switches], R]) -> R:
+        """What `run` gave under switches that differ in nothing that it read, or gives now."""
+        found = self._found.setdefault(what, [])
+        for read, result in found:
+            if all(switches[name] == value for name, value in read.items()):
+                return result  # type: ignore[no-any-return]
+        noted = NotedSwitches(switches)
+        result = run(noted)
+        found.append((noted.read, result))
+        return result
+
+
 @dataclass(frozen=True)
 class System:
     """The protocol, or a part of it, that can be explored, proved and lowered by itself."""
@@ -99,10 +121,9 @@ class System:
     bounds: Mapping[str, Bound]
     switches: Mapping[str, str] = field(default_factory=dict)
     """Switch name -> what it is, with its KIP or JIRA."""
-    _recordings: dict[frozenset[tuple[str, object]], _Recording] = field(
-        default_factory=dict, init=False, repr=False, compare=False
+    _recordings: Recordings = field(
+        default_factory=lambda: Recordings(), init=False, repr=False, compare=False
     )
-    """Switches -> what was recorded under them: functions are run once for a choice of switches."""
 
     def version(self, name: str | None = None) -> Version:
         """A version by name; an unknown name is refused with the nearest."""
@@ -145,11 +166,6 @@ class System:
             raise ProtocolError("; and ".join(refusals))
         return RecordedSystem(self, chosen.name, switches)
 
-    def _recording(self, switches: Switches) -> _Recording:
-        return self._recordings.setdefault(
-            frozenset(switches.items()), _Recording(self, dict(switches))
-        )
-
     def _refuse_unknown_value(self, chosen: Version, name: str, value: object) -> None:
         known = list(chosen.values.get(name, ()))
         known += [version.switches[name] for version in self.versions.values()]
@@ -159,42 +175,6 @@ class System:
         if not any(value is one or (type(value) is type(one) and value == one) for one in known):
             names = dict.fromkeys(shown(one) for one in known)
             raise ProtocolError(unknown_name(f"value of {name}", shown(value), names))
-
-
-class _Recording:
-    """What a system's functions leave behind under some switches, each run once and then shared."""
-
-    def __init__(self, system: System, switches: Switches) -> None:
-        self._system = system
-        self._switches = switches
-
-    @cached_property
-    def steps(self) -> tuple[Recorded, ...]:
-        system, switches = self._system, self._switches
-        found = [one for one in system.transitions if one.applies(switches)]
-        _refuse_twice(one.name for one in found)
-        return tuple(record(one, system.state, switches) for one in found)
-
-    @cached_property
-    def initial(self) -> tuple[Write, ...]:
-        return tuple(record_initial(self._system.initial, self._system.state, self._switches))
-
-    @cached_property
-    def claims(self) -> Mapping[str, tuple[Claim, t.Term]]:
-        return {
-            claim.name: (claim, self._condition(claim))
-            for claim in self._system.claims
-            if claim.only is None or claim.only(SwitchView(self._switches))
-        }
-
-    def _condition(self, claim: Claim) -> t.Term:
-        declared = [step.name for step in self._system.transitions]
-        for name in claim.fair:
-            if name not in declared:
-                unknown = unknown_name(f"step of {self._system.name}", name, declared)
-                raise ProtocolError(f"{claim.name}: {unknown}")
-        read = record_step_condition if claim.is_about_steps else record_condition
-        return read(claim.function, self._system.state, self._switches)
 
 
 class RecordedSystem:
@@ -208,18 +188,46 @@ class RecordedSystem:
         self.version = version
         self.switches = dict(switches)
         self.fields: dict[str, Field] = {leaf.name: leaf for leaf in system.state.leaves}
-        self._recording = system._recording(switches)
-        self.steps: list[Recorded] = [*self._recording.steps]
+        applying = [step for step in system.transitions if step.applies(switches)]
+        _refuse_twice(step.name for step in applying)
+        self.steps: list[Recorded] = [self._step(step) for step in applying]
+
+    def _step(self, step: Transition) -> Recorded:
+        return self.system._recordings.of(
+            id(step), self.switches,
+            lambda switches: record(step, self.system.state, switches),
+        )  # fmt: skip
 
     @cached_property
     def initial(self) -> list[Write]:
         """The writes that make the initial state out of the blank one."""
-        return [*self._recording.initial]
+        system = self.system
+        return [*system._recordings.of(
+            id(system), self.switches,
+            lambda switches: record_initial(system.initial, system.state, switches),
+        )]  # fmt: skip
 
     @cached_property
     def claims(self) -> dict[str, tuple[Claim, t.Term]]:
         """Claim name -> (claim, its condition)."""
-        return {**self._recording.claims}
+        return {
+            claim.name: (claim, self._condition(claim))
+            for claim in self.system.claims
+            if claim.only is None or claim.only(SwitchView(self.switches))
+        }
+
+    def _condition(self, claim: Claim) -> t.Term:
+        declared = [step.name for step in self.system.transitions]
+        for name in claim.fair:
+            if name not in declared:
+                raise ProtocolError(
+                    f"{claim.name}: {unknown_name(f'step of {self.system.name}', name, declared)}"
+                )
+        read = record_step_condition if claim.is_about_steps else record_condition
+        return self.system._recordings.of(
+            id(claim), self.switches,
+            lambda switches: read(claim.function, self.system.state, switches),
+        )  # fmt: skip
 
     def claim(self, name: str) -> tuple[Claim, t.Term]:
         """One claim; an unknown name is refused with the nearest."""
