@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from impl.disk import Disk, replace_file
@@ -14,6 +15,9 @@ from impl.disk.atomic import read_file
 from impl.log.errors import MalformedCheckpoint
 
 VERSION = 0
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line of a Java reader; a form feed or a line separator is part of it."""
 
 TopicPartition = tuple[str, int]
 
@@ -28,20 +32,26 @@ def encode_lines(lines: Sequence[str]) -> bytes:
 
 
 def parse_lines(path: str, content: bytes) -> list[tuple[int, list[str]]]:
-    """Number and words of each entry's line; MalformedCheckpoint names the file and the line."""
+    """Number and words of each entry's line; MalformedCheckpoint names the file and the line.
+
+    As Kafka's reader has it, the last line needs no end, and a file that stops before the number of
+    entries has none.
+    """
     if not content:
         return []
     if b"\0" in content:
         raise TornCheckpoint(path, f"byte {content.index(0)}", "zeros, where text was written")
-    lines = content.decode(errors="replace").splitlines()
+    lines = _LINE_END.split(content.decode(errors="replace"))
+    if not lines[-1]:
+        lines.pop()
     version = _number(path, 1, lines[0])
     if version != VERSION:
         raise MalformedCheckpoint(path, "line 1", f"version {version}; this is read: {VERSION}")
     if len(lines) < 2:
-        raise TornCheckpoint(path, "line 2", "the number of entries is missing")
+        return []
     expected = _number(path, 2, lines[1])
     entries = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
-    if len(entries) < expected or not content.endswith(b"\n"):
+    if len(entries) < expected:
         why = f"{expected} entries are announced, {len(entries)} are there"
         raise TornCheckpoint(path, f"line {len(lines)}", why)
     if len(entries) > expected:
