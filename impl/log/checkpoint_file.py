@@ -65,7 +65,7 @@ def parse_offsets(path: str, content: bytes) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for number, words in parse_lines(path, content):
         if len(words) != 3:
-            raise _malformed(path, number, words, "topic partition offset")
+            raise _malformed(path, content, number, words, "topic partition offset")
         partition, offset = (_number(path, number, word) for word in words[1:])
         found[words[0], partition] = offset
     return found
@@ -76,7 +76,7 @@ def parse_epochs(path: str, content: bytes) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for number, words in parse_lines(path, content):
         if len(words) != 2:
-            raise _malformed(path, number, words, "epoch startOffset")
+            raise _malformed(path, content, number, words, "epoch startOffset")
         epoch, start = (_number(path, number, word) for word in words)
         found.append((epoch, start))
     return found
@@ -127,6 +127,10 @@ def _number(path: str, line: int, word: str) -> int:
         raise MalformedCheckpoint(path, f"line {line}", f"{word!r} is not a number") from None
 
 
-def _malformed(path: str, line: int, words: list[str], right: str) -> MalformedCheckpoint:
-    text = " ".join(words)
-    return MalformedCheckpoint(path, f"line {line}", f"{text!r}; an entry is {right!r}")
+def _malformed(
+    path: str, content: bytes, line: int, words: list[str], right: str
+) -> MalformedCheckpoint:
+    """Words that are no entry; where the file breaks off in them, it was never written whole."""
+    is_cut = content.count(b"\n") == line - 1
+    kind = TornCheckpoint if is_cut else MalformedCheckpoint
+    return kind(path, f"line {line}", f"{' '.join(words)!r}; an entry is {right!r}")

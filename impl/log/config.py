@@ -21,8 +21,8 @@ class LogConfig:
 
     ``message_format``: the magic that a leader stores (``message.format.version``, KIP-31, KIP-98):
     0 before 0.10.0, 1 before 0.11, 2 since. ``index_last_offset``: index entries carry the last
-    offset of their batch (2.0+), before that the first. ``epochs_by_format``: an older message format
-    than v2 keeps no leader epochs (2.1.1, KAFKA-7897); before, a cache is there whatever the format.
+    offset of their batch (2.0+), before that the first. ``epochs_by_format``: an older message
+    format than v2 keeps no leader epochs (2.1.1, KAFKA-7897); before, there is a cache in any.
     ``older_format_ends_epochs``: what is appended in one clears the cache (2.2.1, KAFKA-7601).
     ``cleanup_policy``: ``delete``,
     ``compact``, or both with a comma between (KIP-71). The ratio is of bytes not compacted yet.

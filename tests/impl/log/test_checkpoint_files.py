@@ -95,6 +95,7 @@ def test_the_last_line_needs_no_end_and_a_file_may_stop_before_the_number_of_ent
         (b"0\n1\na 0 1\nb 0 1\n", "line 4: 1 entries are announced, 2", MalformedCheckpoint),
         (b"0\n2\na 0 1\n", "line 3: 2 entries are announced, 1 are there", TornCheckpoint),
         (b"0\n2\na 0 1", "line 3: 2 entries are announced, 1 are there", TornCheckpoint),
+        (b"0\n1\na 0 ", "line 3: 'a 0'; an entry is 'topic partition offset'", TornCheckpoint),
         (b"0\n1\na 0 1\n\n", "line 4: 1 entries are announced, 2", MalformedCheckpoint),
         (b"0\n1\na 0 1\n\0\0\0", "byte 10: zeros, where text was written", TornCheckpoint),
     ],
