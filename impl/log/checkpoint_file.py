@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from impl.disk import Disk, replace_file
@@ -14,6 +15,9 @@ from impl.disk.atomic import read_file
 from impl.log.errors import MalformedCheckpoint
 
 VERSION = 0
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line of a Java reader; a form feed or a line separator is part of it."""
 
 TopicPartition = tuple[str, int]
 
@@ -28,20 +32,26 @@ def encode_lines(lines: Sequence[str]) -> bytes:
 
 
 def parse_lines(path: str, content: bytes) -> list[tuple[int, list[str]]]:
-    """Number and words of each entry's line; MalformedCheckpoint names the file and the line."""
+    """Number and words of each entry's line; MalformedCheckpoint names the file and the line.
+
+    As Kafka's reader has it, the last line needs no end, and a file that stops before the number of
+    entries has none.
+    """
     if not content:
         return []
     if b"\0" in content:
         raise TornCheckpoint(path, f"byte {content.index(0)}", "zeros, where text was written")
-    lines = content.decode(errors="replace").splitlines()
+    lines = _LINE_END.split(content.decode(errors="replace"))
+    if not lines[-1]:
+        lines.pop()
     version = _number(path, 1, lines[0])
     if version != VERSION:
         raise MalformedCheckpoint(path, "line 1", f"version {version}; this is read: {VERSION}")
     if len(lines) < 2:
-        raise TornCheckpoint(path, "line 2", "the number of entries is missing")
+        return []
     expected = _number(path, 2, lines[1])
     entries = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
-    if len(entries) < expected or not content.endswith(b"\n"):
+    if len(entries) < expected:
         why = f"{expected} entries are announced, {len(entries)} are there"
         raise TornCheckpoint(path, f"line {len(lines)}", why)
     if len(entries) > expected:
@@ -55,7 +65,7 @@ def parse_offsets(path: str, content: bytes) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
     for number, words in parse_lines(path, content):
         if len(words) != 3:
-            raise _malformed(path, number, words, "topic partition offset")
+            raise _malformed(path, content, number, words, "topic partition offset")
         partition, offset = (_number(path, number, word) for word in words[1:])
         found[words[0], partition] = offset
     return found
@@ -66,7 +76,7 @@ def parse_epochs(path: str, content: bytes) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for number, words in parse_lines(path, content):
         if len(words) != 2:
-            raise _malformed(path, number, words, "epoch startOffset")
+            raise _malformed(path, content, number, words, "epoch startOffset")
         epoch, start = (_number(path, number, word) for word in words)
         found.append((epoch, start))
     return found
@@ -117,6 +127,10 @@ def _number(path: str, line: int, word: str) -> int:
         raise MalformedCheckpoint(path, f"line {line}", f"{word!r} is not a number") from None
 
 
-def _malformed(path: str, line: int, words: list[str], right: str) -> MalformedCheckpoint:
-    text = " ".join(words)
-    return MalformedCheckpoint(path, f"line {line}", f"{text!r}; an entry is {right!r}")
+def _malformed(
+    path: str, content: bytes, line: int, words: list[str], right: str
+) -> MalformedCheckpoint:
+    """Words that are no entry; where the file breaks off in them, it was never written whole."""
+    is_cut = content.count(b"\n") == line - 1
+    kind = TornCheckpoint if is_cut else MalformedCheckpoint
+    return kind(path, f"line {line}", f"{' '.join(words)!r}; an entry is {right!r}")

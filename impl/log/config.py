@@ -21,7 +21,10 @@ class LogConfig:
 
     ``message_format``: the magic that a leader stores (``message.format.version``, KIP-31, KIP-98):
     0 before 0.10.0, 1 before 0.11, 2 since. ``index_last_offset``: index entries carry the last
-    offset of their batch (2.0+), before that the first. ``cleanup_policy``: ``delete``,
+    offset of their batch (2.0+), before that the first. ``epochs_by_format``: an older message
+    format than v2 keeps no leader epochs (2.1.1, KAFKA-7897); before, there is a cache in any.
+    ``older_format_ends_epochs``: what is appended in one clears the cache (2.2.1, KAFKA-7601).
+    ``cleanup_policy``: ``delete``,
     ``compact``, or both with a comma between (KIP-71). The ratio is of bytes not compacted yet.
     """
 
@@ -44,6 +47,8 @@ class LogConfig:
     message_timestamp_difference_max_ms: int = LARGEST
     message_format: int = 2
     index_last_offset: bool = True
+    epochs_by_format: bool = True
+    older_format_ends_epochs: bool = True
 
     @property
     def compacts(self) -> bool:
@@ -70,7 +75,8 @@ class LogConfig:
         return replace(self, **values)  # type: ignore[arg-type]
 
 
-_SETTABLE = [field.name for field in fields(LogConfig) if field.name != "index_last_offset"]
+_OF_RELEASE = ("index_last_offset", "epochs_by_format", "older_format_ends_epochs")
+_SETTABLE = [field.name for field in fields(LogConfig) if field.name not in _OF_RELEASE]
 
 FIELDS = {name.replace("_", "."): name for name in _SETTABLE if name != "message_format"} | {
     "message.format.version": "message_format",

@@ -13,14 +13,15 @@ NAME = "leader-epoch-checkpoint"
 class LeaderEpochFile:
     """An epoch cache whose every change is durable before the caller goes on.
 
-    Without ``has_epochs`` (0.10) there is no file, and no epoch is ever kept.
+    Without ``has_epochs`` (0.10) there is no file, and no epoch is ever kept; nor as long as the
+    log is in a message format without them (see ``discard``).
     """
 
     def __init__(
         self, disk: Disk, directory: str, cache: LeaderEpochFileCache, has_epochs: bool = True
     ) -> None:
         self.disk = disk
-        self.has_epochs = has_epochs
+        self.known = self.has_epochs = has_epochs
         self.path = f"{directory}/{NAME}"
         self.cache = cache
 
@@ -72,8 +73,13 @@ class LeaderEpochFile:
     def discard(self) -> None:
         """There are no epochs, and no file: the log is in a message format without them."""
         self.cache.clear()
-        if self.has_epochs and self.disk.exists(self.path):
+        if self.known and self.disk.exists(self.path):
             self.disk.remove(self.path)
+        self.has_epochs = False
+
+    def resume(self) -> None:
+        """The log is in a message format with leader epochs (again): they are kept from now on."""
+        self.has_epochs = self.known
 
     def write(self) -> None:
         """Replace the file by what the cache holds."""

@@ -158,6 +158,8 @@ class Log:
         for batch in stored:
             if batch.leader_epoch >= 0 and batch.leader_epoch != self.epochs.latest_epoch:
                 self.epochs.assign(batch.leader_epoch, batch.base_offset)
+            elif batch.magic < 2 and self.config.older_format_ends_epochs and self.epochs.entries:
+                self.epochs.clear()  # who follows next truncates to the high watermark
         self.active.append(parts, size, first, last, latest.max_timestamp, latest.last_offset)
         self.log_end = last + 1
         if self.producers.kept:
@@ -443,16 +445,18 @@ class Log:
 
     @property
     def keeps_epochs(self) -> bool:
-        """Its batches name leader epochs (message format v2)."""
-        return self.config.message_format >= 2
+        """It has an epoch cache: by its message format since 2.1.1, whatever that is before."""
+        return self.config.message_format >= 2 or not self.config.epochs_by_format
 
     def reconfigure(self, config: LogConfig) -> None:
         """Another configuration holds from now on, for the active segment too.
 
-        In an older message format nothing is known of leader epochs any more.
+        In an older message format nothing is known of leader epochs any more (2.1.1).
         """
         self.config = config
-        if not self.keeps_epochs:
+        if self.keeps_epochs:
+            self.epochs.resume()
+        else:
             self.epochs.discard()
         for segment in self.segments:
             segment.config = config

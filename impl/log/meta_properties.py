@@ -41,7 +41,7 @@ def read_meta(disk: Disk, directory: str) -> MetaProperties | None:
         return None
     found: dict[str, tuple[int, str]] = {}
     content = read_file(disk, path)
-    if not content or b"\0" in content or not content.endswith(b"\n"):
+    if not content or b"\0" in content:
         raise TornCheckpoint(path, f"byte {len(content.rstrip(NUL))}", "the file is cut off")
     text = content.decode("latin-1")
     for number, line in enumerate(text.splitlines(), start=1):

@@ -78,10 +78,9 @@ class StoredLog:
         return self
 
     def assign(self, epoch: int, start: int) -> None:
-        """Let a leader epoch begin at an offset, durably; not in an older format. StorageError."""
+        """Let a leader epoch begin at an offset, durably, if the log keeps them. StorageError."""
         with self._using() as log:
-            if log.keeps_epochs:
-                log.epochs.assign(epoch, start)
+            log.epochs.assign(epoch, start)
 
     def latest_epoch(self) -> int | None:
         """The newest epoch, None if there is none."""

@@ -70,6 +70,21 @@ def test_a_missing_file_and_an_empty_one_have_no_entries():
 
 
 @pytest.mark.parametrize(
+    ("content", "entries"),
+    [
+        (b"0\n1\na 0 12", {("a", 0): 12}),
+        (b"0\r\n2\r\na 0 1\r\nb 1 2", {("a", 0): 1, ("b", 1): 2}),
+        (b"0\n", {}),
+        (b"0", {}),
+    ],
+)
+def test_the_last_line_needs_no_end_and_a_file_may_stop_before_the_number_of_entries(
+    content, entries
+):
+    assert OffsetCheckpoint(disk_with("/d/x", content), "/d/x").read() == entries
+
+
+@pytest.mark.parametrize(
     "content, where, kind",
     [
         (b"x\n0\n", "line 1: 'x' is not a number", MalformedCheckpoint),
@@ -79,8 +94,9 @@ def test_a_missing_file_and_an_empty_one_have_no_entries():
         (b"0\n1\nfoo 1 two\n", "line 3: 'two' is not a number", MalformedCheckpoint),
         (b"0\n1\na 0 1\nb 0 1\n", "line 4: 1 entries are announced, 2", MalformedCheckpoint),
         (b"0\n2\na 0 1\n", "line 3: 2 entries are announced, 1 are there", TornCheckpoint),
-        (b"0\n1\na 0 1", "line 3: 1 entries are announced, 1 are there", TornCheckpoint),
-        (b"0\n", "line 2: the number of entries is missing", TornCheckpoint),
+        (b"0\n2\na 0 1", "line 3: 2 entries are announced, 1 are there", TornCheckpoint),
+        (b"0\n1\na 0 ", "line 3: 'a 0'; an entry is 'topic partition offset'", TornCheckpoint),
+        (b"0\n1\na 0 1\n\n", "line 4: 1 entries are announced, 2", MalformedCheckpoint),
         (b"0\n1\na 0 1\n\0\0\0", "byte 10: zeros, where text was written", TornCheckpoint),
     ],
 )

@@ -132,3 +132,60 @@ def test_a_message_that_is_torn_after_its_magic_is_corrupt_and_no_defect(magic: 
     for cut in range(17, 19):
         with pytest.raises(CorruptRecord):
             check(whole[:cut])
+
+
+EPOCH_FILE = f"{FOLDER}/t-0/leader-epoch-checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("release", "entries"),
+    [
+        ((0, 11), [(3, 0)]),
+        ((2, 0), [(3, 0), (4, 3)]),
+        ((2, 1, 0), [(3, 0), (4, 3)]),
+        ((2, 1), []),
+        ((2, 1, 1), []),
+        ((2, 3), []),
+    ],
+)
+def test_a_topic_that_goes_back_to_an_older_format_has_no_epochs_since_2_1_1(
+    release: tuple[int, ...], entries: list[tuple[int, int]]
+) -> None:
+    disk, manager = broker(release)
+    log = manager.create(("t", 0))
+    log.append_as_leader(encode_batch(RECORDS), 3)
+
+    manager.reconfigure(config_of(release, LogConfig(message_format=1)))
+    if release >= (2, 0):  # what a leader does with the epoch in which it leads
+        log.epochs.assign(4, log.log_end)
+
+    assert log.epochs.entries == entries
+    assert disk.exists(EPOCH_FILE) == bool(entries)
+
+
+@pytest.mark.parametrize(
+    ("release", "entries"),
+    [((2, 0), [(3, 0)]), ((2, 2, 0), [(3, 0)]), ((2, 2), []), ((2, 2, 1), []), ((2, 3), [])],
+)
+def test_messages_of_an_older_format_end_what_is_known_of_epochs_since_2_2_1(
+    release: tuple[int, ...], entries: list[tuple[int, int]]
+) -> None:
+    log = broker(release)[1].create(("t", 0))
+    log.append_as_leader(encode_batch(RECORDS), 3)
+
+    log.append_as_follower(encode_message(StoredRecord(3, 5, None, b"old"), 1))
+
+    assert (log.log_end, log.epochs.entries) == (4, entries)
+
+
+def test_no_epoch_is_kept_of_what_is_fetched_until_the_format_has_them_again() -> None:
+    disk, manager = broker((2, 3), LogConfig(message_format=1))
+    log = manager.create(("t", 0))
+    log.append_as_follower(encode_batch(RECORDS, leader_epoch=7))
+    without = list(log.epochs.entries), disk.exists(EPOCH_FILE)
+
+    manager.reconfigure(config_of((2, 3)))
+    log.append_as_leader(encode_batch(RECORDS), 8)
+
+    assert without == ([], False)
+    assert log.epochs.entries == [(8, 3)]
