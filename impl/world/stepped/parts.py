@@ -21,7 +21,7 @@ from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
-from impl.zookeeper import EmbeddedSession, EventType, ZooKeeper
+from impl.zookeeper import EmbeddedSession, EventType, Op, ZooKeeper
 from impl.zookeeper.port import wait
 
 KINDS = {
@@ -130,11 +130,14 @@ class SteppedParts:
         self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.answers: dict[Connection, Any] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
+        self.abandoned: dict[int, tuple[Op, ...]] = {}  # writes that a process left under way
+        self.sent = frozenset[Connection]()  # what may come again, where requests repeat
         self.created = self.next_record = 0
         self.controllers: dict[int, ControllerRun] = {}
         self.hosts: dict[int, Host] = {}
         for broker in self.brokers:
             self._start(broker)
+        grain.begins(self)
 
     @classmethod
     def all_steps(cls) -> Iterator[str]:
@@ -174,6 +177,9 @@ class SteppedParts:
         if self.fences_brokers and registered != request.broker_epoch:
             return
         at = (request.controller_epoch, to)
+        if self.grain.repeats:
+            self._keep_first(broker, at, request)
+            return
         known = self.context(broker).leadership.get(FIRST)
         epoch = 0 if known is None else known.leader_epoch
         if isinstance(request, UpdateMetadata):
@@ -197,6 +203,12 @@ class SteppedParts:
             self.carried[at] = self.carried[at] if echo else (request.broker_epoch, epoch)
         sent = RequestInFlight(request, self.created, epoch, echo)
         self.keep(at, [*self.connections.get(at, ()), sent])
+
+    def _keep_first(self, broker: int, at: Connection, request: Request) -> None:
+        """The first of each kind that it has for itself; to the others it sends alike."""
+        kept = self.connections.get(at, ())
+        if at[1] == broker and not any(type(one.request) is type(request) for one in kept):
+            self.connections[at] = (*kept, RequestInFlight(request, self.created))
 
     def keep(self, at: Connection, queue: list[RequestInFlight]) -> None:
         """What is under way on a connection; what comes right after what has come, has come too."""
@@ -339,14 +351,15 @@ class SteppedParts:
             self.zookeeper.save(), self.up, self.created, self.next_record,
             tuple(one.save() for one in self.controllers.values()),
             dict(self.connections), dict(self.carried), dict(self.slow), dict(self.answers),
-            dict(self.inbox), tuple(one.save() for one in self.hosts.values()),
+            dict(self.inbox), dict(self.abandoned), self.sent,
+            tuple(one.save() for one in self.hosts.values()),
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         (
             zookeeper, self.up, self.created, self.next_record, controllers, connections, carried,
-            slow, answers, inbox, hosts,
+            slow, answers, inbox, abandoned, self.sent, hosts,
         ) = snapshot  # fmt: skip
         self.zookeeper.load(zookeeper)
         for one, saved in zip(self.controllers.values(), controllers, strict=True):
@@ -355,6 +368,7 @@ class SteppedParts:
             host.load(saved)
         self.connections, self.carried = dict(connections), dict(carried)
         self.slow, self.answers, self.inbox = dict(slow), dict(answers), dict(inbox)
+        self.abandoned = dict(abandoned)
 
 
 @lru_cache(maxsize=64)  # a walk asks about few texts a great many times
