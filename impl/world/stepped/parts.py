@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -12,10 +13,10 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import Place
+from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
-from impl.world.steps import Step, StepNotPossible
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
@@ -86,7 +87,7 @@ def each_connection(world: SteppedParts) -> Many:
     return [(broker, controller) for controller, broker in world.connections]
 
 
-class SteppedParts:
+class SteppedParts(WorldOfSteps):
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
     Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
@@ -115,10 +116,7 @@ class SteppedParts:
             for size in range(1, min(most, brokers) + 1)
             for ids in permutations(self.brokers, size)
         ]
-        self.steps = {
-            name: (getattr(type(self), name).candidates, getattr(self, f"_{name}_refusal"))
-            for name in sorted(only or self.all_steps())
-        }
+        self.kinds = {name: self._kind(name) for name in sorted(only or self.all_steps())}
         self.zookeeper = ZooKeeper()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
@@ -143,6 +141,15 @@ class SteppedParts:
     def all_steps(cls) -> Iterator[str]:
         """The names of all steps."""
         return (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
+
+    @classmethod
+    def _kind(cls, name: str) -> StepKind:
+        act, refusal = getattr(cls, name), getattr(cls, f"_{name}_refusal")
+        parameters = inspect.signature(act).parameters.values()
+        names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
+                 for one in parameters]  # fmt: skip
+        found = tuple(" ".join(names).split()[1:])
+        return StepKind(name, found, lambda world: sorted(act.candidates(world)), refusal, act)
 
     def _start(self, broker: int) -> None:
         run = ControllerRun(
@@ -300,28 +307,9 @@ class SteppedParts:
 
     # Steps
 
-    def enabled(self) -> list[Step]:
-        """Every step that may be taken now, sorted by name and arguments."""
-        return [
-            Step(name, args)
-            for name, (candidates, refusal) in self.steps.items()
-            for args in sorted(candidates(self))
-            if refusal(*args) is None
-        ]
-
-    def why_not(self, step: Step) -> Refusal:
-        """The first condition of the step that does not hold, None if it may be taken."""
-        if step.name not in self.steps:
-            return f"{step.name} is the name of a step"
-        reason: Refusal = self.steps[step.name][1](*step.args)
-        return reason
-
-    def do(self, step: Step) -> None:
-        """Take a step; StepNotPossible with the reason if it is not enabled."""
-        reason = self.why_not(step)
-        if reason is not None:
-            raise StepNotPossible(step, reason)
-        getattr(self, step.name)(*step.args)
+    def take(self, step: Step) -> None:
+        """Take a step, and hear what watches brought."""
+        super().take(step)
         self._take_notifications()
 
     def _take_notifications(self) -> None:
