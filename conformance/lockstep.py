@@ -237,7 +237,7 @@ class Lockstep:
         if all(row.silent is None for row in self.about.rows.values()):
             return
         before = None
-        for step in self.world.enabled():
+        for step in self._offered():
             if self.about.rows[step.name].silent is None or any(
                 key in enabled or self.partner.possible_beyond_bounds(key, self.state)
                 for key in self.candidates(step)
@@ -266,6 +266,15 @@ class Lockstep:
                 steps = self._way_to(target, named.get("broker", 0), key)
                 if steps is not None:
                     return steps
+        return None
+
+    def _nearest(self, key: Key) -> Step | None:
+        """A step that is this transition by its name, and ends otherwise: taken, it shows where."""
+        named = dict(zip(self.partner.parameters[key[0]], key[1], strict=True))
+        for row in self.about.steps_of[key[0]]:
+            for target in self._targets(row, named):
+                if self.world.why_not(target) is None and key in self.candidates(target):
+                    return target
         return None
 
     def _targets(self, row: Row, named: Mapping[str, int]) -> list[Step]:
@@ -329,12 +338,15 @@ class Lockstep:
         """The model moves; the implementation is driven to the same transition."""
         steps = self.driving_steps(key)
         if steps is None:
-            raise Mismatch(
-                f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "
-                f"to it\n{self._story()}",
-                self.history,
-                key,
-            )
+            nearest = self._nearest(key)
+            if nearest is None:
+                raise Mismatch(
+                    f"the model allows {key[0]}{key[1]} and the implementation cannot be driven "
+                    f"to it\n{self._story()}",
+                    self.history,
+                    key,
+                )
+            steps = [nearest]
         for step in steps:
             self.take(step)
         if self.last != key:

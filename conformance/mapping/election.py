@@ -1,4 +1,4 @@
-"""The map of `election`: brokers that stand, write and are deposed (`impl.world.candidates`).
+"""The map of `election`: brokers that stand, write and are deposed (`impl.world.stepped`).
 
 The model says less than ZooKeeper and Kafka do in some places, so that it can be proved for any
 number of brokers: it allows more. Each is a row's `why`, and the implementation is driven along.
@@ -12,13 +12,37 @@ from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.world.candidates import PARTITION, ElectionWorld
+from impl.sim.places import is_lost, is_registered
+from impl.world.stepped.controller_run import is_to_write
+from impl.world.stepped.world import ELECTIONS, FIRST, SteppedCluster
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.zookeeper import Check, SetData, Znode
 
 _RACE = "a registration that lost the race changes nothing"
+_HEARS = "broker_learns_it_won", "broker_finds_it_moved"
+_WRITES = "write_is_applied", "write_is_refused"
+
+
+def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    """ZooKeeper executes what is sent; or the answer is heard. A win that is heard when it is over
+    makes a zombie at once: in `election` a broker becomes one later, and nothing is that step."""
+    place = world.place(broker)
+    if place is None or is_to_write(place):
+        return _WRITES, {}
+    if not place.is_done:
+        return ("broker_wins_election",), {}
+    node = world.zookeeper.nodes.get(paths.CONTROLLER)
+    is_own = node is not None and node.owner == world.controllers[broker].port.session
+    is_late = is_registered(place) and not is_lost(place) and not is_own
+    return (() if is_late else _HEARS), {}
+
+
+def _ends(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    """A registration fails with its session. Of a write the model says that it arrives late."""
+    return (() if is_to_write(world.place(broker)) else _HEARS[1:]), {}
+
 
 ROWS: dict[str, Row] = {
     one.step: one
@@ -26,34 +50,31 @@ ROWS: dict[str, Row] = {
         row("broker_connects", "broker", "broker_connects",
             why="it resigns in an event of its own, Expire, which the model lets wait"),
         row("session_expires", "broker", "session_expires"),
-        row("broker_crashes", "broker", "broker_crashes",
+        row("broker_restarts", "broker", "broker_crashes",
             why="the model does not tell a process from the next one, which goes on with the "
                 "session; and since 2.2 a restarted broker refuses what was sent to the one before "
                 "it (KIP-380), as if it still knew of the controllers that that one knew"),
         row("broker_stands", "broker", "broker_reads_epoch",
             why="the look whether somebody is registered and the read of the epoch are one step"),
-        row("zookeeper_executes_registration", "broker", "broker_wins_election", silent=_RACE),
-        row("answer_is_lost", "broker", silent="the broker knows as little as before"),
-        row("broker_hears", "broker", "broker_learns_it_won", "broker_finds_it_moved",
-            why="the new controller reads what there is, and has its first requests ready"),
-        row("broker_hears_late", "broker",
-            beyond="a win that is heard when it is over makes a zombie at once; in `election` a "
-                   "broker becomes one later. `replication`, `topics` and `cluster` have the step"),
-        row("controller_resigns", "broker", "controller_resigns",
+        row("controller_goes_on", "broker", "broker_wins_election", *_HEARS, *_WRITES,
+            silent=_RACE, stands=_goes_on,
+            why="the new controller reads what there is, and has its first requests ready; a win "
+                "that is heard when it is over `replication`, `topics` and `cluster` have"),
+        row("controller_goes_on_without_session", "broker", "broker_finds_it_moved", stands=_ends),
+        row("reply_is_lost", "broker", silent="the broker knows as little as before"),
+        row("controller_event_fails", "broker", "controller_resigns",
             why="as after an event that fails (triggerControllerMove); one who was deposed deletes "
                 "nothing"),
-        row("controller_starts_write", "broker", "controller_starts_write"),
-        row("controller_finds_newer_state", "broker",
+        row("controller_starts_write", "broker", "controller_starts_write",
             silent="a deposed controller writes nothing over what a newer one has written"),
-        row("zookeeper_executes_write", "broker", "write_is_applied", "write_is_refused",
+        row("write_arrives_late", "broker", *_WRITES,
             why="ZooKeeper's client reconnects by itself, before the broker registers anew, and "
                 "sends again what an expired session left unanswered"),
         row("controller_sends_request", "broker", "controller_sends_request",
             why="its first UpdateMetadata and LeaderAndIsr are one request here"),
         row("request_arrives", "broker sender epoch", "request_is_obeyed",
+            silent="STALE_CONTROLLER_EPOCH: the broker stays as it is",
             why="what is sent may come to any broker, often and late: channels are not modelled"),
-        row("request_is_refused", "broker sender epoch",
-            silent="STALE_CONTROLLER_EPOCH: the broker stays as it is"),
     )
 }  # fmt: skip
 
@@ -67,7 +88,7 @@ UNOBSERVED: dict[str, str] = {
 }
 
 
-def facts(world: ElectionWorld) -> Facts:
+def facts(world: SteppedCluster) -> Facts:
     """What the brokers and ZooKeeper hold, as facts of the model's `election`."""
     table = FactTable()
     nodes = world.zookeeper.nodes
@@ -76,17 +97,17 @@ def facts(world: ElectionWorld) -> Facts:
     epoch = nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
     table.put("zk.epoch_version", (), epoch.version)
-    state = nodes[paths.state(*PARTITION)]
+    state = nodes[paths.state(*FIRST)]
     table.put("zk.state_version", (), state.version)
-    written = decode_state(*PARTITION, state.data, state.version)
+    written = decode_state(*FIRST, state.data, state.version)
     table.put("zk.state_epoch", (), written.controller_epoch)
-    for broker, thread in world.threads.items():
-        table.put("session", (broker,), world.session_alive(broker))
-        table.put("seen", (broker,), world.replicas[broker].controller_epoch)
+    for broker, thread in world.controllers.items():
+        table.put("session", (broker,), world.has_session(broker))
+        table.put("seen", (broker,), world.hosts[broker].seen)
         _candidate(table, (broker,), thread)
         _write(table, world, (broker,))
-    for sent in world.requests:
-        table.put("sent", sent, True)
+    for term, broker in world.sent:
+        table.put("sent", (broker, term), True)
     return table.found
 
 
@@ -113,19 +134,19 @@ def _epoch_as_read(thread: ControllerThread) -> Znode | None:
     return None
 
 
-def _write(table: FactTable, world: ElectionWorld, at: tuple[int]) -> None:
+def _write(table: FactTable, world: SteppedCluster, at: tuple[int]) -> None:
     for op in world.under_way(*at):
         if isinstance(op, Check):
             table.put("pending.epoch_version", at, op.version)
         elif isinstance(op, SetData):
-            state = decode_state(*PARTITION, op.data, op.version)
+            state = decode_state(*FIRST, op.data, op.version)
             table.put("pending.any", at, True)
             table.put("pending.epoch", at, state.controller_epoch)
             table.put("pending.state_version", at, op.version)
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> ElectionWorld:
-    return ElectionWorld(bounds["brokers"], version or DEFAULT)
+def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
+    return SteppedCluster(bounds["brokers"], ELECTIONS, version or DEFAULT, only=ROWS)
 
 
 MAP = SystemMap(

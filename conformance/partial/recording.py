@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.partial.reading import PartialEvent, PartialTrace
+from impl.sim.steps import Step
 from impl.world.simulator import VERSION, Simulator, node_of
-from impl.world.steps import Step
 from impl.world.world import KINDS, World
 from specs.partial.ways import MOST_HIDDEN
 

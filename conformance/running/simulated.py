@@ -25,7 +25,7 @@ from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
-from impl.world.steps import Step
+from impl.sim.steps import Step
 from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.runs import WideSimulator

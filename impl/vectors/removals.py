@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
+from impl.sim.steps import Step
 from impl.vectors.questions import Answer, Question, given, release, under
-from impl.world.steps import Step
 from impl.world.wide import WIDE_KINDS, WideWorld
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version

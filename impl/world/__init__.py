@@ -1,8 +1,8 @@
 """The world that runs the implementation: steps, simulator, traces and Kafka's own log lines."""
 
+from impl.sim.steps import Step, StepNotPossible
 from impl.world.cluster import Snapshot
 from impl.world.observation import Observation, leaves
-from impl.world.steps import Step, StepNotPossible
 from impl.world.world import KINDS, World
 
 __all__ = ["KINDS", "Observation", "Snapshot", "Step", "StepNotPossible", "World", "leaves"]

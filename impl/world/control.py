@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.office import Reply
 from impl.world.steps import (
     PROCESS_IS_UP,
     SESSION_IS_ALIVE,
-    StepKind,
     each_broker,
     each_two,
 )

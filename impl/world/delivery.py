@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.steps import ISR_IS_UNLOCKED, PROCESS_IS_UP, StepKind, each_leader_and_isr
+from impl.world.steps import (
+    ISR_IS_UNLOCKED,
+    PROCESS_IS_UP,
+    each_leader_and_isr,
+)
 
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from impl.world.steps import Step
+from impl.sim.steps import Step
 from impl.world.world import World
 
 

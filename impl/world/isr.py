@@ -5,6 +5,7 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 
 from __future__ import annotations
 
+from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.replicas import IsrWrite
 from impl.world.steps import (
@@ -13,7 +14,6 @@ from impl.world.steps import (
     SESSION_IS_ALIVE,
     VERSION_IS_CURRENT,
     VERSION_IS_OLD,
-    StepKind,
     each_broker,
     each_pair,
 )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.steps import PROCESS_IS_UP, SESSION_IS_ALIVE, StepKind, each_broker
+from impl.world.steps import (
+    PROCESS_IS_UP,
+    SESSION_IS_ALIVE,
+    each_broker,
+)
 
 
 def _crash_refusal(world: PartitionCluster, broker: int) -> str | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from impl.core.fetcher_thread import Answer
+from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.steps import (
     ISR_IS_UNLOCKED,
     LEADS,
     PROCESS_IS_UP,
-    StepKind,
     each_broker,
     each_pair,
 )

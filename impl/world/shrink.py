@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from impl.sim.steps import Step
 from impl.world.simulator import record, steps_of
-from impl.world.steps import Step
 from impl.world.trace import Trace
 
 FAULTS = frozenset(

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from impl.sim.steps import Step
 from impl.world.faults import profile_named, settled_weights, weight_now
 from impl.world.journal import Journal
 from impl.world.observation import Changes
-from impl.world.steps import Step
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader, write_events, write_trace
 from impl.world.world import KINDS, World
 

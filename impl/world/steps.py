@@ -1,56 +1,10 @@
-"""A step: one named grain of what may happen next, and its refusal when it may not."""
+"""Whom the steps of one partition's world may be about, and what they have in common to say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from impl.world.cluster import PartitionCluster
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Step:
-    """A step by name, with its arguments in the order of the step's parameters."""
-
-    name: str
-    args: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(str(value) for value in self.args)})"
-
-
-class StepNotPossible(Exception):
-    """The step is not enabled; ``reason`` is the condition that does not hold, as a sentence."""
-
-    def __init__(self, step: Step, reason: str) -> None:
-        super().__init__(f"{step} is not possible: {reason} — false")
-        self.step = step
-        self.reason = reason
-
-
-Refusal = Callable[..., str | None]
-"""(world, *args) -> the first condition that does not hold, None if the step may be taken."""
-
-Act = Callable[..., None]
-"""(world, *args) -> takes the step, whose conditions all hold."""
-
-Candidates = Callable[[PartitionCluster], Iterable[tuple[int, ...]]]
-"""The arguments worth asking about, sorted."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepKind:
-    """Everything the world knows about the steps of one name.
-
-    ``fixed`` says that the candidates depend on the number of brokers alone.
-    """
-
-    name: str
-    parameters: tuple[str, ...]
-    candidates: Candidates
-    refusal: Refusal
-    act: Act
-    fixed: bool = True
 
 
 def each_broker(world: PartitionCluster) -> Iterable[tuple[int, ...]]:

@@ -6,16 +6,15 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 
+from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world import clients, control, delivery, isr, lifecycle, replication
 from impl.world.census import GROUP_OF, NOBODY, census
 from impl.world.choices import Strategy
 from impl.world.cluster import PartitionCluster
 from impl.world.journal import Journal
 from impl.world.observation import Observation, observe
-from impl.world.steps import Step, StepKind, StepNotPossible
 
 KINDS: dict[str, StepKind] = {
     kind.name: kind
@@ -34,8 +33,10 @@ KINDS: dict[str, StepKind] = {
 """Every step of the world by name, sorted."""
 
 
-class World(PartitionCluster):
+class World(WorldOfSteps, PartitionCluster):
     """A cluster and its steps; the arguments are those of `PartitionCluster`."""
+
+    kinds = KINDS
 
     def __init__(
         self,
@@ -71,33 +72,17 @@ class World(PartitionCluster):
             else:
                 worth_asking = candidates(self) if grid is None else grid
             for args in worth_asking:
-                if refusal(self, *args) is None:
+                if refusal is None or refusal(self, *args) is None:
                     steps.append(Step(name, args) if grid is None else grid[args])
         return steps
 
     def why_not(self, step: Step) -> str | None:
         """The first condition of the step that does not hold, None if it may be taken."""
-        kind = KINDS.get(step.name)
-        if kind is None:
-            near = difflib.get_close_matches(step.name, KINDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            return f"{step.name} is the name of a step{hint}"
-        if len(step.args) != len(kind.parameters):
-            return f"the arguments are ({', '.join(kind.parameters)})"
-        if kind.fixed and step.args not in self._grid[step.name]:
+        grid = self._grid.get(step.name)
+        as_many = grid is not None and len(step.args) == len(KINDS[step.name].parameters)
+        if grid is not None and as_many and step.args not in grid:
             return f"the brokers named are among 1 to {len(self.brokers)}, and two different ones"
-        return kind.refusal(self, *step.args)
-
-    def do(self, step: Step) -> None:
-        """Take a step; StepNotPossible with the reason if it is not enabled."""
-        reason = self.why_not(step)
-        if reason is not None:
-            raise StepNotPossible(step, reason)
-        self.take(step)
-
-    def take(self, step: Step) -> None:
-        """Take a step that ``enabled`` has just listed: nothing is asked again."""
-        KINDS[step.name].act(self, *step.args)
+        return super().why_not(step)
 
     def observe(self) -> Observation:
         """Every fact of the world as nested dictionaries and lists, fresh for the caller."""

@@ -11,7 +11,7 @@ from conformance.edge_diagnosis import diagnose_edge
 from conformance.edges import walk_edges
 from conformance.mapping import map_of
 from impl.core.replica_machine import ReplicaMachine
-from impl.world.candidates import STEPS
+from impl.world.stepped.controllers import Controllers
 from impl.znodes.controller import ControllerZnodes
 from specs.story import play, read_story
 from specs.verdict import Verdict
@@ -45,8 +45,8 @@ def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
 
     assert "zk.controller: the model says 2, the implementation none" in told.as_text()
     assert len(told.steps) <= 14
-    assert told.steps[-1].startswith("controller_resigns(")
-    assert told.story.startswith("# controller_resigns(")
+    assert told.steps[-1].startswith("controller_event_fails(")
+    assert told.story.startswith("# controller_event_fails(")
     assert "system election" in told.story
     assert plays(told.story, tmp_path) is Verdict.HOLDS
 
@@ -54,8 +54,7 @@ def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
 def test_a_step_of_election_that_cannot_be_driven_is_told_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    _, action = STEPS["broker_stands"]
-    monkeypatch.setitem(STEPS, "broker_stands", (lambda *_: "it rains", action))
+    monkeypatch.setattr(Controllers, "_broker_stands_refusal", lambda *_: "it rains")
 
     told = diagnosed("election", 50)
 

@@ -15,7 +15,9 @@ from conformance.mapping.election import MAP
 from impl import Step
 from impl.core import answers
 from impl.core.event_controller import EventController
-from impl.world.candidates import STEPS, ElectionWorld
+from impl.world.stepped.faults import Faults
+from impl.world.stepped.parts import each_broker, step
+from impl.world.stepped.world import ELECTIONS, SteppedCluster
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.controller import ControllerZnodes
 from impl.zookeeper import Op
@@ -23,14 +25,18 @@ from model.systems import system
 from specs.verdict import Verdict
 
 
-def steps_of(world: ElectionWorld, *names: str) -> None:
+def election_world(version: str = "2.3") -> SteppedCluster:
+    return SteppedCluster(2, ELECTIONS, version, only=MAP.rows)
+
+
+def steps_of(world: SteppedCluster, *names: str) -> None:
     for name in names:
         step, broker = name.rsplit(" ", 1)
         world.do(Step(step, (int(broker),)))
 
 
-IN_OFFICE = ("broker_connects 1", "broker_stands 1", "zookeeper_executes_registration 1",
-             "broker_hears 1")  # fmt: skip
+IN_OFFICE = ("broker_connects 1", "broker_stands 1", "controller_goes_on 1",
+             "controller_goes_on 1")  # fmt: skip
 
 
 def test_every_edge_of_the_first_states_is_covered_and_every_transition_is_among_them() -> None:
@@ -93,75 +99,77 @@ def test_a_zombie_that_deletes_its_successor_is_found(monkeypatch: pytest.Monkey
 
 
 def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal, _ = STEPS["answer_is_lost"]
-    monkeypatch.setitem(STEPS, "answer_is_lost", (refusal, ElectionWorld.broker_crashes))
+    def forgets(self: SteppedCluster, broker: int) -> None:
+        self.controllers[broker].abandon()
+
+    monkeypatch.setattr(Faults, "reply_is_lost", step(each_broker)(forgets))
 
     report = walk_edges(MAP.small, max_states=200, about=MAP)
 
-    assert "answer_is_lost(broker=1) is no step of the model here" in report.mismatches[0]
+    assert "reply_is_lost(broker=1) is no step of the model here" in report.mismatches[0]
 
 
 def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "controller_epoch_error", lambda asked, known: answers.NONE)
     pair = Lockstep(MAP.small, about=MAP)
-    for name in (*IN_OFFICE, "controller_sends_request 1", "controller_resigns 1",
+    for name in (*IN_OFFICE, "controller_sends_request 1", "controller_event_fails 1",
                  *IN_OFFICE[1:], "controller_sends_request 1"):  # fmt: skip
         step, broker = name.split()
         pair.take(Step(step, (int(broker),)))
     pair.take(Step("request_arrives", (1, 1, 2)))
 
     with pytest.raises(AssertionError, match=r"seen\[1\]: the model says 2, the implementation 1"):
-        pair.take(Step("request_is_refused", (1, 1, 1)))
+        pair.take(Step("request_arrives", (1, 1, 1)))
 
 
 def test_a_winner_whose_answer_is_lost_finds_itself_in_office() -> None:
-    world = ElectionWorld()
-    steps_of(world, *IN_OFFICE[:3], "answer_is_lost 1")
+    world = election_world()
+    steps_of(world, *IN_OFFICE[:3], "reply_is_lost 1")
 
-    steps_of(world, "broker_hears 1")
+    steps_of(world, "controller_goes_on 1")
 
-    controller = world.threads[1].controller
+    controller = world.controllers[1].controller
     assert controller.active
     assert (controller.core.context.epoch, controller.core.context.epoch_version) == (1, 1)
 
 
 def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
-    world = ElectionWorld()
+    world = election_world()
     steps_of(world, "broker_connects 1", "broker_connects 2", "broker_stands 1", "broker_stands 2")
-    steps_of(world, "zookeeper_executes_registration 2", "session_expires 2")
+    steps_of(world, "controller_goes_on 2", "session_expires 2")
 
-    steps_of(world, "zookeeper_executes_registration 1", "broker_hears 1")
+    steps_of(world, "controller_goes_on 1", "controller_goes_on 1")
 
-    assert not world.threads[1].controller.active
-    assert world.threads[1].place is None
+    assert not world.controllers[1].controller.active
+    assert world.controllers[1].place is None
     assert "/controller" not in world.zookeeper.nodes
 
 
 def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
-    world = ElectionWorld()
+    world = election_world()
     steps_of(world, *IN_OFFICE, "broker_connects 2", "controller_starts_write 1",
-             "session_expires 1", "broker_stands 2", "zookeeper_executes_registration 2",
-             "broker_hears 2", "zookeeper_executes_write 1")  # fmt: skip
+             "session_expires 1", "broker_stands 2", "controller_goes_on 2",
+             "controller_goes_on 2", "write_arrives_late 1")  # fmt: skip
 
-    assert [one.controller.active for one in world.threads.values()] == [False, True]
+    assert [one.controller.active for one in world.controllers.values()] == [False, True]
 
 
 def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
-    world = ElectionWorld()
+    world = election_world()
     steps_of(world, *IN_OFFICE, "broker_connects 2", "session_expires 1", "broker_stands 2",
-             "zookeeper_executes_registration 2", "broker_hears 2", "controller_starts_write 2",
-             "zookeeper_executes_write 2", "controller_finds_newer_state 1")  # fmt: skip
+             "controller_goes_on 2", "controller_goes_on 2", "controller_starts_write 2",
+             "controller_goes_on 2", "controller_starts_write 1")  # fmt: skip
 
     assert world.under_way(1) == ()
-    assert world.threads[1].controller.active
+    assert world.controllers[1].controller.active
 
 
 def test_an_election_is_given_up_when_its_session_is_over() -> None:
-    world = ElectionWorld()
+    world = election_world()
     steps_of(world, "broker_connects 1", "broker_stands 1", "session_expires 1")
     assert world.why_not(Step("broker_connects", (1,))) == "no election of it is under way"
 
-    steps_of(world, "broker_hears 1", "broker_connects 1")
+    steps_of(world, "controller_goes_on_without_session 1", "broker_connects 1")
 
     assert world.enabled()[-1] == Step("session_expires", (1,))
 
@@ -180,8 +188,8 @@ def test_a_controller_that_keeps_silent_in_office_is_found(
 
 
 def test_a_release_that_registers_in_two_writes_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"one write since 2\.1"):
-        ElectionWorld(version="1.1")
+    with pytest.raises(ValueError, match=r"elections are stepped as since 2\.1"):
+        election_world("1.1")
 
 
 def test_the_command_names_the_systems_with_a_map_and_prints_one() -> None:

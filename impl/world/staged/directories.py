@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from impl.sim.steps import StepKind, offered
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that
 from impl.world.staged.server import Server
-from impl.world.staged.world import StagedCluster, StagedKind, staged_kind
+from impl.world.staged.world import StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
@@ -43,14 +44,14 @@ def broker_reports_log_dir_failure(world: StagedCluster, broker: int) -> None:
     server.untold = False
 
 
-KINDS: tuple[StagedKind, ...] = (
-    staged_kind("log_directory_fails", "broker partition",
+KINDS: tuple[StepKind, ...] = (
+    offered("log_directory_fails", "broker partition",
                 _replicas_that(lambda server, one: server.up and not server.has_failed(one)),
                 log_directory_fails),
-    staged_kind("log_directory_is_repaired", "broker partition",
+    offered("log_directory_is_repaired", "broker partition",
                 _replicas_that(lambda server, one: not server.up and server.has_failed(one)),
                 log_directory_is_repaired),
-    staged_kind("broker_reports_log_dir_failure", "broker",
+    offered("broker_reports_log_dir_failure", "broker",
                 brokers_that(lambda _, one: one.untold and one.alive),
                 broker_reports_log_dir_failure),
 )  # fmt: skip

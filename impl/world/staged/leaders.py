@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from impl.core.replica_manager import Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
+from impl.sim.steps import StepKind, offered
 from impl.world.staged.server import LAG_MS, Server, StagedPartition
-from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster, StagedKind, staged_kind
+from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
@@ -173,12 +174,12 @@ def broker_reports_isr_change(world: StagedCluster, broker: int, partition: int)
     server.replicas.isr_changes.discard(at(partition))
 
 
-KINDS: tuple[StagedKind, ...] = (
-    staged_kind("leader_commits", "leader partition", _committing, leader_commits),
-    staged_kind("follower_catches_up", "follower leader partition", _behind, follower_catches_up),
-    staged_kind("leader_looks_for_laggard", "leader replica partition", _with_members,
+KINDS: tuple[StepKind, ...] = (
+    offered("leader_commits", "leader partition", _committing, leader_commits),
+    offered("follower_catches_up", "follower leader partition", _behind, follower_catches_up),
+    offered("leader_looks_for_laggard", "leader replica partition", _with_members,
                 leader_looks_for_laggard),
-    staged_kind("leader_sees_fetch", "leader replica partition", _fetching, leader_sees_fetch),
-    staged_kind("broker_reports_isr_change", "broker partition", _with_news,
+    offered("leader_sees_fetch", "leader replica partition", _fetching, leader_sees_fetch),
+    offered("broker_reports_isr_change", "broker partition", _with_news,
                 broker_reports_isr_change),
 )  # fmt: skip

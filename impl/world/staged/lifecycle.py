@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from impl.sim.steps import StepKind, offered
 from impl.world.staged.server import Server
-from impl.world.staged.world import StagedCluster, StagedKind, staged_kind
+from impl.world.staged.world import StagedCluster
 from impl.znodes import paths
 from impl.znodes.cluster import decode_controller
 
@@ -64,20 +65,20 @@ def _in_office(world: StagedCluster) -> One:
     return [()] if owner is not None and owner.up else []
 
 
-KINDS: tuple[StagedKind, ...] = (
-    staged_kind("broker_crashes", "broker", brokers_that(lambda _, one: one.up), broker_crashes),
-    staged_kind("broker_starts", "broker",
+KINDS: tuple[StepKind, ...] = (
+    offered("broker_crashes", "broker", brokers_that(lambda _, one: one.up), broker_crashes),
+    offered("broker_starts", "broker",
           brokers_that(lambda _, one: not one.up and not one.registered), broker_starts),
-    staged_kind("session_expires", "broker",
+    offered("session_expires", "broker",
           brokers_that(lambda _, one: one.alive and not one.lingers), session_expires),
-    staged_kind("broker_reconnects", "broker",
+    offered("broker_reconnects", "broker",
           brokers_that(lambda _, one: one.up and not one.alive), broker_reconnects),
-    staged_kind("session_ends_before_its_nodes", "broker",
+    offered("session_ends_before_its_nodes", "broker",
           brokers_that(lambda _, one: one.up and one.alive and not one.lingers),
           session_ends_before_its_nodes),
-    staged_kind("node_of_an_ended_session_goes", "broker",
+    offered("node_of_an_ended_session_goes", "broker",
           brokers_that(lambda _, one: one.lingers), session_expires),
-    staged_kind("broker_replaces_its_old_node", "broker",
+    offered("broker_replaces_its_old_node", "broker",
           brokers_that(lambda _, one: one.lingers and one.up), broker_reconnects),
-    staged_kind("controller_node_is_deleted", "", _in_office, controller_node_is_deleted),
+    offered("controller_node_is_deleted", "", _in_office, controller_node_is_deleted),
 )  # fmt: skip

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from itertools import product
 
 from impl.core.requests import StopReplica
+from impl.sim.steps import StepKind, offered
 from impl.world.staged.lifecycle import broker_crashes, brokers_that, session_expires
 from impl.world.staged.server import Server
-from impl.world.staged.world import StagedCluster, StagedKind, add_event, staged_kind
+from impl.world.staged.world import StagedCluster, add_event
 from impl.znodes import paths
 from impl.znodes.brokers import broker_version, encode_broker
 from impl.zookeeper.port import wait
@@ -94,21 +95,21 @@ def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
     server.hear(sent, sent.request)
 
 
-KINDS: tuple[StagedKind, ...] = (
-    staged_kind("broker_asks_to_go", "broker", brokers_that(_may_ask), broker_asks_to_go),
-    staged_kind("shutdown_request_arrives", "broker subject",
+KINDS: tuple[StepKind, ...] = (
+    offered("broker_asks_to_go", "broker", brokers_that(_may_ask), broker_asks_to_go),
+    offered("shutdown_request_arrives", "broker subject",
                 lambda world: product(_controllers(world), sorted(world.asked)),
                 shutdown_request_arrives),
-    staged_kind("broker_stops", "broker",
+    offered("broker_stops", "broker",
                 brokers_that(lambda _, one: one.departure == "may_go"), broker_stops),
-    staged_kind("broker_changes_endpoints", "broker",
+    offered("broker_changes_endpoints", "broker",
                 brokers_that(_may_change), broker_changes_endpoints),
-    staged_kind("admin_asks_for_preferred_leaders", "",
+    offered("admin_asks_for_preferred_leaders", "",
                 lambda world: [] if wait(world.admin.preferred_election()) is not None else [()],
                 admin_asks_for_preferred_leaders),
-    staged_kind("rebalance_timer_fires", "broker",
+    offered("rebalance_timer_fires", "broker",
                 brokers_that(lambda _, one: one.has_begun), rebalance_timer_fires),
-    staged_kind("stop_replica_is_sent_again", "broker sender", _repeatable,
+    offered("stop_replica_is_sent_again", "broker sender", _repeatable,
                 stop_replica_is_sent_again),
-    staged_kind("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),
+    offered("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),
 )  # fmt: skip

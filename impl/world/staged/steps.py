@@ -11,11 +11,12 @@ from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.sim.event_run import Event
+from impl.sim.steps import offered
 from impl.world.staged import directories, leaders, lifecycle, operators
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that
 from impl.world.staged.server import ANSWER, Server
-from impl.world.staged.world import STAGED_KINDS, StagedCluster, add_event, staged_kind
+from impl.world.staged.world import STAGED_KINDS, StagedCluster, add_event
 from impl.znodes import paths
 
 One = Iterable[tuple[int, ...]]
@@ -144,20 +145,20 @@ def request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
 
 
 KINDS = (
-    staged_kind("broker_stands", "broker", brokers_that(_may_stand), broker_stands),
-    staged_kind("reply_is_lost", "broker",
+    offered("broker_stands", "broker", brokers_that(_may_stand), broker_stands),
+    offered("reply_is_lost", "broker",
                 brokers_that(lambda _, one: one.waits_for_reply and not one.reply_is_lost),
                 reply_is_lost),
-    staged_kind("controller_goes_on", "broker",
+    offered("controller_goes_on", "broker",
                 brokers_that(lambda _, one: one.thread.place is not None and not one.is_blocked),
                 controller_goes_on),
-    staged_kind("controller_handles_event", "broker", _next_event,
+    offered("controller_handles_event", "broker", _next_event,
                 controller_handles_event),
-    staged_kind("leader_and_isr_arrives", "broker sender partition", _arriving(LeaderAndIsr),
+    offered("leader_and_isr_arrives", "broker sender partition", _arriving(LeaderAndIsr),
           leader_and_isr_arrives),
-    staged_kind("update_metadata_arrives", "broker sender", _arriving(UpdateMetadata),
+    offered("update_metadata_arrives", "broker sender", _arriving(UpdateMetadata),
                 request_arrives),
-    staged_kind("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
+    offered("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
 )  # fmt: skip
 
 ALL = (*KINDS, *directories.KINDS, *lifecycle.KINDS, *operators.KINDS, *leaders.KINDS)

@@ -8,9 +8,7 @@ all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -21,8 +19,8 @@ from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread, Grain, Place
+from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.staged.server import SentRequest, Server
-from impl.world.steps import Step, StepNotPossible
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
@@ -43,27 +41,9 @@ EVENT_OF = {
 }
 """Path of a watch -> the event that it brings."""
 
-Args = Iterable[tuple[int, ...]]
 
-
-@dataclass(frozen=True, slots=True)
-class StagedKind:
-    """A step by name: its parameters, with which arguments it may be taken, what it does."""
-
-    name: str
-    parameters: tuple[str, ...]
-    candidates: Callable[[StagedCluster], Args]
-    act: Callable[..., None]
-
-
-def staged_kind(
-    name: str,
-    parameters: str,
-    candidates: Callable[[StagedCluster], Args],
-    act: Callable[..., None],
-) -> StagedKind:
-    """A step, its parameters given as words."""
-    return StagedKind(name, tuple(parameters.split()), candidates, act)
+STAGED_KINDS: dict[str, StepKind] = {}
+"""Every step of a staged cluster by name, sorted; `impl.world.staged.steps` fills it."""
 
 
 def every_effect(thread: ControllerThread, place: Place) -> bool:
@@ -73,12 +53,14 @@ def every_effect(thread: ControllerThread, place: Place) -> bool:
     return not place.is_done or getattr(place.effect, "operation", "") == "multi"
 
 
-class StagedCluster:
+class StagedCluster(WorldOfSteps):
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
     ``queues`` are the requests under way, by controller and target; ``hears`` is told of each that
     is sent. ``version`` is a release from 1.1 on; ValueError for an older one.
     """
+
+    kinds = STAGED_KINDS
 
     def __init__(
         self,
@@ -214,33 +196,10 @@ class StagedCluster:
 
     # Stepping
 
-    def enabled(self) -> list[Step]:
-        """Every step that may be taken now, by name and arguments."""
-        return [
-            Step(name, args)
-            for name, kind in STAGED_KINDS.items()
-            for args in kind.candidates(self)
-        ]
-
-    def why_not(self, step: Step) -> str | None:
-        """Why a step may not be taken, None if it may."""
-        kind = STAGED_KINDS.get(step.name)
-        if kind is None:
-            near = difflib.get_close_matches(step.name, STAGED_KINDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            return f"{step.name} is the name of a step{hint}"
-        if step.args not in set(kind.candidates(self)):
-            named = ", ".join(kind.parameters)
-            return f"({named}) is among those with which {step.name} may be taken now"
-        return None
-
-    def do(self, step: Step) -> None:
-        """Take a step; StepNotPossible with the reason if it is not enabled."""
-        reason = self.why_not(step)
-        if reason is not None:
-            raise StepNotPossible(step, reason)
+    def take(self, step: Step) -> None:
+        """Take a step, and queue the events that it brings."""
         self.clock += 1
-        STAGED_KINDS[step.name].act(self, *step.args)
+        super().take(step)
         self._after(step)
 
     def _after(self, step: Step) -> None:
@@ -339,7 +298,3 @@ def about(sent: SentRequest) -> dict[TopicPartition, int]:
             return {one: news.state.zk_version for one, news in told.items()}
         case stop:
             return {one: sent.versions[one] for one in stop.partitions}
-
-
-STAGED_KINDS: dict[str, StagedKind] = {}
-"""Every step of a staged cluster by name, sorted; `impl.world.staged.steps` fills it."""

@@ -24,7 +24,9 @@ class Grain:
     ``suspends`` says where an event of a controller is suspended. ``in_batches``: what a controller
     sends in a batch goes out when that is over, and requests of one kind that come one after the
     other are handled in one step. ``new_replica`` is what brokers host; ``first_alike`` the first
-    release whose controller is suspended so, ``stepped`` the word for what is seen.
+    release whose controller is suspended so, ``stepped`` the word for what is seen. ``repeats``:
+    a controller's first requests may come to anybody, often and late. ``begins`` is done once the
+    brokers are registered.
     """
 
     stepped: str
@@ -32,6 +34,8 @@ class Grain:
     suspends: Callable[[ControllerRun, Place], bool]
     in_batches: bool
     new_replica: type[SteppedReplica]
+    repeats: bool = False
+    begins: Callable[[Any], None] = lambda world: None
 
 
 TOPIC = "t"

@@ -38,8 +38,10 @@ class Controllers(SteppedParts):
             return "its process runs"
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
-        stands = self.place(broker) is not None or self.is_active(broker)
-        return "it is not the controller" if stands else None
+        if self.place(broker) is not None or self.is_active(broker):
+            return "it is not the controller"
+        left = broker in self.abandoned
+        return "nothing that its process left under way comes before it" if left else None
 
     @step(each_broker)
     def broker_stands(self, broker: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.requests import LeaderAndIsr
-from impl.sim.places import is_lost, is_registered
+from impl.sim.places import is_lost, registered_epoch
 from impl.world.stepped.parts import (
     Many,
     Refusal,
@@ -100,8 +100,8 @@ class Faults(SteppedParts):
 
     def _reply_is_lost_refusal(self, broker: int) -> Refusal:
         place = self.place(broker)
-        if place is None or not is_registered(place):
-            return "it registered, and has not heard of it"
+        if place is None or not place.is_done or registered_epoch(place.effect) is None:
+            return "its registration was executed, and it has not heard of it"
         return "the reply is on its way" if is_lost(place) else None
 
     @step(each_broker)

@@ -178,15 +178,18 @@ class Host:
     def save(self) -> Any:
         """Everything, as a value."""
         hosted: Any = self.manager.partitions.items()
+        cache = self.manager.metadata
         return (
             tuple((one, made, log.save()) for one, (made, log) in self.logs.held.items()),
             tuple((one, replica.save()) for one, replica in hosted),
-            self.seen, self.metadata,
+            self.seen, self.metadata, (cache.controller, cache.brokers, dict(cache.partitions)),
         )  # fmt: skip
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        logs, replicas, self.manager.controller_epoch, self.metadata = saved
+        logs, replicas, self.manager.controller_epoch, self.metadata, known = saved
+        cache = self.manager.metadata
+        cache.controller, cache.brokers, cache.partitions = known[0], known[1], dict(known[2])
         self.logs.held, self.logs.disk_fails = {}, False
         self.manager.partitions.clear()
         for partition, made, records in logs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -12,16 +13,16 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import Place
+from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
-from impl.world.steps import Step, StepNotPossible
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.cluster import decode_controller_epoch
 from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
-from impl.zookeeper import EmbeddedSession, EventType, ZooKeeper
+from impl.zookeeper import EmbeddedSession, EventType, Op, ZooKeeper
 from impl.zookeeper.port import wait
 
 KINDS = {
@@ -86,7 +87,7 @@ def each_connection(world: SteppedParts) -> Many:
     return [(broker, controller) for controller, broker in world.connections]
 
 
-class SteppedParts:
+class SteppedParts(WorldOfSteps):
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
     Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
@@ -115,10 +116,7 @@ class SteppedParts:
             for size in range(1, min(most, brokers) + 1)
             for ids in permutations(self.brokers, size)
         ]
-        self.steps = {
-            name: (getattr(type(self), name).candidates, getattr(self, f"_{name}_refusal"))
-            for name in sorted(only or self.all_steps())
-        }
+        self.kinds = {name: self._kind(name) for name in sorted(only or self.all_steps())}
         self.zookeeper = ZooKeeper()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
@@ -130,16 +128,28 @@ class SteppedParts:
         self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.answers: dict[Connection, Any] = {}
         self.inbox = {broker: frozenset[str]() for broker in self.brokers}
+        self.abandoned: dict[int, tuple[Op, ...]] = {}  # writes that a process left under way
+        self.sent = frozenset[Connection]()  # what may come again, where requests repeat
         self.created = self.next_record = 0
         self.controllers: dict[int, ControllerRun] = {}
         self.hosts: dict[int, Host] = {}
         for broker in self.brokers:
             self._start(broker)
+        grain.begins(self)
 
     @classmethod
     def all_steps(cls) -> Iterator[str]:
         """The names of all steps."""
         return (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
+
+    @classmethod
+    def _kind(cls, name: str) -> StepKind:
+        act, refusal = getattr(cls, name), getattr(cls, f"_{name}_refusal")
+        parameters = inspect.signature(act).parameters.values()
+        names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
+                 for one in parameters]  # fmt: skip
+        found = tuple(" ".join(names).split()[1:])
+        return StepKind(name, found, lambda world: sorted(act.candidates(world)), refusal, act)
 
     def _start(self, broker: int) -> None:
         run = ControllerRun(
@@ -174,6 +184,9 @@ class SteppedParts:
         if self.fences_brokers and registered != request.broker_epoch:
             return
         at = (request.controller_epoch, to)
+        if self.grain.repeats:
+            self._keep_first(broker, at, request)
+            return
         known = self.context(broker).leadership.get(FIRST)
         epoch = 0 if known is None else known.leader_epoch
         if isinstance(request, UpdateMetadata):
@@ -197,6 +210,12 @@ class SteppedParts:
             self.carried[at] = self.carried[at] if echo else (request.broker_epoch, epoch)
         sent = RequestInFlight(request, self.created, epoch, echo)
         self.keep(at, [*self.connections.get(at, ()), sent])
+
+    def _keep_first(self, broker: int, at: Connection, request: Request) -> None:
+        """The first of each kind that it has for itself; to the others it sends alike."""
+        kept = self.connections.get(at, ())
+        if at[1] == broker and not any(type(one.request) is type(request) for one in kept):
+            self.connections[at] = (*kept, RequestInFlight(request, self.created))
 
     def keep(self, at: Connection, queue: list[RequestInFlight]) -> None:
         """What is under way on a connection; what comes right after what has come, has come too."""
@@ -288,28 +307,9 @@ class SteppedParts:
 
     # Steps
 
-    def enabled(self) -> list[Step]:
-        """Every step that may be taken now, sorted by name and arguments."""
-        return [
-            Step(name, args)
-            for name, (candidates, refusal) in self.steps.items()
-            for args in sorted(candidates(self))
-            if refusal(*args) is None
-        ]
-
-    def why_not(self, step: Step) -> Refusal:
-        """The first condition of the step that does not hold, None if it may be taken."""
-        if step.name not in self.steps:
-            return f"{step.name} is the name of a step"
-        reason: Refusal = self.steps[step.name][1](*step.args)
-        return reason
-
-    def do(self, step: Step) -> None:
-        """Take a step; StepNotPossible with the reason if it is not enabled."""
-        reason = self.why_not(step)
-        if reason is not None:
-            raise StepNotPossible(step, reason)
-        getattr(self, step.name)(*step.args)
+    def take(self, step: Step) -> None:
+        """Take a step, and hear what watches brought."""
+        super().take(step)
         self._take_notifications()
 
     def _take_notifications(self) -> None:
@@ -339,14 +339,15 @@ class SteppedParts:
             self.zookeeper.save(), self.up, self.created, self.next_record,
             tuple(one.save() for one in self.controllers.values()),
             dict(self.connections), dict(self.carried), dict(self.slow), dict(self.answers),
-            dict(self.inbox), tuple(one.save() for one in self.hosts.values()),
+            dict(self.inbox), dict(self.abandoned), self.sent,
+            tuple(one.save() for one in self.hosts.values()),
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         (
             zookeeper, self.up, self.created, self.next_record, controllers, connections, carried,
-            slow, answers, inbox, hosts,
+            slow, answers, inbox, abandoned, self.sent, hosts,
         ) = snapshot  # fmt: skip
         self.zookeeper.load(zookeeper)
         for one, saved in zip(self.controllers.values(), controllers, strict=True):
@@ -355,6 +356,7 @@ class SteppedParts:
             host.load(saved)
         self.connections, self.carried = dict(connections), dict(carried)
         self.slow, self.answers, self.inbox = dict(slow), dict(answers), dict(inbox)
+        self.abandoned = dict(abandoned)
 
 
 @lru_cache(maxsize=64)  # a walk asks about few texts a great many times

@@ -2,7 +2,8 @@
 
 The controllers and the brokers are those that serve clients (`impl.core`), over logs of numbered
 records. A grain says how finely a run is seen: batch by batch in the life of a topic (`BATCHES`),
-or write by write where a partition moves (`WRITES`). Source: fact sheet b to k.
+write by write where a partition moves (`WRITES`), or by registrations and by what the winners write
+(`ELECTIONS`). Source: fact sheet b to k.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from impl.world.stepped.admin import Administrators
 from impl.world.stepped.batches import BATCHES
 from impl.world.stepped.controller_run import FIRST, TOPIC
 from impl.world.stepped.controllers import Controllers
+from impl.world.stepped.elections import ELECTIONS, Candidates
 from impl.world.stepped.faults import Faults
 from impl.world.stepped.moves import Moves
 from impl.world.stepped.records import RecordSteps
 from impl.world.stepped.writes import WRITES
 
-__all__ = ["BATCHES", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
+__all__ = ["BATCHES", "ELECTIONS", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
 
 
-class SteppedCluster(Faults, RecordSteps, Controllers, Moves, Administrators):
+class SteppedCluster(Faults, RecordSteps, Controllers, Candidates, Moves, Administrators):
     """Brokers 1..N, the topic t with its partitions, and for moves another topic of one."""

@@ -9,15 +9,16 @@ from impl.core.fetcher_thread import FetchQuestion
 from impl.core.replica_manager import CONSUMER, AcksAwaited
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
+from impl.sim.steps import offered
 from impl.world.wide.fetches import MOST_BYTES
 from impl.world.wide.ghosts import ConsumerRead, values_in
 from impl.world.wide.node import SimulatedBroker, Waiting
-from impl.world.wide.world import WideKind, WideWorld
+from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 
 Args = Iterable[tuple[int, ...]]
-AT = ("broker", "topic", "partition")
+AT = "broker topic partition"
 ENOUGH_WAITING = 2
 """A leader with so many producers that wait for its ISR gets no more of them."""
 
@@ -186,22 +187,22 @@ def controller_znode_is_deleted(world: WideWorld) -> None:
 
 
 KINDS = (
-    WideKind("producer_appends", AT, _leaders, producer_appends, 30),
-    WideKind("producer_hears", AT, _acknowledged, producer_hears, 60),
-    WideKind("producer_is_refused", AT, _refused, producer_is_refused, 2),
-    WideKind("consumer_reads", AT, _readable, consumer_reads, 10),
-    WideKind("topic_is_created", ("topic",), _missing, topic_is_created, 20),
-    WideKind("topic_is_deleted", ("topic",), _there, topic_is_deleted, 0, "deletions"),
-    WideKind(
-        "reassignment_is_requested", ("topic", "partition"), _movable,
+    offered("producer_appends", AT, _leaders, producer_appends, 30),
+    offered("producer_hears", AT, _acknowledged, producer_hears, 60),
+    offered("producer_is_refused", AT, _refused, producer_is_refused, 2),
+    offered("consumer_reads", AT, _readable, consumer_reads, 10),
+    offered("topic_is_created", "topic", _missing, topic_is_created, 20),
+    offered("topic_is_deleted", "topic", _there, topic_is_deleted, 0, "deletions"),
+    offered(
+        "reassignment_is_requested", "topic partition", _movable,
         reassignment_is_requested, 0, "moves",
     ),
-    WideKind(
-        "controller_znode_is_deleted", (), _controlled, controller_znode_is_deleted, 0,
+    offered(
+        "controller_znode_is_deleted", "", _controlled, controller_znode_is_deleted, 0,
         "controllers",
     ),
-    WideKind(
-        "preferred_election_is_requested", (), _unasked, preferred_election_is_requested, 0,
+    offered(
+        "preferred_election_is_requested", "", _unasked, preferred_election_is_requested, 0,
         "elections",
     ),
 )  # fmt: skip

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.api import AlteredIsrs, ControllerApi
+from impl.sim.steps import offered
 from impl.world.wide.node import IsrRequest
-from impl.world.wide.world import WideKind, WideWorld
+from impl.world.wide.world import WideWorld
 
 One = Iterable[tuple[int, ...]]
-BROKER = ("broker",)
+BROKER = "broker"
 
 
 def _with_changes(world: WideWorld) -> One:
@@ -99,9 +100,9 @@ def _unanswerable(world: WideWorld) -> One:
 
 
 KINDS = (
-    WideKind("isr_is_asked_for", BROKER, _with_changes, isr_is_asked_for, 60),
-    WideKind("isr_request_arrives", BROKER, _sent, isr_request_arrives, 100),
-    WideKind("isr_answer_arrives", BROKER, _answered, isr_answer_arrives, 100),
-    WideKind("isr_request_times_out", BROKER, _unanswerable, isr_request_is_lost, 20),
-    WideKind("isr_request_is_lost", BROKER, _under_way, isr_request_is_lost, 0, "losses"),
+    offered("isr_is_asked_for", BROKER, _with_changes, isr_is_asked_for, 60),
+    offered("isr_request_arrives", BROKER, _sent, isr_request_arrives, 100),
+    offered("isr_answer_arrives", BROKER, _answered, isr_answer_arrives, 100),
+    offered("isr_request_times_out", BROKER, _unanswerable, isr_request_is_lost, 20),
+    offered("isr_request_is_lost", BROKER, _under_way, isr_request_is_lost, 0, "losses"),
 )

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 
 from impl.core.broker_events import BrokerNotAvailable
 from impl.core.event_controller import EventController
-from impl.world.wide.world import WideKind, WideWorld
+from impl.sim.steps import offered
+from impl.world.wide.world import WideWorld
 from impl.znodes import paths
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
-BROKER = ("broker",)
+BROKER = "broker"
 
 
 def _up(world: WideWorld) -> One:
@@ -199,19 +200,19 @@ async def _rebalance(controller: EventController) -> None:
 
 
 KINDS = (
-    WideKind("broker_crashes", BROKER, _up, broker_crashes, 0, "crashes"),
-    WideKind("power_fails", BROKER, _up, power_fails, 0, "power"),
-    WideKind("disk_is_lost", BROKER, _disks_that_may_go, disk_is_lost, 0, "disks"),
-    WideKind("broker_starts", BROKER, _down, broker_starts, 60),
-    WideKind("session_expires", BROKER, _alive, session_expires, 0, "sessions"),
-    WideKind("dead_session_expires", BROKER, _left_behind, dead_session_expires, 60),
-    WideKind("broker_reconnects", BROKER, _expired, broker_reconnects, 60),
-    WideKind("broker_pauses", BROKER, _runs, broker_pauses, 0, "pauses"),
-    WideKind("broker_resumes", BROKER, _paused, broker_resumes, 20),
-    WideKind("broker_shuts_down", BROKER, _leaving, broker_shuts_down, 0, "shutdowns"),
-    WideKind("hw_is_checkpointed", BROKER, _runs, hw_is_checkpointed, 4),
-    WideKind("logs_are_kept_small", BROKER, _runs, logs_are_kept_small, 2),
-    WideKind("leader_shrinks_isrs", BROKER, _lagging, leader_shrinks_isrs, 60),
-    WideKind("isr_changes_are_propagated", BROKER, _with_news, isr_changes_are_propagated, 60),
-    WideKind("leaders_are_rebalanced", BROKER, _in_office, leaders_are_rebalanced, 4),
+    offered("broker_crashes", BROKER, _up, broker_crashes, 0, "crashes"),
+    offered("power_fails", BROKER, _up, power_fails, 0, "power"),
+    offered("disk_is_lost", BROKER, _disks_that_may_go, disk_is_lost, 0, "disks"),
+    offered("broker_starts", BROKER, _down, broker_starts, 60),
+    offered("session_expires", BROKER, _alive, session_expires, 0, "sessions"),
+    offered("dead_session_expires", BROKER, _left_behind, dead_session_expires, 60),
+    offered("broker_reconnects", BROKER, _expired, broker_reconnects, 60),
+    offered("broker_pauses", BROKER, _runs, broker_pauses, 0, "pauses"),
+    offered("broker_resumes", BROKER, _paused, broker_resumes, 20),
+    offered("broker_shuts_down", BROKER, _leaving, broker_shuts_down, 0, "shutdowns"),
+    offered("hw_is_checkpointed", BROKER, _runs, hw_is_checkpointed, 4),
+    offered("logs_are_kept_small", BROKER, _runs, logs_are_kept_small, 2),
+    offered("leader_shrinks_isrs", BROKER, _lagging, leader_shrinks_isrs, 60),
+    offered("isr_changes_are_propagated", BROKER, _with_news, isr_changes_are_propagated, 60),
+    offered("leaders_are_rebalanced", BROKER, _in_office, leaders_are_rebalanced, 4),
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.requests import UpdateMetadata
+from impl.sim.steps import offered
 from impl.world.wide.fetches import answer
 from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
-from impl.world.wide.world import WideKind, WideWorld
+from impl.world.wide.world import WideWorld
 from impl.zookeeper.port import wait
 
 Two = Iterable[tuple[int, ...]]
-TO = ("controller", "broker")
-BY = ("follower", "leader")
+TO = "controller broker"
+BY = "follower leader"
 
 
 def _with_notifications(world: WideWorld) -> Two:
@@ -199,14 +200,14 @@ def fetch_is_lost(world: WideWorld, follower: int, leader: int) -> None:
 
 
 KINDS = (
-    WideKind("zookeeper_notifies", ("broker",), _with_notifications, zookeeper_notifies, 100),
-    WideKind("event_is_handled", ("broker",), _with_events, event_is_handled, 150),
-    WideKind("request_arrives", TO, _arriving, request_arrives, 120),
-    WideKind("answer_arrives", TO, _answered, answer_arrives, 120),
-    WideKind("answer_is_lost", TO, _answered, answer_is_lost, 0, "losses"),
-    WideKind("request_is_lost", TO, _sent, request_is_lost, 0, "losses"),
-    WideKind("follower_asks", BY, _idle, follower_asks, 100),
-    WideKind("leader_answers", BY, _asked, leader_answers, 100),
-    WideKind("follower_applies", BY, _answered_fetches, follower_applies, 100),
-    WideKind("fetch_is_lost", BY, _under_way, fetch_is_lost, 0, "losses"),
+    offered("zookeeper_notifies", "broker", _with_notifications, zookeeper_notifies, 100),
+    offered("event_is_handled", "broker", _with_events, event_is_handled, 150),
+    offered("request_arrives", TO, _arriving, request_arrives, 120),
+    offered("answer_arrives", TO, _answered, answer_arrives, 120),
+    offered("answer_is_lost", TO, _answered, answer_is_lost, 0, "losses"),
+    offered("request_is_lost", TO, _sent, request_is_lost, 0, "losses"),
+    offered("follower_asks", BY, _idle, follower_asks, 100),
+    offered("leader_answers", BY, _asked, leader_answers, 100),
+    offered("follower_applies", BY, _answered_fetches, follower_applies, 100),
+    offered("fetch_is_lost", BY, _under_way, fetch_is_lost, 0, "losses"),
 )

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from impl.releases import DEFAULT
-from impl.world.steps import Step
+from impl.sim.steps import Step
 from impl.world.wide.claims import Claims, ClusterClaimBroken, is_at_rest
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 from impl.zookeeper.port import wait

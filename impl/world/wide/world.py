@@ -5,12 +5,11 @@ Every step that is listed may be taken, so there is nothing to be refused but a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT, Release
-from impl.world.steps import Step, StepNotPossible
+from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.wide.node import SimulatedBroker
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -25,19 +24,8 @@ FIRST_INSTANT_MS = 1_577_836_800_000
 MOST_BROKERS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class WideKind:
-    """A step by name: its parameters, which arguments it may be taken with, what it does.
-
-    ``weight``: how likely it is, relative to others; faults say theirs by profile instead.
-    """
-
-    name: str
-    parameters: tuple[str, ...]
-    candidates: Callable[[WideWorld], Iterable[tuple[int, ...]]]
-    act: Callable[..., None]
-    weight: int
-    fault: str | None = None
+WIDE_KINDS: dict[str, StepKind] = {}
+"""Every step of a wide world by name, sorted; the package fills it from the files of steps."""
 
 
 @dataclass
@@ -51,7 +39,7 @@ class Acknowledged:
     acknowledged: int = 0
 
 
-class WideWorld:
+class WideWorld(WorldOfSteps):
     """Brokers 1..N and topics ``t0``, ``t1``, …, each of so many partitions, created at the start.
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
@@ -59,6 +47,8 @@ class WideWorld:
     numbers that make no sense. ``happened``: what the last step did, by broker, for those who look
     on: events of replicas, and what ``ghosts`` has.
     """
+
+    kinds = WIDE_KINDS
 
     def __init__(
         self,
@@ -140,39 +130,12 @@ class WideWorld:
 
     # Stepping
 
-    def enabled(self) -> list[Step]:
-        """Every step that may be taken now, by name and arguments."""
-        return [
-            Step(name, args) for name, kind in WIDE_KINDS.items() for args in kind.candidates(self)
-        ]
-
-    def why_not(self, step: Step) -> str | None:
-        """Why a step may not be taken, None if it may."""
-        kind = WIDE_KINDS.get(step.name)
-        if kind is None:
-            return f"{step.name} is the name of a step"
-        if step.args not in set(kind.candidates(self)):
-            named = ", ".join(kind.parameters)
-            return f"({named}) is among those with which {step.name} may be taken now"
-        return None
-
-    def do(self, step: Step) -> None:
-        """Take a step; StepNotPossible if it is not enabled."""
-        reason = self.why_not(step)
-        if reason is not None:
-            raise StepNotPossible(step, reason)
-        self.take(step)
-
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed."""
         self.clock += 1
         self.happened.clear()
         self._running = None
         try:
-            WIDE_KINDS[step.name].act(self, *step.args)
+            super().take(step)
         finally:
             self._running = None
-
-
-WIDE_KINDS: dict[str, WideKind] = {}
-"""Every step of a wide world by name, sorted; the package fills it from the files of steps."""

@@ -1,0 +1,112 @@
+"""A world of steps: whatever may happen next has a name, and nothing happens by itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Step:
+    """A step by name, with its arguments in the order of the step's parameters."""
+
+    name: str
+    args: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(str(value) for value in self.args)})"
+
+
+class StepNotPossible(Exception):
+    """The step is not enabled; ``reason`` is the condition that does not hold, as a sentence."""
+
+    def __init__(self, step: Step, reason: str) -> None:
+        super().__init__(f"{step} is not possible: {reason} — false")
+        self.step = step
+        self.reason = reason
+
+
+Candidates = Callable[[Any], Iterable[tuple[int, ...]]]
+"""The arguments worth asking about, sorted."""
+
+Refusal = Callable[..., str | None]
+"""(world, *args) -> the first condition that does not hold, None if the step may be taken."""
+
+Act = Callable[..., None]
+"""(world, *args) -> takes the step, whose conditions all hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepKind:
+    """Everything that a world knows about the steps of one name.
+
+    Without a ``refusal`` the candidates are those with which the step may be taken. ``fixed`` says
+    that they depend on the number of brokers alone. ``weight``: how likely a simulator takes it,
+    relative to others; faults say theirs by profile instead, under the name ``fault``.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    candidates: Candidates
+    refusal: Refusal | None
+    act: Act
+    fixed: bool = True
+    weight: int = 0
+    fault: str | None = None
+
+
+def offered(
+    name: str,
+    parameters: str,
+    candidates: Candidates,
+    act: Act,
+    weight: int = 0,
+    fault: str | None = None,
+) -> StepKind:
+    """A step that may be taken with each of its candidates; its parameters given as words."""
+    return StepKind(name, tuple(parameters.split()), candidates, None, act, False, weight, fault)
+
+
+class WorldOfSteps:
+    """What may happen in it is listed, refused with a reason, or done; ``kinds`` are its steps by
+    name, sorted."""
+
+    kinds: Mapping[str, StepKind]
+
+    def enabled(self) -> list[Step]:
+        """Every step that may be taken now, sorted by name and arguments."""
+        return [
+            Step(name, args)
+            for name, kind in self.kinds.items()
+            for args in kind.candidates(self)
+            if kind.refusal is None or kind.refusal(self, *args) is None
+        ]
+
+    def why_not(self, step: Step) -> str | None:
+        """The first condition of the step that does not hold, None if it may be taken."""
+        kind = self.kinds.get(step.name)
+        if kind is None:
+            near = difflib.get_close_matches(step.name, self.kinds, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            return f"{step.name} is the name of a step{hint}"
+        named = ", ".join(kind.parameters)
+        if len(step.args) != len(kind.parameters):
+            return f"the arguments are ({named})"
+        if kind.refusal is not None:
+            return kind.refusal(self, *step.args)
+        if step.args in set(kind.candidates(self)):
+            return None
+        return f"({named}) is among those with which {step.name} may be taken now"
+
+    def do(self, step: Step) -> None:
+        """Take a step; StepNotPossible with the reason if it is not enabled."""
+        reason = self.why_not(step)
+        if reason is not None:
+            raise StepNotPossible(step, reason)
+        self.take(step)
+
+    def take(self, step: Step) -> None:
+        """Take a step that ``enabled`` has just listed: nothing is asked again."""
+        self.kinds[step.name].act(self, *step.args)

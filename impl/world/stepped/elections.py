@@ -1,0 +1,203 @@
+"""Brokers that stand for controller, write as one and are deposed: each registration and write of
+a state is suspended before ZooKeeper executes it, and a registration once more before its answer.
+
+What the controllers' events are about does not matter here: every write is a preferred election of
+one partition, whose leader is a broker that stands for nothing and always lives. Channels are not
+those of a connection: a request may come often and late. Source: fact sheet b.2 to b.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from impl.core.event_controller import EventController
+from impl.core.request_batch import NO_BROKER_EPOCH
+from impl.sim.effects import Ask
+from impl.sim.event_run import Place
+from impl.sim.places import registered_epoch
+from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
+from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_broker, step
+from impl.world.stepped.replica import SteppedReplica
+from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
+from impl.znodes.states import encode_state
+from impl.zookeeper import Op
+from impl.zookeeper.port import wait
+from impl.zookeeper.session import EmbeddedSession
+
+
+def suspends(run: ControllerRun, place: Place) -> bool:
+    """A registration is sent, or answered; or a write of a state is sent.
+
+    What follows an answer in the same event is executed at once: a winner reads what there is, and
+    has its first requests ready; who lost the answer asks again, and looks who is registered.
+    """
+    if any(registered_epoch(one.effect) is not None for one in run.passed):
+        return False
+    if registered_epoch(place.effect) is None:
+        return is_to_write(place)
+    return not place.is_done or isinstance(place.answer, list)
+
+
+def _begins(world: SteppedParts) -> None:
+    """Nobody has a session, and another broker leads the partition."""
+    for one in world.controllers.values():
+        world.zookeeper.expire(one.port.session)
+    leader = len(world.brokers) + 1
+    wait(world.admin.create_topic(FIRST.topic, {FIRST.partition: (leader, *world.brokers)}))
+    state = LeaderIsrAndControllerEpoch(leader, 0, (leader,), 0)
+    wait(world.admin.make_path(paths.state(*FIRST), encode_state(state)))
+    wait(world.admin.register_broker(leader, BrokerInfo((f"PLAINTEXT://b{leader}:9092",), 0)))
+
+
+ELECTIONS = Grain(
+    "elections are", "2.1", suspends, False, SteppedReplica, repeats=True, begins=_begins
+)
+"""Who is the controller. Before 2.1 an epoch was counted by a write of its own."""
+
+
+def each_arrival(world: SteppedParts) -> Many:
+    """(broker, controller, its epoch) of what was sent, wherever it may come."""
+    return ((broker, sender, epoch) for broker in world.brokers for epoch, sender in world.sent)
+
+
+async def _fails(controller: EventController) -> None:
+    await controller.trigger_move()
+
+
+async def _elects(controller: EventController) -> None:
+    await controller.guarded(lambda: controller.elect_preferred([FIRST]))
+
+
+class Candidates(SteppedParts):
+    """What controllers are asked to do, and what their sessions and processes leave under way."""
+
+    # What can be seen
+
+    def under_way(self, broker: int) -> tuple[Op, ...]:
+        """The write of the partition's state that ZooKeeper has not executed yet; or none."""
+        place = self.place(broker)
+        if place is not None and is_to_write(place) and isinstance(place.effect, Ask):
+            return place.effect.ops
+        return self.abandoned.get(broker, ())
+
+    def election_of(self, broker: int) -> Place | None:
+        """Where its registration as the controller stands: sent, or answered."""
+        place = self.place(broker)
+        asks = place is not None and registered_epoch(place.effect) is not None
+        return place if asks else None
+
+    # Sessions and processes
+
+    def _broker_connects_refusal(self, broker: int) -> Refusal:
+        if self.has_session(broker):
+            return "the broker has no session"
+        return "no election of it is under way" if self.election_of(broker) else None
+
+    @step(each_broker)
+    def broker_connects(self, broker: int) -> None:
+        """A session is opened, and the broker registers under it; its controller knows nothing of
+        that yet."""
+        self.controllers[broker].reconnect(self.open_session(broker))
+
+    def _broker_restarts_refusal(self, broker: int) -> Refusal:
+        active = self.is_active(broker) or self.election_of(broker)
+        return None if active or self.hosts[broker].seen else "the broker has something to forget"
+
+    @step(each_broker)
+    def broker_restarts(self, broker: int) -> None:
+        """Memory is lost. What was sent is under way; the session lasts until it expires.
+
+        Since 2.2 what is sent to an earlier registration is refused (KIP-380), as if the broker
+        still knew of the controllers that it had known.
+        """
+        ops = self.under_way(broker)
+        if ops:
+            self.abandoned[broker] = ops
+        one = self.controllers[broker]
+        one.renew(one.port.session)
+        if not self.fences_brokers:
+            self.hosts[broker].crash()
+
+    @contextmanager
+    def _connection(self, broker: int) -> Iterator[EmbeddedSession]:
+        """The client's: where its session is over, it reconnects before the broker knows."""
+        port = self.controllers[broker].port
+        last = port.embedded
+        if not last.alive:
+            port.embedded = EmbeddedSession(self.zookeeper)
+        try:
+            yield port.embedded
+        finally:
+            if port.embedded is not last:
+                port.embedded.close()
+                port.embedded = last
+
+    # Events
+
+    def _acts_refusal(self, broker: int) -> Refusal:
+        if not self.is_active(broker):
+            return "the broker is the controller"
+        return None if self.place(broker) is None else "it does not wait for a write"
+
+    def _controller_starts_write_refusal(self, broker: int) -> Refusal:
+        return self._acts_refusal(broker)
+
+    @step(each_broker)
+    def controller_starts_write(self, broker: int) -> None:
+        """The state is read, and written under the version that it had: that is on its way.
+
+        One that a newer controller has written is left alone.
+        """
+        with self._connection(broker):
+            self.controllers[broker].begin(_elects)
+
+    def _controller_event_fails_refusal(self, broker: int) -> Refusal:
+        return self._acts_refusal(broker)
+
+    @step(each_broker)
+    def controller_event_fails(self, broker: int) -> None:
+        """It resigns, and deletes `/controller` by the fence of its own epoch."""
+        with self._connection(broker):
+            self.controllers[broker].begin(_fails)
+
+    def _write_arrives_late_refusal(self, broker: int) -> Refusal:
+        if not self.under_way(broker):
+            return "a write of the broker is under way"
+        late = broker in self.abandoned or not self.has_session(broker)
+        return None if late else "its process has ended since, or its session"
+
+    @step(each_broker)
+    def write_arrives_late(self, broker: int) -> None:
+        """Applied or refused, by the fence and by the version; its sender hears of it, if it is
+        still there."""
+        ops = self.abandoned.pop(broker, None)
+        with self._connection(broker) as session:
+            if ops is None:
+                self.controllers[broker].go_on()
+            else:
+                wait(session.multi(ops))
+
+    # Requests
+
+    def _controller_sends_request_refusal(self, broker: int) -> Refusal:
+        if not self.is_active(broker):
+            return "the broker is the controller"
+        has_sent = (self.context(broker).epoch, broker) in self.sent
+        return "it has not sent this before" if has_sent else None
+
+    @step(each_broker)
+    def controller_sends_request(self, broker: int) -> None:
+        """Its channels send what it had ready at first."""
+        self.sent |= {(self.context(broker).epoch, broker)}
+
+    def _request_arrives_refusal(self, broker: int, sender: int, epoch: int) -> Refusal:
+        return None if (epoch, sender) in self.sent else "the request was sent"
+
+    @step(each_arrival)
+    def request_arrives(self, broker: int, sender: int, epoch: int) -> None:
+        """Obeyed, or refused for its controller epoch."""
+        for one in self.connections[epoch, sender]:
+            request = replace(one.request, broker_epoch=NO_BROKER_EPOCH)
+            wait(self.hosts[broker].manager.handle(request, NO_BROKER_EPOCH, 0))
