@@ -86,7 +86,7 @@ class _TracedBroker(SimulatedBroker):
     def _controller_of_session(self) -> EventController:
         journal = TracedTerms(self.trace)
         controller = EventController(
-            self.broker, self.session, self.release, self._send, self.config, journal
+            self.broker, self.session, self.release, self._send, self.settings, journal
         )
         journal.context = controller.core.context
         return controller
@@ -95,8 +95,8 @@ class _TracedBroker(SimulatedBroker):
         fields = {"epoch": self.epoch, "session": self.session.session}
         self.trace.file.line("registered", fields)
 
-    def _observe(self, event: Any) -> None:
-        super()._observe(event)
+    def observe(self, event: Any) -> None:
+        super().observe(event)
         self.trace(event)
 
     def crash(self, power: bool) -> None:

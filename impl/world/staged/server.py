@@ -7,7 +7,7 @@ running broker, and a leader takes a follower into the ISR only in a step that s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from impl.core.answers import NONE
@@ -17,33 +17,25 @@ from impl.core.replica_manager import (
     STORAGE_ERROR,
     Answered,
     HostedLog,
-    Replica,
-    ReplicaManager,
 )
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.disk import MemoryDisk
-from impl.log import LogConfig, LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of, has_epochs
+from impl.log import LogConfig
 from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Event, Grain
+from impl.world.fetches import FollowerConnection, answer
+from impl.world.stored_broker import FOLDER, StoredBroker
 from impl.world.wide.claims import records_in
-from impl.world.wide.fetches import FollowerConnection, answer
 from impl.znodes import BrokerInfo, TopicPartition, paths
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ConnectionLoss, ZooKeeper
 from impl.zookeeper.port import wait
-from impl.zookeeper.session import EmbeddedSession
-
-FOLDER = "/kafka-logs"
-"""A log directory without partitions, of a broker whose others have failed: one has to work."""
 
 LAG_MS = 10_000
 NO_SESSION = 0
 FIRST_PORT = 9092
 MOST_ROUNDS = 200
-CONFIG = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
 
 
 ANSWER = "leader_and_isr_response"
@@ -85,12 +77,16 @@ class StagedPartition(Partition[HostedLog]):
             await super().expand(replica, now_ms)
 
 
-class Server:
+class Server(StoredBroker):
     """A broker; ``up`` is its process.
 
     ``carry_out`` gets what its controller sends and reports; ``grain`` says where an event of the
     controller is suspended.
     """
+
+    lag_ms = LAG_MS
+    config = LogConfig(segment_index_bytes=256, index_interval_bytes=512)
+    stored_logs = OwnDirectories
 
     def __init__(
         self,
@@ -103,14 +99,10 @@ class Server:
         partitions: int = 1,
     ) -> None:
         self.folders = [folder_of(TopicPartition("", number)) for number in range(partitions)]
-        self.broker = broker
-        self.zookeeper = zookeeper
-        self.release = release
-        self.now_ms = now_ms
-        self.up = self.lingers = self.untold = False
+        super().__init__(broker, zookeeper, release, now_ms)
+        self.lingers = self.untold = False
         self.departure = "stays"
         self.port = FIRST_PORT
-        self.epoch = -1
         self.disk = MemoryDisk(now_ms, power_loss=False)
         self.held: dict[TopicPartition, dict[int, int]] = {}
         self.events: list[tuple[str, int]] = []
@@ -126,30 +118,16 @@ class Server:
 
     def start(self) -> None:
         """A new process: logs are loaded, a session is opened, and it registers."""
-        numbers = self.release.parts
-        settings = LogSettings(
-            self.now_ms,
-            config_of(numbers, CONFIG),
-            new_cache=lambda: epoch_cache_of(numbers),
-            has_epochs=has_epochs(numbers),
-        )
+        # One directory has to work: one without partitions, where all others have failed.
         spare = [FOLDER] if self.disk.failing.issuperset(self.folders) else []
-        self.logs = LogManager(self.disk, [*self.folders, *spare], settings)
-        self.logs.start(self.broker)
-        self.connections: dict[int, FollowerConnection] = {}
-        self.replicas = ReplicaManager(
-            self.broker, self.release, OwnDirectories(self.logs, self.release), LAG_MS,
-            lambda: self.client, new_partition=StagedPartition,
-        )  # fmt: skip
-        self.replicas.fetchers = self
+        self.load([*self.folders, *spare], new_partition=StagedPartition)
         self.up = True
         self._open_session()
         self.register()
 
     def _open_session(self, earlier: int = 0) -> None:
-        self.session = EmbeddedSession(self.zookeeper)
+        self.open_session()
         self.earlier = earlier
-        self.client = ZnodeClient(self.session, self.release)
         self.resign()
 
     def register(self) -> None:
@@ -159,11 +137,6 @@ class Server:
     def info(self) -> BrokerInfo:
         """What its registration says."""
         return BrokerInfo((f"PLAINTEXT://b{self.broker}:{self.port}",), 0)
-
-    @property
-    def alive(self) -> bool:
-        """ZooKeeper holds its session."""
-        return self.session.alive
 
     @property
     def registered(self) -> int:
@@ -284,24 +257,6 @@ class Server:
         return wait(self.replicas.handle(request, self.epoch, self.now_ms(), endpoints=endpoints))
 
     # Following
-
-    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
-        """Follow each one's leader."""
-        for replica in partitions.values():
-            assert replica.leader is not None, "a follower has a leader"
-            connection = self.connections.get(replica.leader)
-            if connection is None:
-                connection = FollowerConnection(replica.leader, self.release)
-                self.connections[replica.leader] = connection
-            connection.add(replica)
-
-    def remove(self, partitions: list[TopicPartition]) -> None:
-        """Follow these no more."""
-        for leader, connection in [*self.connections.items()]:
-            for partition in partitions:
-                connection.remove(partition)
-            if not connection.rounds.states:
-                del self.connections[leader]
 
     def follows(self, partition: TopicPartition) -> FollowerConnection | None:
         """The connection over which it fetches a partition."""

@@ -10,7 +10,7 @@ from impl.core.replica_manager import CONSUMER, AcksAwaited
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.sim.steps import offered
-from impl.world.wide.fetches import MOST_BYTES
+from impl.world.fetches import MOST_BYTES
 from impl.world.wide.ghosts import ConsumerRead, values_in
 from impl.world.wide.node import SimulatedBroker, Waiting
 from impl.world.wide.world import WideWorld

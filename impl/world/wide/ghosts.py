@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from impl.core.requests import Request
 from impl.log.record_batch import batches_in, records_of
-from impl.world.wide.fetches import Exchange
+from impl.world.fetches import Exchange
 from impl.znodes import TopicPartition
 
 

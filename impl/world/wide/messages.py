@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from impl.core.requests import UpdateMetadata
 from impl.sim.steps import offered
-from impl.world.wide.fetches import answer
+from impl.world.fetches import answer
 from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.port import wait

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
@@ -15,24 +15,18 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager
 from impl.core.events import BecameFollower, BecameLeader, ReplicaEvent
-from impl.core.replica_manager import AcksAwaited, Replica, ReplicaManager
+from impl.core.replica_manager import AcksAwaited
 from impl.core.request_batch import Round
 from impl.core.requests import Request
 from impl.disk import MemoryDisk
-from impl.log import LogConfig, LogManager, LogSettings
-from impl.log.by_release import config_of, epoch_cache_of, has_epochs
-from impl.log.stored_log import StoredLogs
+from impl.log import LogConfig
 from impl.releases import Release
-from impl.world.wide.fetches import FollowerConnection
+from impl.world.stored_broker import FOLDER, StoredBroker
 from impl.znodes import BrokerInfo, TopicPartition, paths
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
-from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
 
-FOLDER = "/kafka-logs"
-LAG_MS = 3_000
 CONFIG = LogConfig(
     segment_bytes=2_048,
     segment_index_bytes=256,
@@ -63,26 +57,24 @@ class IsrRequest:
     answers: AlteredIsrs | None = None
 
 
-class SimulatedBroker:
+class SimulatedBroker(StoredBroker):
     """A broker; ``up`` is its process, ``paused`` a process that is stopped where it is."""
+
+    lag_ms = 3_000
+    config = CONFIG
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
-        seed: int, happened: list[tuple[int, object]], config: ControllerConfig | None = None,
+        seed: int, happened: list[tuple[int, object]], settings: ControllerConfig | None = None,
     ) -> None:  # fmt: skip
-        self.broker = broker
+        super().__init__(broker, zookeeper, release, now_ms)
         self.happened = happened
-        self.zookeeper = zookeeper
-        self.release = release
-        self.now_ms = now_ms
         self.seed = seed
-        self.config = config
+        self.settings = settings
         self.disks = 0
-        self.names = 0
         self.started = 0  # so many processes it had
         self.failed_events = 0
-        self.up = self.paused = False
-        self.epoch = -1
+        self.paused = False
         self.fresh_disk()
         self._start_process()
 
@@ -97,32 +89,14 @@ class SimulatedBroker:
         node = self.zookeeper.nodes.get(paths.topic(topic))
         return 0 if node is None else node.czxid
 
-    def _unique(self) -> str:
-        self.names += 1
-        return f"{self.broker:016x}{self.names:016x}"
-
     # Life
 
     def _start_process(self) -> None:
         """What is in memory at a start: nothing but what the disk holds."""
         self.started += 1
-        numbers = self.release.parts
-        settings = LogSettings(
-            self.now_ms,
-            config_of(numbers, CONFIG),
-            new_cache=lambda: epoch_cache_of(numbers),
-            has_epochs=has_epochs(numbers),
-        )
-        self.logs = LogManager(self.disk, [FOLDER], settings, self._unique)
-        self.logs.start(self.broker)
-        self.connections: dict[int, FollowerConnection] = {}
+        self.load([FOLDER])
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
-        self.replicas = ReplicaManager(
-            self.broker, self.release, StoredLogs(self.logs, self.release), LAG_MS,
-            lambda: self.client, self._observe,
-        )  # fmt: skip
-        self.replicas.fetchers = self
         self.alter_isr = AlterIsrManager()
         self.isr_request: IsrRequest | None = None
         if self.release.since("2.7"):
@@ -130,14 +104,13 @@ class SimulatedBroker:
         self._new_session()
 
     def _new_session(self) -> None:
-        self.session = EmbeddedSession(self.zookeeper)
-        self.client = ZnodeClient(self.session, self.release)
+        self.open_session()
         self.channels: Channels[Request] = Channels()
         controller = self._controller_of_session()
         self.events = ControllerEventManager(controller, self.channels, self._event_failed)
 
     def _controller_of_session(self) -> EventController:
-        return EventController(self.broker, self.session, self.release, self._send, self.config)
+        return EventController(self.broker, self.session, self.release, self._send, self.settings)
 
     @property
     def controller(self) -> EventController:
@@ -153,11 +126,6 @@ class SimulatedBroker:
     def running(self) -> bool:
         """Its process does something."""
         return self.up and not self.paused
-
-    @property
-    def alive(self) -> bool:
-        """ZooKeeper still holds its session."""
-        return self.session.alive
 
     def register(self) -> None:
         """Up: registered, and a candidate for controller (``KafkaServer.startup``)."""
@@ -209,28 +177,8 @@ class SimulatedBroker:
             raise error
         self.failed_events += 1
 
-    def _observe(self, event: ReplicaEvent) -> None:
+    def observe(self, event: ReplicaEvent) -> None:
         """What happens to the replicas; of which of the topics of one name each is, is noted."""
         if isinstance(event, BecameLeader | BecameFollower):
             self.incarnations[event.partition] = self.born(event.partition.topic)
         self.happened.append((self.broker, event))
-
-    # Its fetchers: one for each leader
-
-    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
-        """Follow each one's leader."""
-        for replica in partitions.values():
-            assert replica.leader is not None, "a follower has a leader"
-            connection = self.connections.get(replica.leader)
-            if connection is None:
-                connection = FollowerConnection(replica.leader, self.release, self._observe)
-                self.connections[replica.leader] = connection
-            connection.add(replica)
-
-    def remove(self, partitions: list[TopicPartition]) -> None:
-        """Follow these no more."""
-        for leader, connection in [*self.connections.items()]:
-            for partition in partitions:
-                connection.remove(partition)
-            if not connection.rounds.states and connection.round is None:
-                del self.connections[leader]
