@@ -18,9 +18,15 @@ from impl.sim.effects import Ask, Effect, EffectJournal, EffectPort, Report, Sen
 from impl.zookeeper import ConnectionLoss, ZooKeeper, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
+from impl.zookeeper.znode import Event as Notification
 
 Event = Callable[[EventController], Coroutine[Any, Any, Any]]
 """Begins an event: the coroutine of one of a controller's procedures. Kept, so called again."""
+
+
+def told(notification: Notification) -> Event:
+    """What a notification of ZooKeeper is to a controller, as in a running broker's queue."""
+    return lambda controller: controller.told(notification, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,16 @@ from impl.core.answers import NONE
 from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.sim.event_run import Event
+from impl.sim.event_run import Event, told
 from impl.sim.steps import offered
 from impl.world.staged import directories, leaders, lifecycle, operators
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that
 from impl.world.staged.server import ANSWER, Server
-from impl.world.staged.world import STAGED_KINDS, StagedCluster, add_event
+from impl.world.staged.world import EVENT_OF, STAGED_KINDS, StagedCluster, add_event
 from impl.znodes import paths
+from impl.zookeeper.znode import Event as Notification
+from impl.zookeeper.znode import EventType
 
 One = Iterable[tuple[int, ...]]
 
@@ -71,20 +73,13 @@ def _event(kind: str, subject: int, epoch: int) -> Event:
     match kind:
         case "controller_change":  # to stand for election is a step of its own
             return lambda controller: controller.maybe_resign()
-        case "broker_change":
-            return lambda controller: controller.guarded(controller.brokers.changed)
-        case "isr_change":
-            return lambda controller: controller.guarded(controller.isrs_changed)
-        case "log_dir_event":
-            return lambda controller: controller.guarded(controller.directories_failed)
         case "broker_modification":
-            return lambda controller: controller.guarded(
-                lambda: controller.brokers.modified(subject)
-            )
-        case "preferred_election":
-            return lambda controller: controller.guarded(controller.preferred_election)
+            return told(Notification(EventType.DATA_CHANGED, paths.broker(subject)))
         case "rebalance":
             return lambda controller: controller.guarded(controller.rebalance)
+    for path, told_of in EVENT_OF.items():
+        if told_of == kind:
+            return told(Notification(EventType.CHILDREN_CHANGED, path))
     assert kind == "controlled_shutdown", f"an event of a controller, not {kind}"
     return lambda controller: _shut_down(controller, subject, epoch)
 

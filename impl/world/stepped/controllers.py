@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
-from impl.sim.event_run import Event
+from impl.sim.event_run import told
 from impl.sim.places import is_registered
 from impl.world.stepped.batches import removes_partitions
 from impl.world.stepped.controller_run import TOPIC
@@ -18,6 +18,10 @@ from impl.world.stepped.parts import (
 )
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
+from impl.zookeeper.znode import Event as Notification
+from impl.zookeeper.znode import EventType
+
+CHANGED = Notification(EventType.CHILDREN_CHANGED, paths.BROKER_IDS)
 
 
 def each_answer(world: SteppedParts) -> Many:
@@ -122,38 +126,29 @@ class Controllers(SteppedParts):
 
     # Events
 
-    def _hears_refusal(self, broker: int, kind: str) -> Refusal:
-        return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
-
-    def _hears(self, broker: int, kind: str, event: Event) -> None:
-        self.inbox[broker] -= {kind}
-        self.controllers[broker].begin(event)
-
     def _controller_hears_of_topics_refusal(self, broker: int) -> Refusal:
-        return self._hears_refusal(broker, "topics")
+        return self.hears_refusal(broker, "topics")
 
     @step(each_broker)
     def controller_hears_of_topics(self, broker: int) -> None:
         """A topic came or went."""
-        self._hears(broker, "topics", lambda one: one.guarded(one.topics_changed))
+        self.hears(broker, "topics")
 
     def _controller_hears_of_partitions_refusal(self, broker: int) -> Refusal:
-        return self._hears_refusal(broker, "partitions")
+        return self.hears_refusal(broker, "partitions")
 
     @step(each_broker)
     def controller_hears_of_partitions(self, broker: int) -> None:
         """The topic's node was written."""
-        self._hears(
-            broker, "partitions", lambda one: one.guarded(lambda: one.partitions_changed(TOPIC))
-        )
+        self.hears(broker, "partitions")
 
     def _controller_hears_of_deletions_refusal(self, broker: int) -> Refusal:
-        return self._hears_refusal(broker, "deletions")
+        return self.hears_refusal(broker, "deletions")
 
     @step(each_broker)
     def controller_hears_of_deletions(self, broker: int) -> None:
         """A request for a deletion came or went."""
-        self._hears(broker, "deletions", lambda one: one.guarded(one.deletion_requested))
+        self.hears(broker, "deletions")
 
     def _answer_arrives_refusal(self, broker: int, replica: int) -> Refusal:
         epoch = self.context(broker).epoch
@@ -227,7 +222,7 @@ class Controllers(SteppedParts):
         for failed in self._changes(broker)["missed"] if self.grain.in_batches else ():
             self.connections.pop((epoch, failed), None)
             self.answers.pop((epoch, failed), None)
-        self.controllers[broker].begin(lambda one: one.guarded(one.brokers.changed))
+        self.controllers[broker].begin(told(CHANGED))
 
     def _preferred_is_elected_refusal(self, broker: int, number: int) -> Refusal:
         reason = self.must_wait(broker)

@@ -9,6 +9,7 @@ from typing import Any
 from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.sim.event_run import told
 from impl.world.stepped.controller_run import FIRST, writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.parts import (
@@ -22,7 +23,6 @@ from impl.world.stepped.parts import (
 )
 from impl.world.stepped.writes import (
     OTHER,
-    STATE,
     electing,
     going_offline,
     is_triggered,
@@ -34,32 +34,14 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.partitions import encode_reassignment
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
+from impl.zookeeper.znode import Event as Notification
+from impl.zookeeper.znode import EventType
 
 UNKNOWN = TopicPartition("nobody", 0)
 """A partition that there is not."""
 
 
-# Events, each begun by a notification or a request
-
-
-async def _hears_of_moves(controller: EventController) -> None:
-    await controller.guarded(controller.reassignment_requested)
-
-
-async def _state_changed(controller: EventController) -> None:
-    await controller.state_changed(STATE)
-
-
-async def _hears_of_state(controller: EventController) -> None:
-    await controller.guarded(lambda: _state_changed(controller))
-
-
-async def _other_state_changed(controller: EventController) -> None:
-    await controller.state_changed(paths.state(*OTHER))
-
-
-async def _hears_of_other(controller: EventController) -> None:
-    await controller.guarded(lambda: _other_state_changed(controller))
+OTHERS_STATE = Notification(EventType.DATA_CHANGED, paths.state(*OTHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,28 +205,23 @@ class Moves(SteppedParts):
     def _moves(self, broker: int, partition: TopicPartition) -> bool:
         return partition in self.controllers[broker].controller.reassigner.targets
 
-    def _told_refusal(self, broker: int, kind: str) -> Refusal:
-        return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
-
     def _controller_hears_of_moves_refusal(self, broker: int) -> Refusal:
-        return self._told_refusal(broker, "moves")
+        return self.hears_refusal(broker, "moves")
 
     @step(each_broker)
     def controller_hears_of_moves(self, broker: int) -> None:
         """It looks at what is asked for, and begins or refuses the move."""
-        self.inbox[broker] -= {"moves"}
-        self.controllers[broker].begin(_hears_of_moves)
+        self.hears(broker, "moves")
         if is_triggered(self.place(broker)):
             self.controllers[broker].go_on()
 
     def _controller_hears_of_isr_refusal(self, broker: int) -> Refusal:
-        return self._told_refusal(broker, "state")
+        return self.hears_refusal(broker, "state")
 
     @step(each_broker)
     def controller_hears_of_isr(self, broker: int) -> None:
         """The state of the partition changed: are the targets in the ISR?"""
-        self.inbox[broker] -= {"state"}
-        self.controllers[broker].begin(_hears_of_state)
+        self.hears(broker, "state")
 
     def _controller_hears_of_other_refusal(self, broker: int) -> Refusal:
         refusal = self.must_wait(broker)
@@ -259,7 +236,7 @@ class Moves(SteppedParts):
         assert state is not None, "and its partition has a state"
         grown = replace(state, isr=node.partitions[OTHER.partition].replicas)
         wait(self.admin.update_states({OTHER: grown}))
-        self.controllers[broker].begin(_hears_of_other)
+        self.controllers[broker].begin(told(OTHERS_STATE))
 
     # Answers to a controller that are lost
 

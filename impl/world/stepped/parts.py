@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
-from impl.sim.event_run import Place
+from impl.sim.event_run import Place, told
 from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
@@ -24,12 +24,18 @@ from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
 from impl.zookeeper import EmbeddedSession, EventType, Op, ZooKeeper
 from impl.zookeeper.port import wait
+from impl.zookeeper.znode import Event as Notification
 
-KINDS = {
-    paths.TOPICS: "topics", paths.DELETE_TOPICS: "deletions", paths.topic(TOPIC): "partitions",
-    paths.REASSIGN_PARTITIONS: "moves", paths.state(*FIRST): "state",
-}  # fmt: skip
-"""Path of a watch -> the event that it brings."""
+NOTIFICATIONS = {
+    "topics": Notification(EventType.CHILDREN_CHANGED, paths.TOPICS),
+    "deletions": Notification(EventType.CHILDREN_CHANGED, paths.DELETE_TOPICS),
+    "partitions": Notification(EventType.DATA_CHANGED, paths.topic(TOPIC)),
+    "moves": Notification(EventType.CREATED, paths.REASSIGN_PARTITIONS),
+    "state": Notification(EventType.DATA_CHANGED, paths.state(*FIRST)),
+}
+"""What a controller is told of, by the kind that its inbox has."""
+
+KINDS = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 
 Connection = tuple[int, int]
 """Controller epoch and target."""
@@ -288,6 +294,15 @@ class SteppedParts(WorldOfSteps):
             return "it has a ZooKeeper session"
         waits = self.is_active(broker) and self.place(broker) is None
         return None if waits else "it waits for events"
+
+    def hears_refusal(self, broker: int, kind: str) -> Refusal:
+        """Why a controller cannot be told of something now."""
+        return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
+
+    def hears(self, broker: int, kind: str) -> None:
+        """Its watch fired: the event that a running broker makes of that begins."""
+        self.inbox[broker] -= {kind}
+        self.controllers[broker].begin(told(NOTIFICATIONS[kind]))
 
     def reaches(self, broker: int) -> list[int]:
         """The brokers whose registration is the one that a controller knows."""
