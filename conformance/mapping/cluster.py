@@ -69,6 +69,19 @@ def _next_event(server: Server) -> tuple[tuple[str, ...], dict[str, int]]:
     return HANDLES[kind], {"subject": subject}
 
 
+def _deleted(world: StagedCluster) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Of a process that was killed: the model puts an event into its queue, and nobody is there."""
+    owner = world.servers[decode_controller(world.zookeeper.nodes[paths.CONTROLLER].data)]
+    return (("controller_node_is_deleted",) if owner.up else ()), {}
+
+
+def _late(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Of an older controller it is refused; the model lets it be late for ever."""
+    request, seen = world.late[broker].request, world.servers[broker].replicas.controller_epoch
+    is_obeyed = request.controller_epoch >= seen
+    return (("late_stop_replica_arrives",) if is_obeyed else ()), {}
+
+
 ROWS: dict[str, Row] = {
     one.step: one
     for one in (
@@ -81,7 +94,7 @@ ROWS: dict[str, Row] = {
         row("node_of_an_ended_session_goes", "broker", "node_of_an_ended_session_goes"),
         row("broker_replaces_its_old_node", "broker", "broker_replaces_its_old_node",
             why="what else the last session left, /controller say, goes with the registration"),
-        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted", stands=_deleted),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "in office and watches on: that is done at once"),
@@ -110,7 +123,7 @@ ROWS: dict[str, Row] = {
                 "here it is an event, queued before all that comes"),
         row("rebalance_timer_fires", "broker", "rebalance_timer_fires"),
         row("stop_replica_is_sent_again", "broker sender", "stop_replica_is_sent_again"),
-        row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives"),
+        row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives", stands=_late),
         row("leader_and_isr_arrives", "broker sender partition",
             "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
             "older_epoch_is_refused", "older_controller_is_refused", "broker_cannot_reach_its_log",

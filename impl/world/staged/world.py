@@ -171,11 +171,6 @@ class StagedCluster(WorldOfSteps):
         self.hears(controller, to, sent)
         self.queues.setdefault((controller, to), []).append(sent)
 
-    def next_request(self, controller: int, to: int) -> SentRequest | None:
-        """What the broker gets next of a controller."""
-        queue = self.queues.get((controller, to))
-        return queue[0] if queue else None
-
     def refuse_old_requests(self, broker: int) -> None:
         """What names an earlier registration than the broker's comes, and is refused (KIP-380)."""
         server = self.servers[broker]
