@@ -14,9 +14,8 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import Round
 from impl.core.requests import Request, kind_of
 from impl.server.codec import encode_request
-from impl.server.log4j_files import Log4jFiles
+from impl.server.log4j_files import CONTROLLER, Log4jFiles
 from impl.server.wire import Address, Connection, Disconnected
-from impl.world.log4j import CONTROLLER
 
 PAUSE_S = 0.1
 Answered = Callable[[int, Request, dict[str, Any]], None]

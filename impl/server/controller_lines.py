@@ -9,9 +9,8 @@ from impl.core.journal import ChangeFailure, ControllerJournal
 from impl.core.reassigner import ASSIGNED, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
-from impl.server.log4j_files import Log4jFiles
+from impl.server.log4j_files import CONTROLLER, SERVER, Log4jFiles
 from impl.server.state_texts import ids, metadata, order_sent
-from impl.world.log4j import CONTROLLER, SERVER
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 _LISTENERS = "kafka.controller."

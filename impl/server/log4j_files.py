@@ -6,13 +6,14 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 from impl.releases import Release
-from impl.world.log4j import CONTROLLER, SERVER, STATE_CHANGE, stamp
 from impl.znodes import TopicPartition
 
+CONTROLLER, STATE_CHANGE, SERVER = "controller.log", "state-change.log", "server.log"
 REQUESTS = "kafka-request.log"
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
@@ -133,3 +134,9 @@ class Log4jFiles:
         else:
             text = f"[Controller id={self.broker} epoch={epoch}] {message}"
         self.line(STATE_CHANGE, level, text, "state.change.logger", thrown)
+
+
+def stamp(now_ms: int) -> str:
+    """An instant in log4j's default date format, UTC: ``2020-01-01 00:00:00,100``."""
+    seconds, millis = divmod(now_ms, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S},{millis:03d}"

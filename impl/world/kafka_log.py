@@ -1,22 +1,31 @@
 """Kafka's own log lines (release 2.3) for what happens in a world of one partition.
 
-What happens to replicas is said by the lines of running brokers (``impl.server.replica_lines``);
-here is what a broker says of its process, and which request an event answers.
+What controllers do and what happens to replicas is said by the lines of running brokers
+(``impl.server.controller_lines``, ``replica_lines``); here is what a broker says of its process,
+and which request an event answers.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 from impl.core.events import LogTruncating, ReplicaEvent, Sender
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import DEFAULT, Release
-from impl.server.log4j_files import Log4jFiles
+from impl.server.controller_lines import ControllerLines
+from impl.server.log4j_files import CONTROLLER, SERVER, STATE_CHANGE, Log4jFiles, stamp
 from impl.server.replica_lines import ReplicaLines
-from impl.world.kafka_controller_log import SampleControllerLines
-from impl.world.log4j import SERVER, TOPIC_PARTITION
-from impl.world.network import OrderInFlight
+from impl.server.state_texts import ids
+from impl.world.journal import Journal
+from impl.world.network import PARTITION, OrderInFlight
+from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes.states import NO_LEADER
+from impl.zookeeper.port import wait
 
 FOLDER = "/kafka-logs"
+FILES = (CONTROLLER, SERVER, STATE_CHANGE)
 
 
 class LinesInMemory(Log4jFiles):
@@ -29,54 +38,145 @@ class LinesInMemory(Log4jFiles):
         self.old = False
 
     def line(self, file: str, level: str, message: str, logger: str, thrown: str = "") -> None:
-        """Add one line; the samples have no stack traces."""
-        self.logs.line(self.broker, file, level, message, logger)
+        """Add one line, stamped now; the samples have no stack traces."""
+        line = f"[{stamp(self.logs.now_ms)}] {level} {message} ({logger})"
+        self.logs.lines[self.broker, file].append(line)
 
 
-class KafkaLogs(SampleControllerLines):
+class KafkaLogs(Journal):
     """Turns what the implementation tells into the lines that Kafka would write.
 
-    Attach it to a new world: it numbers the requests that it saw being sent.
+    ``lines`` are kept by broker and file. Attach it to a new world: it numbers the requests that it
+    saw being sent.
     """
 
     def __init__(self, brokers: int, now_ms: int) -> None:
-        super().__init__(brokers, now_ms)
-        files = {broker: LinesInMemory(self, broker) for broker in self.brokers}
-        self._replicas = {broker: ReplicaLines(one) for broker, one in files.items()}
+        self.now_ms = now_ms
+        numbers = range(1, brokers + 1)
+        self.lines: dict[tuple[int, str], list[str]] = {
+            (broker, file): [] for broker in numbers for file in FILES
+        }
+        self._files = {broker: LinesInMemory(self, broker) for broker in numbers}
+        self._replicas = {broker: ReplicaLines(one) for broker, one in self._files.items()}
+        self._controllers = {broker: ControllerLines(one) for broker, one in self._files.items()}
+        self._live: dict[int, dict[int, int]] = {}
+        self._sent: Counter[int] = Counter()
+        self._correlation: dict[OrderInFlight, int] = {}
         self._answers: dict[int, OrderInFlight] = {}
         self._leaders: dict[int, int] = {}
+
+    def write(self, folder: Path) -> None:
+        """Write ``brokerN/*.log``, replacing what is there; each whole or not at all."""
+        for (broker, file), lines in self.lines.items():
+            path = folder / f"broker{broker}" / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_name(f"{file}.unfinished")
+            unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            unfinished.replace(path)
 
     # Brokers
 
     def broker_started(self, broker: int, broker_epoch: int, end: int) -> None:
-        self.line(broker, SERVER, "INFO", "starting", "kafka.server.KafkaServer")
-        self.log(
-            broker,
-            f"Completed load of log with 1 segments, log start offset 0 and log end offset {end} "
-            "in 1 ms",
-        )
+        files = self._files[broker]
+        files.line(SERVER, "INFO", "starting", "kafka.server.KafkaServer")
+        text = f"Completed load of log with 1 segments, log start offset 0 and log end offset {end}"
+        files.log(PARTITION, FOLDER, f"{text} in 1 ms")
         if end == 0:
-            self.partition(
-                broker, f"No checkpointed highwatermark is found for partition {TOPIC_PARTITION}"
-            )
+            text = f"No checkpointed highwatermark is found for partition {PARTITION}"
+            files.partition(PARTITION, text)
         self._registered(broker, broker_epoch)
-        text = f"[KafkaServer id={broker}] started"
-        self.line(broker, SERVER, "INFO", text, "kafka.server.KafkaServer")
+        files.server("started")
 
     def broker_registered_again(self, broker: int, broker_epoch: int) -> None:
         text = "[ZooKeeperClient Kafka server] Session expired."
-        self.line(broker, SERVER, "INFO", text, "kafka.zookeeper.ZooKeeperClient")
+        self._files[broker].line(SERVER, "INFO", text, "kafka.zookeeper.ZooKeeperClient")
         self._registered(broker, broker_epoch)
 
     def _registered(self, broker: int, broker_epoch: int) -> None:
         path, logger = f"/brokers/ids/{broker}", "kafka.zk.KafkaZkClient"
-        self.line(broker, SERVER, "INFO", f"Creating {path} (is it secure? false)", logger)
+        files = self._files[broker]
+        files.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", logger)
         address = f"EndPoint(broker-{broker},9092,ListenerName(PLAINTEXT),PLAINTEXT)"
         text = (
             f"Registered broker {broker} at path {path} with addresses: "
             f"ArrayBuffer({address}), czxid (broker epoch): {broker_epoch}"
         )
-        self.line(broker, SERVER, "INFO", text, logger)
+        files.line(SERVER, "INFO", text, logger)
+
+    # Controllers
+
+    def controller_elected(self, broker: int, epoch: int, epoch_version: int) -> None:
+        lines = self._controllers[broker]
+        lines.epoch = epoch
+        self._live.pop(broker, None)
+        wait(lines.elected(epoch, epoch_version))
+        for what in (
+            "Registering handlers",
+            "Deleting log dir event notifications",
+            "Deleting isr change notifications",
+            "Initializing controller context",
+        ):
+            wait(lines.step(what))
+
+    def controller_lost_the_race(self, broker: int, winner: int) -> None:
+        lines = self._controllers[broker]
+        if winner == NO_LEADER:
+            text = (
+                "A controller has been elected but just resigned, this will result in another "
+                "round of election"
+            )
+            wait(lines.told(text, "WARN"))
+        else:
+            wait(lines.lost_the_race(f"broker {winner} was elected"))
+
+    def controller_resigned(self, broker: int, moved: bool) -> None:
+        lines = self._controllers[broker]
+        if moved:
+            wait(lines.moved("changed", ""))
+            self.lines[broker, CONTROLLER].append(
+                "org.apache.kafka.common.errors.ControllerMovedException: "
+                "Controller epoch zkVersion check fails."
+            )
+        wait(lines.told("Resigning", "DEBUG"))
+        wait(lines.resigned())
+
+    def controller_read_brokers(self, broker: int, live: dict[int, int]) -> None:
+        lines, before = self._controllers[broker], self._live.get(broker)
+        self._live[broker] = dict(live)
+        if before is None:
+            active = ids(live, ", ")
+            wait(lines.told(f"Currently active brokers in the cluster: Set({active})"))
+            wait(lines.ready(lines.epoch))
+        elif before != live:
+            added = [other for other in live if other not in before]
+            gone = [other for other in before if other not in live]
+            bounced = [other for other in live if before.get(other, live[other]) != live[other]]
+            wait(lines.brokers(added, gone, bounced, live))
+
+    def controller_wrote_state(
+        self,
+        broker: int,
+        epoch: int,
+        before: LeaderIsrAndControllerEpoch,
+        now: LeaderIsrAndControllerEpoch,
+        removed: int | None,
+    ) -> None:
+        lines, online = self._controllers[broker], PartitionState.ONLINE
+        if removed is None:
+            source = online if before.leader in self._live[broker] else PartitionState.OFFLINE
+            wait(lines.partition_moved(PARTITION, source, online, (), now))
+            return
+        if now.leader == NO_LEADER and before.leader == removed:
+            wait(lines.partition_moved(PARTITION, online, PartitionState.OFFLINE, ()))
+        wait(lines.isr_removed(removed, PARTITION, now))
+        states = ReplicaState.ONLINE, ReplicaState.OFFLINE
+        wait(lines.replica_moved(removed, PARTITION, *states))
+
+    def controller_sends(self, broker: int, request: OrderInFlight) -> None:
+        self._sent[broker] += 1
+        self._correlation[request] = self._sent[broker]
+        lines = self._controllers[broker]
+        wait(lines.sends_leader_and_isr(request.target, request.request))
 
     # Replicas
 
@@ -91,6 +191,6 @@ class KafkaLogs(SampleControllerLines):
             return
         by = getattr(event, "sender", None)
         if isinstance(by, Sender):  # under the number that its sender gave the request
-            number = self.correlation[self._answers[broker]]
+            number = self._correlation[self._answers[broker]]
             event = replace(event, sender=replace(by, correlation=number))  # type: ignore[arg-type]
         lines(event)

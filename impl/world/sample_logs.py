@@ -19,8 +19,8 @@ from impl.core.answers import NONE
 from impl.core.events import Sender
 from impl.core.replica_manager import Answered, ReplicaManager
 from impl.core.requests import PartitionOrder
+from impl.server.log4j_files import SERVER, STATE_CHANGE
 from impl.world.kafka_log import KafkaLogs
-from impl.world.log4j import SERVER, STATE_CHANGE
 from impl.world.network import OrderInFlight
 from impl.world.replicas import Replicas
 from impl.world.simulator import FIRST_INSTANT_MS, Simulator

@@ -13,9 +13,8 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
-from impl.server.log4j_files import Log4jFiles
+from impl.server.log4j_files import STATE_CHANGE, Log4jFiles
 from impl.vectors.stage import NOW_MS, Stage
-from impl.world.log4j import STATE_CHANGE
 from impl.znodes import TopicPartition, encode_state, paths
 from impl.zookeeper.port import wait
 
