@@ -27,7 +27,7 @@ from impl.sim.places import registered_epoch
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import FIRST_PORT, SentRequest, Server
 from impl.world.staged.steps import KINDS
-from impl.world.staged.world import StagedCluster, about
+from impl.world.staged.world import TOPIC, StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
@@ -80,6 +80,17 @@ def _late(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str,
     request, seen = world.late[broker].request, world.servers[broker].replicas.controller_epoch
     is_obeyed = request.controller_epoch >= seen
     return (("late_stop_replica_arrives",) if is_obeyed else ()), {}
+
+
+def _commits(
+    world: StagedCluster, leader: int, partition: int
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Where everybody out of the ISR lacks a record already, the model sees no more of another."""
+    one = TopicPartition(TOPIC, partition)
+    isr = world.servers[leader].replicas.partitions[one].isr
+    outside = [member for member in world.assignment[one] if member not in isr]
+    falls_behind = any(has_all(world, member, one) for member in outside)
+    return (("leader_commits",) if falls_behind else ()), {}
 
 
 ROWS: dict[str, Row] = {
@@ -135,7 +146,7 @@ ROWS: dict[str, Row] = {
             "broker_updates_metadata", "older_controller_is_refused", why=_OLD),
         row("stop_replica_arrives", "broker sender",
             "broker_stops_fetching", "older_controller_is_refused", why=_OLD),
-        row("leader_commits", "leader partition", "leader_commits",
+        row("leader_commits", "leader partition", "leader_commits", stands=_commits,
             why="the append, the fetches of the ISR and the answer to the producer; `replication` "
                 "has them one by one"),
         row("follower_catches_up", "follower leader partition", "follower_catches_up",

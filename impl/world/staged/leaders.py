@@ -51,10 +51,7 @@ def _committing(world: StagedCluster) -> One:
     for server, replica, number in leading(world):
         one = at(number)
         others = [world.servers[member] for member in replica.isr if member != server.broker]
-        if any(not other.fetches(one, server) for other in others):
-            continue
-        if any(has_all(world, member, one) for member in world.assignment[one]
-               if member not in replica.isr):  # fmt: skip
+        if all(other.fetches(one, server) for other in others):
             found.append((server.broker, number))
     return found
 
