@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -47,6 +48,10 @@ ASKED = 0.85
 @click.option(
     "--keep", is_flag=True, help="Keep the score in the tree, by module, for insync verify."
 )
+@click.option(
+    "--at-once", metavar="N", type=click.IntRange(min=1),
+    help="So many mutants at the same time; as many as there are processors by default.",
+)  # fmt: skip
 @click.option("--show", metavar="ID", help="Plant one old bug and explain the first mismatch.")
 @click.option("--seed", metavar="N", type=int, default=1, show_default=True, help="Of the sample.")
 @story_option
@@ -54,7 +59,8 @@ ASKED = 0.85
 @json_option
 def mutants(
     everything: bool, deep: bool, resume: Path | None, size: int | None, keep: bool,
-    show: str | None, seed: int, save_story: str | None, opens: bool, json_target: str | None,
+    at_once: int | None, show: str | None, seed: int, save_story: str | None, opens: bool,
+    json_target: str | None,
 ) -> None:  # fmt: skip
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
@@ -98,13 +104,15 @@ def mutants(
     planted: list[all_of.Trial] = []
     tried: list[all_of.Trial] = []
     with Progress() as progress:
-        for trial in all_of.try_planted():
+        workers = at_once or os.cpu_count() or 1
+        for trial in all_of.try_planted(at_once=workers):
             planted.append(trial)
             progress(f"{len(planted)} of {len(all_of.PLANTED)} old bugs")
         known = {} if kept is None else kept.trials
         tried += [known[one.key] for one in drawn if one.key in known]
         before, start = len(tried), time.monotonic()
-        for trial in all_of.try_sample((one for one in drawn if one.key not in known), run):
+        left_over = (one for one in drawn if one.key not in known)
+        for trial in all_of.try_sample(left_over, run, workers):
             tried.append(trial)
             if kept is not None:
                 kept.add(trial)

@@ -7,25 +7,32 @@ runs is measured once (`reach`); a mutant is put before those that run its line,
 from __future__ import annotations
 
 import hashlib
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path
 
 from conformance.edges import EdgeReport, walk_edges
+from conformance.effects import EffectsOfOnePartition
+from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.line_notes import LineNotes
 from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
 from conformance.mapping.topics_families import FAMILIES
 from conformance.mutants.mutate import MODULES, Mutant
 from conformance.rules import RulesDiffer, compare_rules
+from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
 from conformance.tours import tour, tours
 from conformance.vectors.cases import Case, read_cases
+from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of
 from conformance.vectors.judge import judge as judge_cases
 from conformance.walks import walk, walk_cluster
+from impl.releases import Release
 from specs.verdict import Verdict
 
 STATES = 150
@@ -54,19 +61,31 @@ OTHER_RELEASES: Mapping[str, tuple[str, ...]] = {
 CLUSTER_STEPS = 250
 
 TRACED_RUNS = (
-    (0, "failures", "2.3"), (1, "failures", "2.3"), (2, "failures", "2.3"), (3, "crashes", "2.3"),
-    (4, "sessions", "2.3"), (5, "lossy", "2.3"), (6, "failures", "2.4"), (7, "failures", "2.6"),
-    (8, "failures", "2.3"), (0, "failures", "0.11"),
+    *((seed, faults, release)
+      for release, seeds in (("2.3", 6), ("2.4", 2), ("2.6", 2), ("2.7", 5))
+      for faults in TRACED_PROFILES
+      for seed in range(seeds)),
+    (0, "failures", "0.11"), (2, "failures", "2.1"),
 )  # fmt: skip
-"""Runs of whole brokers with their logs on disks, whose traces the model judges."""
+"""Runs of whole brokers with their logs on disks, whose traces the model judges, and what they come
+to once faults are over (2.2: before KIP-380 a broker that bounced may be left alone)."""
 
-TRACED_STEPS = 500
+TRACED_STEPS = {"failures": 1_200}
+"""So many where much goes wrong, before they are left alone; else `FEWER_STEPS`."""
+
+FEWER_STEPS = 400
 
 CASES = Path(__file__).parents[2] / "tests" / "data" / "vectors"
 """Cases that both sides answer; without the folder there is no such judge."""
 
-AT_FIRST = 5
-"""So many judges of each kind a mutant is put before, until one notices; a survivor before all."""
+AT_FIRST = 3
+"""So many judges of each kind a mutant is put before, until one notices."""
+
+MOST_S = 15.0
+"""A survivor is put before more of them, who take so many seconds in all."""
+
+SHORTEST_S = 0.05
+"""A judge that takes less is no better for it: a mutant has a process to be started as well."""
 
 Judgement = tuple[str, str]
 """By whom, and why; two empty texts where nothing was noticed."""
@@ -104,17 +123,19 @@ def _tour(name: str) -> str:
 
 
 def _walk(seed: int) -> str:
-    walk(seed, STEPS, enabledness_every=20)
+    walk(seed, STEPS, enabledness_every=20, effects=EffectsOfOnePartition())
     return ""
 
 
 def _walk_cluster(seed: int, faults: str, release: str) -> str:
-    walk_cluster(seed, CLUSTER_STEPS, faults=faults, version=release)
+    effects = EffectsOfCluster()
+    walk_cluster(seed, CLUSTER_STEPS, faults=faults, effects=effects, version=release)
     return ""
 
 
 def _traced(seed: int, faults: str, release: str) -> str:
-    report = judged_run(seed, TRACED_STEPS, faults, release)
+    settles = Release.of(release).since("2.2")
+    report = judged_run(seed, TRACED_STEPS.get(faults, FEWER_STEPS), faults, release, settles)
     if report.verdict is Verdict.HOLDS:
         return ""
     first = report.findings[0]
@@ -122,17 +143,23 @@ def _traced(seed: int, faults: str, release: str) -> str:
 
 
 @cache
-def _answered_by_the_model() -> tuple[tuple[str, list[Case]], ...]:
-    """File -> its cases that the model answers as they say."""
+def _answered_by_the_model() -> tuple[tuple[str, bool, list[Case]], ...]:
+    """File, whether a plain rule answered in place of a transition -> the cases that the model's
+    side answers as they say."""
     found = []
-    for path in sorted(CASES.glob("*.json")):
+    for path in sorted(CASES.rglob("*.json")):
         row = judge_cases(path.name, read_cases(path), "model", answers_of("model"))
-        found.append((path.name, [one.case for one in row.judged if one.outcome is Outcome.PASSED]))
+        passed = [one for one in row.judged if one.outcome is Outcome.PASSED]
+        for by_rule in (False, True):
+            some = [one.case for one in passed if isinstance(one.got, ByRule) == by_rule]
+            found.append((path.name, by_rule, some))
     return tuple(found)
 
 
-def _cases() -> str:
-    for name, cases in _answered_by_the_model():
+def _cases(by_rule: bool) -> str:
+    for name, of_rules, cases in _answered_by_the_model():
+        if of_rules != by_rule:
+            continue
         for one in judge_cases(name, cases, "impl", answers_of("impl")).judged:
             if one.outcome is Outcome.FAILED:
                 return f"{name}: {one.case.operation}: {one.got}, and the model as the case says"
@@ -169,7 +196,8 @@ def _all() -> Iterator[Judge]:
         name = f"brokers of {release}, {faults}, seed {seed}"
         yield Judge(name, "brokers", partial(_traced, seed, faults, release))
     if CASES.is_dir():
-        yield Judge("cases", "cases", _cases)
+        yield Judge("cases", "cases", partial(_cases, False))
+        yield Judge("cases of plain rules", "cases of rules", partial(_cases, True))
     for seed, faults, release in CLUSTER_WALKS:
         name = f"cluster {release}, {faults}, seed {seed}"
         yield Judge(name, "cluster", partial(_walk_cluster, seed, faults, release))
@@ -202,8 +230,12 @@ def judge(names: Iterable[str] = tuple(JUDGES)) -> Judgement:
     return "", ""
 
 
-Reach = Mapping[tuple[str, int], tuple[str, ...]]
-"""(module, line) -> the judges that run it, in the order of `JUDGES`."""
+@dataclass(frozen=True)
+class Reach:
+    """(module, line) -> the judges that run it, in the order of `JUDGES`; seconds of each one."""
+
+    judges: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def reach(progress: Callable[[str], None] = lambda _: None) -> tuple[Judgement, Reach]:
@@ -212,31 +244,60 @@ def reach(progress: Callable[[str], None] = lambda _: None) -> tuple[Judgement, 
     What is compiled for the model's side meanwhile is there for the children that are forked later.
     """
     found: dict[tuple[str, int], list[str]] = {}
-    if "cases" in JUDGES:
+    seconds: dict[str, float] = {}
+    if any(one.kind.startswith("cases") for one in JUDGES.values()):
         _answered_by_the_model()  # before lines are noted
     with LineNotes(MODULES) as notes:
         for number, one in enumerate(JUDGES.values(), 1):
             progress(f"{number} of {len(JUDGES)} judges look at what is there: {one.name}")
+            began = time.process_time()
             said = one.judge()
+            seconds[one.name] = time.process_time() - began
             if said[0]:
-                return said, {}
+                return said, Reach()
             for module, lines in notes.take().items():
                 for line in lines:
                     found.setdefault((module, line), []).append(one.name)
-    return ("", ""), {place: tuple(names) for place, names in found.items()}
+    return ("", ""), Reach({place: tuple(names) for place, names in found.items()}, seconds)
 
 
-def in_order(mutant: Mutant, reached: Reach) -> tuple[list[str], list[str]]:
+class Catches:
+    """Who noticed how many mutants of which module so far."""
+
+    def __init__(self) -> None:
+        self._of: Counter[tuple[str, str]] = Counter()
+        self._all: Counter[str] = Counter()
+
+    def note(self, module: str, judge: str) -> None:
+        """A judge noticed a mutant of a module; nothing for a survivor, or for one that hangs."""
+        if judge in JUDGES:
+            self._of[module, judge] += 1
+            self._all[judge] += 1
+
+    def worth(self, module: str, judge: str, seconds: float) -> float:
+        """What may be expected of a judge in a second; who has not noticed any yet has a chance."""
+        likely = self._of[module, judge] + self._all[judge] / 5 + 1 / 5
+        return likely / max(seconds, SHORTEST_S)
+
+
+def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str], list[str]]:
     """The judges that run a mutant's line: those that look first, and the rest.
 
     Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Kinds take turns.
+    Who is worth most goes first.
     """
     kinds: dict[str, list[str]] = {}
-    for name in reached.get((mutant.module, mutant.line), ()):
+    for name in reached.judges.get((mutant.module, mutant.line), ()):
         kinds.setdefault(JUDGES[name].kind, []).append(name)
     for names in kinds.values():
         names.sort(key=lambda name: hashlib.sha256(f"{mutant.key} {name}".encode()).digest())
     turns = [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]
+    turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     first = {name for names in kinds.values() for name in names[:AT_FIRST]}
-    return [one for one in turns if one in first], [one for one in turns if one not in first]
+    rest = iter([one for one in turns if one not in first])
+    left = MOST_S - sum(reached.seconds.get(name, 1.0) for name in first)
+    more = []
+    while left > 0 and (one := next(rest, None)) is not None:
+        more.append(one)
+        left -= reached.seconds.get(one, 1.0)
+    return [one for one in turns if one in first], more

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import multiprocessing
 import resource
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
 from typing import Any
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.judges import (
+    JUDGES,
     OF_ONE_PARTITION,
     SEEDS,
     STEPS,
-    Judgement,
+    Catches,
     Reach,
     in_order,
-    judge,
 )
 from conformance.mutants.mutate import Mutant
 from conformance.mutants.planted import PLANTED, Planted
@@ -29,8 +32,9 @@ from conformance.walks import walk
 
 NOT_RUN = "no walk runs its line"
 
-LONGEST_S = 60
-"""Seconds of processor time. A mutant that takes longer hangs, which nobody overlooks."""
+LONGEST_S = 20
+"""Seconds of processor time that a judge may take. A mutant with which one takes longer, which is
+some ten times what any of them needs, hangs: nobody overlooks that."""
 
 MOST_MEMORY = 1 << 30
 """Bytes that a mutant may take beside what there is: one that only ever appends is ended."""
@@ -106,13 +110,18 @@ def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:
 
 
 def _child(apply: Callable[[], None], names: Sequence[str], answer: Connection) -> None:
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    seconds = int(used) + LONGEST_S
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     _limit_memory()
     apply()
     answer.send(("", ""))
-    answer.send(judge(names))
+    for name in names:
+        used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used) + LONGEST_S, most))
+        said = JUDGES[name].judge()
+        if said[0]:
+            answer.send(said)
+            return
+    answer.send(("", ""))
 
 
 def _limit_memory() -> None:
@@ -125,34 +134,81 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _try(key: str, label: str, apply: Callable[[], None], names: Sequence[str]) -> Trial:
-    began = time.monotonic()
-    by, why = _judged(apply, names)
-    return Trial(key, label, by, why, round(time.monotonic() - began, 2))
+@dataclass(frozen=True)
+class _Task:
+    """What a child is forked for."""
+
+    key: str
+    label: str
+    apply: Callable[[], None]
+    names: Sequence[str]
+    module: str = ""
 
 
-def _judged(apply: Callable[[], None], names: Sequence[str]) -> Judgement:
-    fork = multiprocessing.get_context("fork")
-    here, there = fork.Pipe(duplex=False)
-    child = fork.Process(target=_child, args=(apply, names, there))
-    child.start()
-    there.close()
+class _Child:
+    """A mutant before its judges, in a process of its own."""
+
+    def __init__(self, task: _Task) -> None:
+        self.task, self.began = task, time.monotonic()
+        self.here, there = _FORK.Pipe(duplex=False)
+        self.process: ForkProcess = _FORK.Process(
+            target=_child, args=(task.apply, task.names, there)
+        )
+        self.process.start()
+        there.close()
+        try:
+            self.here.recv()  # it is planted
+        except EOFError:
+            self.process.join()
+            raise RuntimeError("a mutant could not be planted; its process says why") from None
+
+    def trial(self) -> Trial:
+        """What became of it; waits for it."""
+        try:
+            by, why = self.here.recv()
+        except EOFError:
+            self.process.join()
+            late = self.process.exitcode is not None and self.process.exitcode < 0
+            by, why = (
+                ("hang", f"no end after {LONGEST_S} s") if late else ("crash", "the process ended")
+            )
+        finally:
+            self.end()
+        took = round(time.monotonic() - self.began, 2)
+        return Trial(self.task.key, self.task.label, by, why, took)
+
+    def end(self) -> None:
+        """It goes on no more."""
+        self.here.close()
+        self.process.kill()
+        self.process.join()
+
+
+_FORK = multiprocessing.get_context("fork")
+
+
+def _tried(tasks: Iterator[_Task], at_once: int, catches: Catches) -> Iterator[Trial]:
+    """Trials in the order in which they end, so many at once."""
+    under_way: dict[Connection, _Child] = {}
+    gc.collect()
+    gc.freeze()  # a child does not look through what it shares with its parent: that copies it
     try:
-        here.recv()  # it is planted
-    except EOFError:
-        child.join()
-        raise RuntimeError("a mutant could not be planted; its process says why") from None
-    try:
-        found: Judgement = here.recv()
-    except EOFError:
-        child.join()
-        late = child.exitcode is not None and child.exitcode < 0
-        found = ("hang", f"no end after {LONGEST_S} s") if late else ("crash", "the process ended")
+        while True:
+            for task in islice(tasks, at_once - len(under_way)):
+                child = _Child(task)
+                under_way[child.here] = child
+            if not under_way:
+                return
+            for ended in wait([*under_way]):
+                assert isinstance(ended, Connection), "what is waited for is a child's end"
+                child = under_way.pop(ended)
+                trial = child.trial()
+                catches.note(child.task.module, trial.by)
+                yield trial
     finally:
-        here.close()
-        child.kill()
-        child.join()
-    return found
+        gc.unfreeze()
+        for child in under_way.values():
+            child.end()
 
 
 def _compiled_before_forking() -> None:
@@ -161,23 +217,33 @@ def _compiled_before_forking() -> None:
     Lockstep(BOUNDS)
 
 
-def try_sample(mutants: Iterable[Mutant], reached: Reach) -> Iterator[Trial]:
+def try_sample(mutants: Iterable[Mutant], reached: Reach, at_once: int = 1) -> Iterator[Trial]:
     """Each mutant in a process of its own, before the judges that run its line.
 
-    A survivor that has a reason is not put before the rest of them.
+    Some of them at once, in the order in which they end. Who notices most of a module in the least
+    time looks first. A survivor that has a reason is not put before those who look last.
     """
-    explained = survivors()
-    for mutant in mutants:
-        first, rest = in_order(mutant, reached)
-        if not first:
-            yield Trial(mutant.key, mutant.label, "", NOT_RUN, 0.0)
-            continue
-        names = first if mutant.key in explained else [*first, *rest]
-        yield _try(mutant.key, mutant.label, mutant.apply, names)
+    explained, catches = survivors(), Catches()
+    not_run: list[Trial] = []
+
+    def tasks() -> Iterator[_Task]:
+        for mutant in mutants:
+            first, rest = in_order(mutant, reached, catches)
+            if not first:
+                not_run.append(Trial(mutant.key, mutant.label, "", NOT_RUN, 0.0))
+                continue
+            names = first if mutant.key in explained else [*first, *rest]
+            yield _Task(mutant.key, mutant.label, mutant.apply, names, mutant.module)
+
+    for trial in _tried(tasks(), at_once, catches):
+        yield from not_run
+        not_run.clear()
+        yield trial
+    yield from not_run
 
 
-def try_planted(planted: Iterable[Planted] = PLANTED) -> Iterator[Trial]:
+def try_planted(planted: Iterable[Planted] = PLANTED, at_once: int = 1) -> Iterator[Trial]:
     """Each old bug before the judges of one partition, in its own process."""
     _compiled_before_forking()
-    for one in planted:
-        yield _try(one.id, one.label, one.apply, OF_ONE_PARTITION)
+    tasks = (_Task(one.id, one.label, one.apply, OF_ONE_PARTITION) for one in planted)
+    yield from _tried(tasks, at_once, Catches())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from conformance.running.at_rest import AtRest, controllership_at_rest
 from conformance.running.model import Driver
 from conformance.running.order import Ordered
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
@@ -20,15 +21,19 @@ NAME = "/controller"
 
 
 def replay_controllership(
-    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object]
-) -> Replayed:
-    """The controllership of one cluster, up to the first line that does not fit."""
+    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object],
+    rest: AtRest | None = None,
+) -> Replayed:  # fmt: skip
+    """The controllership of one cluster, up to the first line that does not fit; then its end."""
     ids = sorted(brokers)
     recorded = system("election").recorded(version, switches)
     moves = Moves(recorded, {"brokers": len(ids)}, frozenset())
     moves.ledger.is_keyed = False
     moves.ledger.load({})
-    return _ControllershipReplay(order, moves, ids).go()
+    replay = _ControllershipReplay(order, moves, ids)
+    if rest is not None:
+        replay.ends_with(lambda: controllership_at_rest(replay, rest))
+    return replay.go()
 
 
 class _ControllershipReplay(Driver):

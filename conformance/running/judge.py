@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from conformance.running.at_rest import AtRest
 from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
 from conformance.running.partition import ReplicationJudge
@@ -55,8 +56,11 @@ class RunningReport(TraceReport):
         }
 
 
-def judge_running(paths: Iterable[str | Path], folder: str = "") -> RunningReport:
-    """ReplicationJudge the files of one cluster; `folder` is what it is called."""
+def judge_running(
+    paths: Iterable[str | Path], folder: str = "", rest: AtRest | None = None
+) -> RunningReport:
+    """Judge the files of one cluster; `folder` is what it is called. `rest`: it was left alone for
+    long enough, and this is how it stands in the end."""
     gathered = gather(paths)
     report = RunningReport(
         folder, Verdict.NOT_CHECKED, events=gathered.read, accepted=gathered.read,
@@ -75,12 +79,12 @@ def judge_running(paths: Iterable[str | Path], folder: str = "") -> RunningRepor
         )  # fmt: skip
         report.verdict = Verdict.UNKNOWN if gathered.read else Verdict.NOT_CHECKED
     else:
-        report.verdict = _judged(report, gathered)
+        report.verdict = _judged(report, gathered, rest)
     report.count()
     return report
 
 
-def _judged(report: RunningReport, gathered: Gathered) -> Verdict:
+def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> Verdict:
     order = ordered(gathered)
     if order.stuck:
         first = min(order.stuck, key=lambda one: (one.file, one.number))
@@ -89,7 +93,7 @@ def _judged(report: RunningReport, gathered: Gathered) -> Verdict:
             f"{len(order.stuck)} lines wait for each other: no order of them is possible",
             "lines as the processes wrote them",
         )  # fmt: skip
-    _replay(report, gathered, order)
+    _replay(report, gathered, order, rest)
     whole = not gathered.troubles
     verdicts = [_verdict(one) for one in report.replayed]
     verdicts += [Verdict.UNKNOWN] * (not whole) + [Verdict.BROKEN] * bool(order.stuck)
@@ -107,27 +111,33 @@ def _why_not(gathered: Gathered) -> str:
     if len({one.process for one in brokers}) > MOST_BROKERS:
         return f"there are more than {MOST_BROKERS} brokers"
     try:
-        spoken = Release.of(str(brokers[0].settings.get("protocol", gathered.version)))
+        _spoken(gathered)
     except ValueError as error:
         return f"the header names no release: {error}"
-    if spoken.since("2.7"):
-        return (
-            f"the brokers speak {spoken} among them: logs are cut by what fetches answer, and the "
-            "model asks for epochs; start with --set inter.broker.protocol.version=2.6"
-        )
     return ""
 
 
-def _replay(report: RunningReport, gathered: Gathered, order: Ordered) -> None:
+def _spoken(gathered: Gathered) -> Release:
+    """The release that the brokers speak among them. ValueError."""
+    first = next(one for one in gathered.starts if one.process[0] == "broker")
+    return Release.of(str(first.settings.get("protocol", gathered.version)))
+
+
+BY_REQUEST: dict[str, object] = {"isr_write_locks": False, "lost_isr_answer_blocks": True}
+"""Who speaks 2.7 asks the controller for another ISR, and counts on either meanwhile (KIP-497)."""
+
+
+def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtRest | None) -> None:
     brokers = {one.process[1] for one in gathered.starts if one.process[0] == "broker"}
     brokers |= set(order.brokers.values())
     unclean = any(one.settings.get("unclean") for one in gathered.starts)
     try:
         version, switches = preset_of(gathered.version)
+        more = BY_REQUEST if _spoken(gathered).since("2.7") else {}
         judge = ReplicationJudge(
-            order, brokers, version, {**switches, "unclean_leader_election": unclean}
+            order, brokers, version, {**switches, **more, "unclean_leader_election": unclean}, rest
         )
-        done = [replay_controllership(order, brokers, version, switches)]
+        done = [replay_controllership(order, brokers, version, switches, rest)]
     except ProtocolError as error:
         report.add(
             Kind.INCOMPLETE, report.path, 1, "the release is one of the model's", str(error),

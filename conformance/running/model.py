@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from conformance.running.reading import MissingField, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
@@ -31,6 +31,11 @@ class Driver(ABC):
         self.of = BrokerNumbers((one, number) for number, one in enumerate(ids, 1))
         self.done = done
         self.line: TraceLine | None = None
+        self._end: Callable[[], None] = lambda: None
+
+    def ends_with(self, look: Callable[[], None]) -> None:
+        """Look at the state after the last line; `look` raises MisfitError."""
+        self._end = look
 
     @abstractmethod
     def lines(self) -> Iterable[TraceLine]:
@@ -47,6 +52,7 @@ class Driver(ABC):
                 self.line = self.done.at = line
                 self.take(line)
                 self.ledger.journal.clear()
+            self._end()
         except MisfitError as misfit:
             self.done.misfit = misfit
         except NotModelled as beyond:

@@ -243,8 +243,7 @@ class _Ordering:
                 self._follows(one.line, office)
                 self._follows(self.left.get(office), one.line)
                 continue
-            leader = self.found.brokers.get(one.session, -1)
-            for line in attempts[leader, one.partition]:
+            for line in attempts[int(one.state["leader"]), one.partition]:
                 named = set(line.args["wanted"]) == set(one.state["isr"])
                 if line not in used and named and self.known.get(line) == one.version - 1:
                     used.add(line)
@@ -256,11 +255,11 @@ class _Ordering:
         if line.partition is None:
             return
         key = line.broker, line.partition
-        if line.step == "leader_and_isr_received":
-            known[key] = line.args["order"]["zk_version"]
+        if line.step == "leader_and_isr_received":  # which is refused if it is an old one
+            known[key] = max(known.get(key, -1), line.args["order"]["zk_version"])
         elif line.step == "isr_updated":
             known[key] = line.args["zk_version"]
-        elif line.step in ATTEMPTS:
+        elif line.step in (*ATTEMPTS, "isr_request_refused"):
             self.known[line] = known.get(key, -1)
 
     def _state(
@@ -285,6 +284,12 @@ class _Ordering:
             case "isr_update_refused":
                 other = of_version.get((partition, args["zk_version"] + 1))
                 self._follows(line, None if other is None else other.line)
+            case "isr_request_refused" if args["gives_up"]:
+                other = of_version.get((partition, self.known[line] + 1))
+                if other is not None and other.by_leader:  # its own, of which it did not hear
+                    same = set(other.state["isr"]) == set(args["isr"])
+                    other = of_version.get((partition, other.version + 1)) if same else other
+                self._follows(line, None if other is None else other.line)
             case step if step in ATTEMPTS:
                 attempts[line.broker, partition].append(line)
 
@@ -304,12 +309,20 @@ class _Ordering:
                         key = (follower, partition, line.args["correlation"])
                         self._answers[key].append(line)
         asked: dict[str, tuple[int, str, int]] = {}
+        anew: set[str] = set()  # followed anew since they were asked for
         for line in chain:
             partition = line.partition
             if line.step == STARTED:
                 asked.clear()
             if partition is None:
                 continue
+            if line.step == "became_follower":
+                anew.add(partition)
+            if line.step in ("records_asked", "epoch_asked"):
+                anew.discard(partition)
+            asks_nobody = line.step == "log_truncating" and partition in anew
+            if asks_nobody and line.args["offset"] >= line.args["log_end"]:
+                continue  # it has nothing to be compared
             if line.step in ("records_asked", "epoch_asked"):
                 key = asked[partition] = (line.broker, partition, line.args["correlation"])
                 for answer in self._answers.get(key, ()):

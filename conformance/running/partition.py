@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, UNOBSERVED
+from conformance.running.at_rest import AtRest, partition_at_rest
 from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
@@ -41,6 +42,11 @@ TWICE = "a producer that sends again is answered by what is there"
 EMPTY_EPOCH = "a log that is loaded forgets a leader epoch in which nothing was written"
 UNHEARD = "a follower has not heard that its leader is in a newer epoch"
 LATE = "a producer is answered in a later epoch of the same leader"
+ASKED_EARLIER = (
+    "a controller writes the ISR that a leader asked for before, and the leader has moved on"
+)
+VOID = "an order makes void what a leader has asked its controller for"
+AS_BEFORE = "a state without a leader is written once more, as its last ISR member is dead"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
 
@@ -49,26 +55,33 @@ class ReplicationJudge:
 
     def __init__(
         self, order: Ordered, brokers: Iterable[int], version: str,
-        switches: Mapping[str, object],
+        switches: Mapping[str, object], rest: AtRest | None = None,
     ) -> None:  # fmt: skip
-        self.order = order
+        self.order, self.rest = order, rest
         self.ids = sorted(brokers)
+        self.by_request = not switches.get("isr_write_locks", True)
+        """Who leads asks the controller for an ISR, and fetches say where logs part (2.7)."""
         recorded = system("replication").recorded(version, {**AS_RELEASED, **switches})
         self.switches = recorded.switches
         self.moves = Moves(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
         self.moves.ledger.is_keyed = False
 
     def replay(self, partition: str) -> Replayed:
-        """One partition, up to the first line that does not fit."""
+        """One partition, up to the first line that does not fit; then what it came to at last."""
         self.moves.ledger.load({})
-        return _PartitionReplay(self, partition).go()
+        replay = PartitionReplay(self, partition)
+        if (rest := self.rest) is not None:
+            replay.ends_with(lambda: partition_at_rest(replay, rest))
+        return replay.go()
 
     def partitions(self) -> list[str]:
         """Those whose state was written."""
         return sorted({one.partition for some in self.order.writes.values() for one in some})
 
 
-class _PartitionReplay(Driver):
+class PartitionReplay(Driver):
+    """Lines of one partition, and of controllers, that drive `replication`."""
+
     def __init__(self, judge: ReplicationJudge, partition: str) -> None:
         super().__init__(judge.moves, judge.ids, Replayed(partition))
         self.judge, self.order, self.partition = judge, judge.order, partition
@@ -84,6 +97,7 @@ class _PartitionReplay(Driver):
         self.wanted: dict[int, tuple[int, ...]] = {}
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
+        self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
         self.starts: dict[int, int] = {}  # which start of a broker this is
 
     # Offsets
@@ -305,6 +319,9 @@ class _PartitionReplay(Driver):
             self.step("controller_elects_leader", c, self.of[leader])
         elif len(removed) == 1 or (before is not None and not removed):
             gone = next(iter(removed)) if removed else (before or {})["leader"]
+            if gone < 0:
+                self._written_once_more(state)
+                return
             self.step("controller_removes_replica", c, self.of[gone])
         else:
             raise MisfitError(
@@ -313,9 +330,20 @@ class _PartitionReplay(Driver):
                 "one of the two",
             )  # fmt: skip
 
+    def _written_once_more(self, state: Mapping[str, Any]) -> None:
+        """The last member of the ISR of a partition without a leader is found dead again."""
+        self.force(
+            AS_BEFORE, ("zk.version", (), self.read("zk.version") + 1),
+            ("zk.leader_epoch", (), self.read("zk.leader_epoch") + 1),
+            ("zk.state_epoch", (), state["controller_epoch"]),
+        )  # fmt: skip
+
     def _changes_isr(self, name: str, b: int, replica: int) -> None:
         """Up to 2.0 who has all there is may be dropped, if that was so long ago."""
         known = self.read("known_end", b, replica)
+        if self.judge.by_request and "refused" not in name:
+            self._changes_isr_by_request(name, b, replica)
+            return
         old = not self.judge.switches["fetch_fencing"] and "shrink" in name
         if old and known == self.read("log.end", b):
             self.force(CAUGHT_UP, ("known_end", (b, replica), -1))
@@ -324,10 +352,50 @@ class _PartitionReplay(Driver):
         else:
             self.step(name, b, replica)
 
+    def _changes_isr_by_request(self, name: str, b: int, replica: int) -> None:
+        """It is written when the controller comes to it (KIP-497): what the leader knows now is not
+        what it knew when it asked, and its own session is asked for nothing."""
+        if self.read("isr_write.state", b) == 1:  # an answer that it did not hear, or did not take
+            self.step("leader_learns_isr_is_written", b)
+        known, end = self.read("known_end", b, replica), self.read("log.end", b)
+        there = self.read("zk.registered", b)
+        caught_up = "shrinks" in name and known == end
+        cells = [("known_end", (b, replica), -1)] if caught_up else []
+        self.force(ASKED_EARLIER, *cells, ("zk.registered", (b,), 1))
+        self.step(name, b, replica)
+        cells = [("known_end", (b, replica), known)] if caught_up else []
+        self.force(ASKED_EARLIER, *cells, ("zk.registered", (b,), there))
+
+    def _leads_no_more(self, write: StateWrite, b: int) -> bool:
+        """The controller writes what was asked by a process that has ended since."""
+        if self.read("replica.role", b) == _LEADS:
+            return False
+        wanted = self.wanted.get(b, ())
+        if set(wanted) != set(write.state["isr"]):
+            raise MisfitError("a controller writes the ISR that a leader asked for",
+                         f"the ISR is {write.state['isr']}, and broker {write.state['leader']} "
+                         f"asked for {sorted(wanted)}", f"the ISR is {sorted(wanted)}")  # fmt: skip
+        self.force(
+            ASKED_EARLIER, *self.set_cells("zk.isr", (), write.state["isr"]),
+            ("zk.version", (), self.read("zk.version") + 1),
+            ("zk.state_epoch", (), write.state["controller_epoch"]),
+        )  # fmt: skip
+        return True
+
+    def _forgets_its_request(self, b: int) -> None:
+        """What it asked for before a LeaderAndIsr is void (`clearPending`; KAFKA-12686)."""
+        if self.judge.by_request:
+            self.force(
+                VOID, ("isr_write.state", (b,), 0), ("isr_write.state_epoch", (b,), 0),
+                ("isr_write.version", (b,), 0), *self.set_cells("isr_write.isr", (b,), ()),
+            )  # fmt: skip
+
     def _isr_written(self, write: StateWrite, before: Mapping[str, Any]) -> None:
         """A leader's own write; several replicas at once are one after the other here."""
         leader = write.state["leader"]
         at = self.of.get(leader, 0)
+        if self.judge.by_request and self._leads_no_more(write, at):
+            return
         joins = sorted(set(write.state["isr"]) - set(before["isr"]))
         leaves = sorted(set(before["isr"]) - set(write.state["isr"]))
         steps = [("leader_expands_isr", one) for one in joins]
@@ -340,6 +408,8 @@ class _PartitionReplay(Driver):
             raise MisfitError("an ISR write changes the ISR", f"{before['isr']} is written again",
                          "another ISR")  # fmt: skip
         epoch = before["controller_epoch"]
+        if self.judge.by_request:
+            epoch = self.read("belief", self.of[self.order.brokers.get(write.session, -1)])
         self.expect("the state's controller epoch", write.state["controller_epoch"], epoch)
         cells = [(name, index, epoch) for name, index in
                  (("zk.state_epoch", ()), ("isr_write.state_epoch", (at,)))]  # fmt: skip
@@ -440,8 +510,11 @@ class _PartitionReplay(Driver):
         known = [("known_end", (b, one), self.read("known_end", b, one))
                  for one in self.of.values()]  # fmt: skip
         self.step("broker_becomes_leader", b, epoch, c)
+        self._forgets_its_request(b)
         if leads:
             self.force(KEEPS, *known)
+        else:
+            self.leads_since[b] = epoch
         self.expect_offset("the log end", line.args["start"], self.read("log.end", b))
         self.expect_offset(
             "the high watermark", line.args["high_watermark"], self.read("replica.hw", b)
@@ -451,6 +524,7 @@ class _PartitionReplay(Driver):
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         self.step("broker_becomes_follower", b, epoch, c)
+        self._forgets_its_request(b)
         leader = self.kafka_id(self.read("replica.leader", b), -1)
         self.expect("the leader", line.args["leader"], leader)
 
@@ -538,6 +612,12 @@ class _PartitionReplay(Driver):
         committed = last < self.read("replica.hw", b)
         written = self.read("log.at.epoch", b, last)
         if leads and committed and self.read("replica.epoch", b) > written <= epoch:
+            if written == epoch < self.leads_since.get(b, 0):
+                raise MisfitError(
+                    "who lost the leadership owes its producers an error",
+                    f"records of leader epoch {epoch - 1} are acknowledged, and broker "
+                    f"{line.broker} leads since epoch {self.leads_since[b] - 1}", "an error",
+                )  # fmt: skip
             self.done.forced[LATE if written == epoch else TWICE] += 1
             return
         if self.read("log.end", b) > last:
@@ -565,13 +645,17 @@ class _PartitionReplay(Driver):
         leader = self.of[line.args["leader"]]
         state = self.read("fetch.state", b, leader)
         if state == _GIVEN_UP:
-            asks_epoch = int(line.step == "epoch_asked")
+            asks_epoch = int(line.step == "epoch_asked" or self._compares(line))
             self.force(UNHEARD, ("fetch.state", (b, leader), 0),
                        ("replica.truncating", (b,), asks_epoch))  # fmt: skip
         elif state:
             self.step("fetch_is_lost", b, leader)
         self.slots[b, leader] = line.args["correlation"]
         return leader
+
+    def _compares(self, line: TraceLine) -> bool:
+        """A fetch that has its leader look where the two logs part (2.7)."""
+        return self.judge.by_request and line.args["asked"]["last_fetched_epoch"] is not None
 
     def _names_epoch(self, line: TraceLine, mine: int) -> None:
         """Since 2.1 a question names the leader epoch that the follower is in (KIP-320)."""
@@ -589,12 +673,18 @@ class _PartitionReplay(Driver):
 
     def _on_records_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
+        offset = self.asked[b, leader] = line.args["asked"]["offset"]
+        if self._compares(line):
+            last = line.args["asked"]["last_fetched_epoch"] + 1
+            self.expect("the epoch of the last record", last, self.read("replica.latest_epoch", b))
+        if self._compares(line) and self.read("replica.truncating", b):
+            self.step("follower_asks_epoch", b, leader)
+            self._names_epoch(line, self.read("fetch.epoch", b, leader))
+            self.expect_offset("the offset", offset, self.read("log.end", b))
+            return
         self.step("follower_asks_records", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
-        self.asked[b, leader] = line.args["asked"]["offset"]
-        self.expect_offset(
-            "the offset", line.args["asked"]["offset"], self.read("fetch.offset", b, leader)
-        )
+        self.expect_offset("the offset", offset, self.read("fetch.offset", b, leader))
 
     def _on_epoch_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
@@ -625,7 +715,7 @@ class _PartitionReplay(Driver):
         args, follower = line.args, line.args["reader"]
         reply, offset = args["reply"], args["asked"]["offset"]
         end = reply["end"]
-        if end > self.ends.get(line.broker, 0):
+        if end > max(offset, self.ends.get(line.broker, 0)):  # else nothing is handed out
             raise MisfitError("what is handed out is in the log",
                          f"records up to {end}, and the log ends at {self.ends.get(line.broker)}",
                          "no more than the log has")  # fmt: skip
@@ -634,14 +724,27 @@ class _PartitionReplay(Driver):
                 self.step("consumer_reads", b, self.index(end) - 1)
             return
         f = self.of[follower]
+        compares = self._compares(line) and not self._is_given_up(
+            f, b, args["correlation"], _EPOCH_ASKED
+        )
         if reply["error"] != "NONE":
+            if compares:
+                self.step("leader_refuses_epoch", b, f)
             if self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED):
                 return
             if not args["waited"]:
                 self.step("leader_refuses_fetch", b, f)
             return
+        if compares and not self._compared(line, b, f, reply, offset):
+            self._answers_nobody(line, b, f)
+            return
         if reply["diverging"] is not None:
-            raise NotModelled("truncation comes with fetches (2.7), and the model asks for epochs")
+            if not self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED):
+                raise MisfitError(
+                    "a leader looks where logs part once", "it says so again to a follower whose "
+                    "log is a beginning of its own", "records, if there are any",
+                )  # fmt: skip
+            return
         if args["waited"]:
             if self._is_given_up(f, b, args["correlation"], _RECORDS_ANSWERED):
                 return  # the follower has moved on, and will not look at it
@@ -663,6 +766,29 @@ class _PartitionReplay(Driver):
         taken = take is not None and take.step == "records_replicated"
         if take is not None and taken and take.args["log_end"] <= end:
             self._several(b, f, offset, take.args["log_end"], reply)
+
+    def _compared(
+        self, line: TraceLine, b: int, f: int, reply: Mapping[str, Any], offset: int
+    ) -> bool:
+        """The leader looks where the follower's log leaves its own: nowhere, or there (2.7).
+
+        False if it leaves it nowhere, and the follower follows anew meanwhile.
+        """
+        self._names_epoch(line, self.read("fetch.epoch", f, b))
+        last = line.args["asked"]["last_fetched_epoch"] + 1
+        self.expect("the epoch asked for", last, self.read("fetch.last_epoch", f, b))
+        self.step("leader_answers_epoch", b, f)
+        if reply["diverging"] is not None:
+            epoch, end = reply["diverging"]
+            self.expect("the epoch", epoch + 1, self.read("fetch.answer_epoch", f, b))
+            self.expect_offset("its end", end, self.read("fetch.answer_end", f, b))
+            return True
+        if self.refusal("follower_truncates", f, b):
+            return False
+        self.step("follower_truncates", f, b)
+        self.expect_offset("the follower's log end", offset, self.read("log.end", f))
+        self.step("follower_asks_records", f, b)
+        return True
 
     def _heard(self, line: TraceLine, f: int, b: int) -> None:
         """A leader answers what was asked."""
@@ -760,6 +886,15 @@ class _PartitionReplay(Driver):
         raise NotModelled(f"a log failed: {line.args['error']}")
 
     # The ISR
+
+    def _on_isr_request_refused(self, line: TraceLine, b: int) -> None:
+        """The controller refuses an AlterIsr; who does not ask again had asked in an old state."""
+        if line.args["gives_up"]:
+            if self.read("isr_write.state", b) == 1:
+                self.step("isr_answer_is_lost", b)
+            else:
+                self._refused_by_zookeeper(b)
+            self.step("leader_learns_isr_is_refused", b)
 
     def _on_isr_expanding(self, line: TraceLine, b: int) -> None:
         self._attempt(line, b)

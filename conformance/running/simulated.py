@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from conformance.running.at_rest import AtRest, ReplicaAtRest
 from conformance.running.judge import RunningReport, judge_running
 from conformance.running.profiles import traced_profile
 from impl.core.answers import NONE
@@ -26,6 +27,7 @@ from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
 from impl.sim.steps import Step
+from impl.world.wide.claims import is_at_rest
 from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.runs import WideSimulator
@@ -113,6 +115,7 @@ class TracedWorld(WideWorld):
     def __init__(self, folder: Path, **given: Any) -> None:
         self.folder = folder
         self.asked: dict[tuple[int, int], tuple[object, int]] = {}
+        self.appended_in: dict[tuple[int, TopicPartition, int], int] = {}
         super().__init__(**given)
 
     def _store(self) -> ZooKeeper:
@@ -127,6 +130,8 @@ class TracedWorld(WideWorld):
             self._acknowledged(*step.args)
         with self._asker(step):
             super().take(step)
+        if step.name == "producer_appends":
+            self._note_who_waits(*step.args)
         for broker, happened in self.happened:
             if isinstance(happened, ConsumerRead):
                 self._read(broker, happened)
@@ -144,10 +149,16 @@ class TracedWorld(WideWorld):
         with self.nodes[leader].trace.on_behalf_of(head):
             yield
 
+    def _note_who_waits(self, broker: int, topic: int, partition: int) -> None:
+        """In which leader epoch its record was taken."""
+        one = TopicPartition(f"t{topic}", partition)
+        awaited = self.nodes[broker].waiting[one][-1].awaited
+        self.appended_in[broker, one, awaited.end] = awaited.replica.leader_epoch
+
     def _acknowledged(self, broker: int, topic: int, partition: int) -> None:
         node, one = self.nodes[broker], TopicPartition(f"t{topic}", partition)
         awaited = node.waiting[one][0].awaited
-        epoch, end = awaited.replica.leader_epoch, awaited.end
+        epoch, end = self.appended_in[broker, one, awaited.end], awaited.end
         node.trace(ProducerAnswered(one, epoch, -1, end - 1, end, NONE))
 
     def _read(self, broker: int, done: ConsumerRead) -> None:
@@ -187,31 +198,73 @@ class TracedWorld(WideWorld):
         self.zookeeper.trace.file.close()
 
 
+SETTLING_STEPS = 4_000
+"""So long a cluster is left alone, if it does not come to rest before."""
+
+
 def traced_run(
     folder: Path, seed: int, steps: int, faults: str = "failures", release: str = DEFAULT,
-    brokers: int = 3, partitions: int = 2,
-) -> int:  # fmt: skip
-    """Run a cluster, and leave its traces in ``folder``; how many steps it took."""
+    brokers: int = 3, partitions: int = 2, settles: bool = False,
+) -> tuple[int, AtRest | None]:  # fmt: skip
+    """Run a cluster, and leave its traces in ``folder``; how many steps it took.
+
+    With ``settles`` it is left alone after that, until it rests: how it stands then.
+    """
     world = TracedWorld(
         folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
         release=release, seed=seed,
     )  # fmt: skip
-    simulator = WideSimulator(world, seed, faults)
+    simulator, taken = WideSimulator(world, seed, faults), 0
     try:
-        for number in range(steps):
+        for _ in range(steps):
             if simulator.advance() is None:
-                return number
+                break
+            taken += 1
+        if not settles:
+            return taken, None
+        simulator.calm_down()
+        for number in range(SETTLING_STEPS):
+            if number % 25 == 0 and is_at_rest(world) and _all_is_committed(world):
+                break
+            if simulator.advance() is None:
+                break
+            taken += 1
+        return taken, _at_rest(world)
     finally:
         world.close()
-    return steps
+
+
+def _all_is_committed(world: TracedWorld) -> bool:
+    """Followers hear of a high watermark with the next answer."""
+    held = [one for node in world.nodes.values() for one in node.replicas.partitions.values()]
+    return all(one.hw == one.log_end for one in held)
+
+
+def _at_rest(world: TracedWorld) -> AtRest:
+    replicas: dict[str, dict[int, ReplicaAtRest]] = {}
+    for broker, node in world.nodes.items():
+        for one, replica in node.replicas.partitions.items():
+            replicas.setdefault(str(one), {})[broker] = ReplicaAtRest(
+                replica.leads, replica.leader, replica.leader_epoch, replica.zk_version,
+                replica.isr, replica.hw, replica.log_end,
+            )  # fmt: skip
+    return AtRest(
+        replicas,
+        {broker: node.replicas.controller_epoch for broker, node in world.nodes.items()},
+        {
+            broker: node.controller.core.context.epoch if node.controller.active else 0
+            for broker, node in world.nodes.items()
+        },
+    )
 
 
 def judged_run(
-    seed: int, steps: int, faults: str = "failures", release: str = DEFAULT
+    seed: int, steps: int, faults: str = "failures", release: str = DEFAULT, settles: bool = True
 ) -> RunningReport:
-    """Run a cluster, and let the model judge each line of its traces. ValueError for a profile
-    under which topics or lists of replicas change."""
+    """Run a cluster, and let the model judge each line of its traces; with ``settles`` also what it
+    comes to once faults are over (2.2 and later: before KIP-380 a broker that bounced may follow
+    nobody for ever). ValueError for a profile under which topics or lists of replicas change."""
     traced_profile(faults)
     with TemporaryDirectory(prefix="insync-traced-") as folder:
-        traced_run(Path(folder), seed, steps, faults, release)
-        return judge_running(sorted(Path(folder).iterdir()))
+        _, rest = traced_run(Path(folder), seed, steps, faults, release, settles=settles)
+        return judge_running(sorted(Path(folder).iterdir()), rest=rest)

@@ -30,7 +30,15 @@ from conformance.mutants import (
     try_planted,
     try_sample,
 )
-from conformance.mutants.judges import JUDGES, OF_ONE_PARTITION, Judge, Reach, in_order, reach
+from conformance.mutants.judges import (
+    JUDGES,
+    OF_ONE_PARTITION,
+    Catches,
+    Judge,
+    Reach,
+    in_order,
+    reach,
+)
 from conformance.mutants.kept_score import digest_of
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
@@ -45,7 +53,7 @@ def every() -> list[Mutant]:
 
 def of_one_partition(mutants: list[Mutant]) -> Reach:
     """As if every judge of one partition ran their lines."""
-    return {(one.module, one.line): OF_ONE_PARTITION for one in mutants}
+    return Reach({(one.module, one.line): OF_ONE_PARTITION for one in mutants})
 
 
 @pytest.mark.parametrize("name", sorted(tours()))
@@ -211,7 +219,7 @@ def test_every_mutant_can_be_planted() -> None:
 def test_a_mutant_of_a_line_that_no_walk_runs_is_a_survivor() -> None:
     (mutant,) = mutants_of("impl.core.requests")[:1]
 
-    (trial,) = try_sample([mutant], {})
+    (trial,) = try_sample([mutant], Reach())
 
     assert not trial.caught
     assert trial.why == "no walk runs its line"
@@ -221,11 +229,45 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)
 
-    first, rest = in_order(mutant, {(mutant.module, mutant.line): names})
+    here = Reach({(mutant.module, mutant.line): names}, dict.fromkeys(names, 0.01))
+    first, rest = in_order(mutant, here, Catches())
 
     assert sorted([*first, *rest]) == sorted(names)
     assert {JUDGES[one].kind for one in first} == {one.kind for one in JUDGES.values()}
     assert len(first) < len(rest)
+
+
+def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> None:
+    mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
+    names = tuple(JUDGES)
+    here = Reach({(mutant.module, mutant.line): names}, dict.fromkeys(names, 1.0))
+
+    first, rest = in_order(mutant, here, Catches())
+
+    assert {JUDGES[one].kind for one in first} == {one.kind for one in JUDGES.values()}
+    assert len(first) + len(rest) < len(names)
+
+
+def test_who_notices_most_of_a_module_looks_first() -> None:
+    mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
+    names = ("rules", "cases", "replication, seed 1")
+    here = Reach({(mutant.module, mutant.line): names}, dict.fromkeys(names, 0.5))
+    catches = Catches()
+
+    before = in_order(mutant, here, catches)[0]
+    for _ in range(3):
+        catches.note(mutant.module, before[-1])
+
+    assert in_order(mutant, here, catches)[0][0] == before[-1]
+
+
+def test_mutants_that_are_tried_at_once_are_told_as_they_end() -> None:
+    mutants = [m for m in mutants_of("impl.core.partition") if m.function.endswith("may_join")]
+
+    trials = list(try_sample(mutants[:4], of_one_partition(mutants), at_once=2))
+
+    assert {trial.key for trial in trials} == {one.key for one in mutants[:4]}
+    assert all(trial.caught for trial in trials)
 
 
 def test_which_judge_runs_which_line_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,9 +277,9 @@ def test_which_judge_runs_which_line_is_measured(monkeypatch: pytest.MonkeyPatch
     said, found = reach()
 
     assert said == ("", "")
-    lines = {line for module, line in found if module == "impl.core.truncation"}
+    lines = {line for module, line in found.judges if module == "impl.core.truncation"}
     assert lines
-    assert set().union(*found.values()) == set(few)
+    assert set().union(*found.judges.values()) == set(found.seconds) == set(few)
 
 
 def test_a_judge_that_notices_what_is_there_already_ends_the_measure(
@@ -246,7 +288,7 @@ def test_a_judge_that_notices_what_is_there_already_ends_the_measure(
     few = {"always": Judge("always", "rules", lambda: "it differs")}
     monkeypatch.setattr("conformance.mutants.judges.JUDGES", few)
 
-    assert reach() == (("always", "it differs"), {})
+    assert reach() == (("always", "it differs"), Reach())
 
 
 def trials() -> list[Trial]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from conformance.running.judge import judge_running
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run, traced_run
 from impl.core import answers
+from impl.core.api import ControllerApi
+from impl.core.channels import Channel
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
@@ -30,17 +33,30 @@ def test_every_line_of_a_simulated_cluster_is_a_step_of_the_model(faults: str) -
     assert (report.fired["broker_crashes"] > 0) is (faults in ("crashes", "failures"))
 
 
-@pytest.mark.parametrize("release", ["0.11", "2.4", "2.6"])
+@pytest.mark.parametrize("release", ["0.11", "2.4", "2.6", "2.7"])
 def test_other_releases_are_judged_as_well(release: str) -> None:
-    report = judged_run(0, STEPS, "failures", release)
+    """Before KIP-380 (2.2) a broker that bounced may be left alone: its end is not asked."""
+    report = judged_run(0, STEPS, "failures", release, settles=release != "0.11")
 
     assert report.verdict is Verdict.HOLDS, report.findings
     assert report.version == release
 
 
+def test_the_controller_writes_isrs_and_fetches_say_where_logs_part_since_2_7() -> None:
+    fired = Counter[str]()
+    for seed in range(3):
+        report = judged_run(seed, STEPS, "failures", "2.7")
+        assert report.verdict is Verdict.HOLDS, report.findings
+        fired += report.fired
+
+    assert fired["leader_expands_isr"] > 5
+    assert fired["follower_truncates"] > 2
+    assert fired["leader_answers_epoch"] >= fired["follower_truncates"]
+
+
 def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        assert traced_run(tmp_path / name, 5, STEPS) == STEPS
+        assert traced_run(tmp_path / name, 5, STEPS) == (STEPS, None)
 
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert "zookeeper-1.ndjson" in files
@@ -114,3 +130,75 @@ def test_a_fault_in_the_code_that_serves_is_found(
     plant(monkeypatch, function, line, otherwise)
 
     assert any(judged_run(seed, STEPS).verdict is Verdict.BROKEN for seed in range(12))
+
+
+RARE = {
+    "a producer is acknowledged across a lost leadership": (
+        AcksAwaited.outcome, "or replica.generation != self.generation", "", "2.3",
+    ),
+    "a stale fetch answer, of an older leader epoch, is appended": (
+        FetcherThread.fetched,
+        "if state is None or state.leader_epoch != asked[key].leader_epoch:",
+        "if state is None:", "2.7",
+    ),
+    "the high watermark does not wait for an ISR that is asked for": (
+        Partition.reached, "self.maximal_isr", "self.isr", "2.7",
+    ),
+    "the controller refuses what it has agreed to, as the answer was lost": (
+        ControllerApi._altered, "elif _says_the_same(state, known):", "elif False:", "2.7",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", RARE)
+def test_a_fault_that_shows_seldom_is_found_in_longer_runs(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, line, otherwise, release = RARE[name]
+    plant(monkeypatch, function, line, otherwise)
+
+    runs = (judged_run(seed, 3 * STEPS, "failures", release) for seed in range(24))
+    assert any(run.verdict is Verdict.BROKEN for run in runs)
+
+
+# What must happen in the end
+
+STUCK = {
+    "a request is dropped when its connection breaks": (
+        Channel.lose, "if self.orphan:", "if True:",
+    ),
+    "a follower asks for nothing": (FetcherThread.maybe_fetch, "if not asked:", "if True:"),
+    "a leader takes nobody into the ISR": (
+        Partition.follower_fetched, "if self.may_join(replica, offset):", "if False:",
+    ),
+    "a replica that is told to follow asks nobody": (
+        ReplicaManager._make_followers, "if self.fetchers is not None and changed:", "if False:",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_what_does_not_happen_any_more_is_missed_in_the_end(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line is a step of the model; but some steps must be taken once faults are over."""
+    function, line, otherwise = STUCK[name]
+    plant(monkeypatch, function, line, otherwise)
+
+    reports = (judged_run(seed, STEPS) for seed in range(6))
+    broken = next(one for one in reports if one.verdict is Verdict.BROKEN)
+    assert "once faults are over" in broken.findings[0].rule
+
+
+def test_a_broker_that_knows_something_else_than_the_model_is_found_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(
+        monkeypatch, Partition._take, "self.zk_version = order.state.zk_version",
+        "self.zk_version = order.state.zk_version + 1",
+    )  # fmt: skip
+
+    report = judged_run(0, STEPS, "none")
+
+    assert report.verdict is Verdict.BROKEN
