@@ -133,6 +133,6 @@ def _described(admin: AdminClient, release: Release, kind: str, name: str) -> li
     else:
         lines = [f"{begin} for {KINDS[kind]} {name} are:"]
     for key, (value, synonyms) in sorted(admin.describe_configs(kind, name).items()):
-        known = ", ".join(f"{source}:{key}={text}" for source, text in synonyms)
+        known = ", ".join(f"{source}:{named}={text}" for source, named, text in synonyms)
         lines.append(f"  {key}={value} sensitive=false synonyms={{{known}}}")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from impl.znodes import ReplicaAssignment, TopicPartition
 
@@ -43,6 +43,24 @@ class DescribedPartition:
     isr: tuple[int, ...]
 
 
+class NewTopic(NamedTuple):
+    """A topic to be made: numbers (None: the broker's default), or replicas by hand."""
+
+    name: str
+    partitions: int | None
+    factor: int | None
+    by_hand: Mapping[int, Sequence[int]] | None
+    configs: Mapping[str, str]
+
+
+class NewPartitions(NamedTuple):
+    """How many partitions a topic is to have in all; replicas by hand, of the new ones alone."""
+
+    name: str
+    total: int
+    by_hand: Sequence[Sequence[int]] | None
+
+
 class TopicAdmin(Protocol):
     """What ``kafka-topics --bootstrap-server`` asks (2.2). Every call may raise RequestFailed."""
 
@@ -55,8 +73,14 @@ class TopicAdmin(Protocol):
     def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
         """What is set for topics of their own."""
 
-    def change_topics(self, api: str, topics: Sequence[Any]) -> None:
-        """CreateTopics, CreatePartitions or DeleteTopics; the first refusal is raised."""
+    def create_topic(self, topic: NewTopic) -> None:
+        """CreateTopics."""
+
+    def create_partitions(self, topics: Sequence[NewPartitions]) -> None:
+        """CreatePartitions; the first refusal is raised."""
+
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        """DeleteTopics; the first refusal is raised."""
 
     def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
         """What moves (2.4)."""

@@ -6,11 +6,11 @@ Every method returns the lines that the tool prints. Source: TopicCommand.AdminC
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from impl.admin import topic_lines
 from impl.admin.errors import AdminError, IllegalArgument
-from impl.admin.port import DescribedPartition, RequestFailed, TopicAdmin
+from impl.admin.placement import parse_replica_assignment
+from impl.admin.port import DescribedPartition, NewPartitions, NewTopic, RequestFailed, TopicAdmin
 from impl.admin.topic_command import Filters, chosen_of
 from impl.admin.topic_lines import PartitionLine
 from impl.admin.topic_names import COLLISION_WARNING, has_collision_chars
@@ -46,10 +46,9 @@ class TopicsByBrokers:
             error: AdminError = IllegalArgument(f"Topic {topic} already exists")
             error.said = lines
             raise error
-        asked = {"name": topic, "partitions": partitions, "factor": factor, "assignment": by_hand,
-                 "configs": dict(configs)}  # fmt: skip
+        assignment = None if by_hand is None else parse_replica_assignment(by_hand)
         try:
-            self.admin.change_topics("CreateTopics", [asked])
+            self.admin.create_topic(NewTopic(topic, partitions, factor, assignment, configs))
         except RequestFailed as failed:
             if failed.code == "TOPIC_ALREADY_EXISTS" and if_not_exists:
                 return lines
@@ -109,14 +108,15 @@ class TopicsByBrokers:
     ) -> Sequence[str]:
         """Add partitions; nothing is printed of it."""
         topics = self._there(pattern, False, if_exists)
-        asked: list[dict[str, Any]] = [
-            {"name": one, "partitions": partitions, "assignment": by_hand} for one in topics
-        ]
-        self.admin.change_topics("CreatePartitions", asked)
+        given = None if by_hand is None else list(parse_replica_assignment(by_hand).values())
+        self.admin.create_partitions([
+            NewPartitions(one, partitions, None if given is None else given[len(known):])
+            for one, known in topics.items()
+        ])  # fmt: skip
         return []
 
     def delete(self, pattern: str, if_exists: bool = False) -> Sequence[str]:
         """Ask for the deletion of topics; nothing is printed of it."""
         topics = self._there(pattern, False, if_exists)
-        self.admin.change_topics("DeleteTopics", [*topics])
+        self.admin.delete_topics([*topics])
         return []

@@ -1,20 +1,41 @@
 """A client for administrators: requests to the controller, to one broker, or to any.
 
-Source: KafkaAdminClient; KIP-455, KIP-460, KIP-113, KIP-339.
+Source: KafkaAdminClient; KIP-4, KIP-455, KIP-460, KIP-113, KIP-339.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
-from impl.admin.port import DescribedPartition, Errors, LogDir, RequestFailed, Settings
-from impl.server.clients import PAUSE_S, Client, ClientError
-from impl.server.wire import Disconnected
+from impl.admin.port import (
+    DescribedPartition,
+    Errors,
+    LogDir,
+    NewPartitions,
+    NewTopic,
+    RequestFailed,
+    Settings,
+)
+from impl.core.api import UNCLEAN_TYPE
+from impl.server.clients import PAUSE_S, Client, ClientError, error_in
+from impl.server.connection import Connection, Disconnected, UnsupportedVersion
+from impl.server.control_messages import by_topic
+from impl.server.dynamic_configs import EVERY_BROKER
+from impl.wire import Fields
 from impl.znodes import ReplicaAssignment, TopicPartition
 
+NONE = "NONE"
 ASK_AGAIN = ("NOT_CONTROLLER", "NETWORK_EXCEPTION", "LEADER_NOT_AVAILABLE")
+KINDS = {"topics": 2, "brokers": 4}
+SOURCES = {
+    1: "DYNAMIC_TOPIC_CONFIG", 2: "DYNAMIC_BROKER_CONFIG", 3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG", 5: "DEFAULT_CONFIG",
+}  # fmt: skip
+SET, DELETE = 0, 1
+OF_TOPICS, OF_ELECTIONS = timedelta(seconds=10), 5.0
 
 
 class AdminClient(Client):
@@ -22,62 +43,72 @@ class AdminClient(Client):
 
     client_id = "adminclient-1"
 
-    def _controller(self, head: dict[str, Any]) -> dict[str, Any]:
-        """Ask whoever is controller, until somebody is."""
+    def _controller(
+        self, api: str, known: int, body: Fields, error_of: Callable[[Any], str], oldest: int = 0
+    ) -> Any:
+        """Ask whoever is controller, until somebody is, in a version from ``oldest`` on."""
         deadline = time.monotonic() + self.timeout_s
         while True:
-            answer: dict[str, Any] = {"error": "NOT_CONTROLLER"}
+            error, text = "NOT_CONTROLLER", f"{api}: NOT_CONTROLLER"
             try:
-                controller = self.refresh().get("controller")
-                address = self.addresses.get(-1 if controller is None else controller)
+                address = self.addresses.get(self.refresh().controller_id)
                 if address is not None:
-                    answer = self.connection(address).ask(head).head
-            except (Disconnected, ClientError) as error:
-                answer = {"error": "NETWORK_EXCEPTION", "message": str(error)}
-            if answer["error"] not in ASK_AGAIN or time.monotonic() > deadline:
-                return _fine(head, answer)
+                    answer = _asked(self.connection(address), api, known, body, oldest)
+                    error = error_of(answer)
+                    if error not in ASK_AGAIN:
+                        return answer
+                    text = f"{api}: {error}"
+            except (Disconnected, ClientError) as trouble:
+                error, text = "NETWORK_EXCEPTION", str(trouble)
+            if time.monotonic() > deadline:
+                raise RequestFailed(error, text)
             time.sleep(PAUSE_S)
 
-    def _broker(self, broker: int | None, head: dict[str, Any]) -> dict[str, Any]:
+    def _broker(self, broker: int | None, api: str, known: int, body: Fields) -> Any:
         """Ask one broker, or any."""
         try:
             self.refresh()
-            known = self.addresses
-            chosen = min(known) if broker is None else broker
-            if chosen not in known:
+            addresses = self.addresses
+            chosen = min(addresses) if broker is None else broker
+            if chosen not in addresses:
                 raise RequestFailed("BROKER_NOT_AVAILABLE", f"broker {chosen} is not available")
-            return _fine(head, self.connection(known[chosen]).ask(head).head)
+            return _asked(self.connection(addresses[chosen]), api, known, body)
         except ClientError as error:
             raise RequestFailed(error.code, str(error)) from error
         except Disconnected as error:
             raise RequestFailed("NETWORK_EXCEPTION", str(error)) from error
 
+    def _known(self) -> Any:
+        try:
+            return self.refresh()
+        except ClientError as error:
+            raise RequestFailed(error.code, str(error)) from error
+
     def brokers(self) -> dict[int, str | None]:
         """The brokers that live, with their racks."""
-        answer = self._broker(None, {"api": "DescribeCluster"})
-        return {int(broker): rack for broker, rack in answer["brokers"]}
+        return {one.node_id: one.rack for one in self._known().brokers}
 
     def assignments(self, topics: Collection[str]) -> dict[TopicPartition, tuple[int, ...]]:
         """The replicas of the partitions of some topics, as far as these exist."""
-        answer = self._broker(None, {"api": "Metadata", "topics": sorted(topics)})
         return {
-            TopicPartition(topic, number): tuple(replicas)
-            for topic, partitions in answer["topics"].items()
-            for number, _, _, replicas, _ in partitions
+            TopicPartition(topic.name, one.partition_index): tuple(one.replica_nodes)
+            for topic in self._known().topics
+            for one in topic.partitions
+            if topic.name in topics
         }
 
     def describe_topics(self) -> dict[str, list[DescribedPartition]]:
         """All topics that brokers know, by name, with their partitions in order."""
-        answer = self._broker(None, {"api": "Metadata"})
         return {
-            topic: [
+            topic.name: [
                 DescribedPartition(
-                    number, None if leader < 0 else leader, tuple(replicas), tuple(isr)
+                    one.partition_index, None if one.leader_id < 0 else one.leader_id,
+                    tuple(one.replica_nodes), tuple(one.isr_nodes),
                 )
-                for number, leader, _, replicas, isr in sorted(partitions)
+                for one in sorted(topic.partitions, key=lambda one: one.partition_index)
             ]
-            for topic, partitions in sorted(answer["topics"].items())
-        }
+            for topic in sorted(self._known().topics, key=lambda topic: topic.name)
+        }  # fmt: skip
 
     def topic_configs(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
         """What is set for topics of their own."""
@@ -88,89 +119,239 @@ class AdminClient(Client):
             for topic in sorted(topics)
         }
 
-    def change_topics(self, api: str, topics: Sequence[Any]) -> None:
-        """CreateTopics, CreatePartitions or DeleteTopics; the first refusal is raised."""
-        answer = self._controller({"api": api, "topics": list(topics)})
-        for _, error, text in answer["topics"]:
-            if error != "NONE":
-                raise RequestFailed(str(error), str(text))
+    # Topics
+
+    def create_topic(self, topic: NewTopic) -> None:
+        """CreateTopics."""
+        by_hand = topic.by_hand or {}
+        unsaid = -1
+        wanted = Fields(
+            name=topic.name,
+            num_partitions=unsaid if topic.partitions is None or by_hand else topic.partitions,
+            replication_factor=unsaid if topic.factor is None or by_hand else topic.factor,
+            assignments=[
+                Fields(partition_index=number, broker_ids=tuple(replicas))
+                for number, replicas in by_hand.items()
+            ],
+            configs=[Fields(name=key, value=value) for key, value in topic.configs.items()],
+        )
+        body = Fields(topics=(wanted,), timeout=OF_TOPICS, validate_only=False)
+        answer = self._controller("CreateTopics", 4, body, lambda told: _first(told.topics))
+        _refused(answer.topics)
+
+    def create_partitions(self, topics: Sequence[NewPartitions]) -> None:
+        """CreatePartitions; the first refusal is raised."""
+        wanted = [
+            Fields(
+                name=one.name, count=one.total,
+                assignments=None if one.by_hand is None else [
+                    Fields(broker_ids=tuple(replicas)) for replicas in one.by_hand
+                ],
+            )
+            for one in topics
+        ]  # fmt: skip
+        body = Fields(topics=wanted, timeout=OF_TOPICS, validate_only=False)
+        answer = self._controller("CreatePartitions", 1, body, lambda told: _first(told.results))
+        _refused(answer.results)
+
+    def delete_topics(self, topics: Sequence[str]) -> None:
+        """DeleteTopics; the first refusal is raised."""
+        body = Fields(topic_names=list(topics), timeout=OF_TOPICS)
+        answer = self._controller("DeleteTopics", 5, body, lambda told: _first(told.responses))
+        _refused(answer.responses)
+
+    # Moves and elections
 
     def alter_reassignments(self, targets: Mapping[TopicPartition, Sequence[int] | None]) -> Errors:
         """Begin, turn or (None) cancel moves (2.4)."""
-        rows = [[*one, None if target is None else list(target)] for one, target in targets.items()]
-        return _errors(self._controller({"api": "AlterPartitionReassignments", "partitions": rows}))
+        rows = (
+            (
+                one.topic,
+                Fields(
+                    partition_index=one.partition,
+                    replicas=None if target is None else tuple(target),
+                ),
+            )
+            for one, target in targets.items()
+        )
+        topics = [Fields(name=topic, partitions=parts) for topic, parts in by_topic(rows).items()]
+        body = Fields(timeout=OF_TOPICS, topics=topics)
+        answer = self._controller("AlterPartitionReassignments", 0, body, error_in)
+        _fine("AlterPartitionReassignments", answer)
+        return {
+            TopicPartition(topic.name, one.partition_index): error_in(one)
+            for topic in answer.responses
+            for one in topic.partitions
+        }
 
     def list_reassignments(self) -> dict[TopicPartition, ReplicaAssignment]:
         """What moves (2.4)."""
-        answer = self._controller({"api": "ListPartitionReassignments"})
+        body = Fields(timeout=OF_TOPICS, topics=None)
+        answer = self._controller("ListPartitionReassignments", 0, body, error_in)
+        _fine("ListPartitionReassignments", answer)
         return {
-            TopicPartition(topic, number): ReplicaAssignment(
-                tuple(replicas), tuple(adding), tuple(removing)
+            TopicPartition(topic.name, one.partition_index): ReplicaAssignment(
+                tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
             )
-            for topic, number, replicas, adding, removing in answer["partitions"]
+            for topic in answer.topics
+            for one in topic.partitions
         }
 
     def elect_leaders(self, kind: str, partitions: Collection[TopicPartition] | None) -> Errors:
         """Elect PREFERRED (2.2) or UNCLEAN (2.4) leaders, of all partitions if none is named."""
-        rows = None if partitions is None else [list(one) for one in partitions]
-        patience_ms = int(min(self.timeout_s, 5.0) * 1000)
-        head = {"api": "ElectLeaders", "type": kind, "partitions": rows,
-                "timeout_ms": patience_ms}  # fmt: skip
-        return _errors(self._controller(head))
+        named = None
+        if partitions is not None:
+            rows = ((one.topic, one.partition) for one in partitions)
+            named = [
+                Fields(topic=topic, partitions=parts) for topic, parts in by_topic(rows).items()
+            ]
+        patience = timedelta(seconds=min(self.timeout_s, OF_ELECTIONS))
+        body = Fields(
+            election_type=int(kind == UNCLEAN_TYPE), topic_partitions=named, timeout=patience
+        )
+        oldest = 1 if kind == UNCLEAN_TYPE else 0  # which asks for preferred ones alone
+
+        def error_of(answer: Any) -> str:
+            parts = [
+                one for each in answer.replica_election_results for one in each.partition_result
+            ]
+            return error_in(answer) if hasattr(answer, "error_code") else _first(parts)
+
+        answer = self._controller("ElectLeaders", 2, body, error_of, oldest)
+        _fine("ElectLeaders", answer)
+        return {
+            TopicPartition(each.topic, one.partition_id): error_in(one)
+            for each in answer.replica_election_results
+            for one in each.partition_result
+        }
+
+    # Directories
 
     def describe_log_dirs(self, broker: int) -> list[LogDir]:
         """The directories of a broker (1.0)."""
-        answer = self._broker(broker, {"api": "DescribeLogDirs"})
-        return [
-            LogDir(
-                one["path"],
-                one["error"],
-                frozenset(TopicPartition(t, n) for t, n, *_, future in one["replicas"]
-                          if not future),
-                frozenset(TopicPartition(t, n) for t, n, *_, future in one["replicas"] if future),
+        answer = self._broker(broker, "DescribeLogDirs", 2, Fields(topics=None))
+
+        def replicas(one: Any, future: bool) -> frozenset[TopicPartition]:
+            return frozenset(
+                TopicPartition(topic.name, row.partition_index)
+                for topic in one.topics
+                for row in topic.partitions
+                if row.is_future_key == future
             )
-            for one in answer["dirs"]
-        ]  # fmt: skip
+
+        return [
+            LogDir(one.log_dir, error_in(one), replicas(one, False), replicas(one, True))
+            for one in answer.results
+        ]
 
     def alter_log_dirs(self, broker: int, wanted: Mapping[TopicPartition, str]) -> Errors:
         """Have replicas moved to other directories of their broker (1.1)."""
-        rows = [[*one, path] for one, path in wanted.items()]
-        return _errors(self._broker(broker, {"api": "AlterReplicaLogDirs", "partitions": rows}))
+        dirs: dict[str, list[tuple[str, int]]] = {}
+        for one, path in wanted.items():
+            dirs.setdefault(path, []).append((one.topic, one.partition))
+        body = Fields(dirs=[
+            Fields(path=path, topics=[
+                Fields(name=topic, partitions=numbers) for topic, numbers in by_topic(rows).items()
+            ])
+            for path, rows in dirs.items()
+        ])  # fmt: skip
+        answer = self._broker(broker, "AlterReplicaLogDirs", 1, body)
+        return {
+            TopicPartition(topic.topic_name, one.partition_index): error_in(one)
+            for topic in answer.results
+            for one in topic.partitions
+        }
+
+    # Settings
 
     def describe_configs(
         self, kind: str, name: str
-    ) -> dict[str, tuple[str, list[tuple[str, str]]]]:
-        """What is set for a topic or a broker: its value, and where it has which (0.11)."""
+    ) -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
+        """What is set for a topic or a broker: its value, and where it has which (0.11).
+
+        Where: the source, the name that the setting has there, the value.
+        """
         broker = int(name) if kind == "brokers" and name.isdecimal() else None
-        answer = self._broker(broker, {"api": "DescribeConfigs", "entities": [[kind, name]]})
-        [[_, _, error, text, settings]] = answer["entities"]
-        if error != "NONE":
-            raise RequestFailed(error, text or error)
+        wanted = Fields(
+            resource_type=KINDS[kind], resource_name=_resource(kind, name), configuration_keys=None
+        )
+        body = Fields(resources=(wanted,), include_synonyms=True, include_documentation=False)
+        [answer] = self._broker(broker, "DescribeConfigs", 3, body).results
+        if error_in(answer) != NONE:
+            raise RequestFailed(error_in(answer), answer.error_message or error_in(answer))
         return {
-            key: (value, [(source, known) for source, known in synonyms])
-            for key, (value, synonyms) in settings.items()
-        }
+            one.name: (one.value or "", [
+                (SOURCES[told.source], told.name, told.value or "")
+                for told in getattr(one, "synonyms", ())
+            ])
+            for one in answer.configs
+            if _is_of(kind, name, one)
+        }  # fmt: skip
 
     def alter_configs(self, settings: Settings, incremental: bool = True) -> None:
         """Set and unset properties of topics and brokers (2.3); before, all of them are named."""
-        rows = [[kind, name, dict(changes)] for (kind, name), changes in settings.items()]
+        rows = [
+            Fields(
+                resource_type=KINDS[kind], resource_name=_resource(kind, name),
+                configs=[
+                    Fields(
+                        name=key, value=value,
+                        config_operation=DELETE if value is None else SET,
+                    )
+                    for key, value in changes.items()
+                ],
+            )
+            for (kind, name), changes in settings.items()
+        ]  # fmt: skip
         api = "IncrementalAlterConfigs" if incremental else "AlterConfigs"
-        answer = self._broker(None, {"api": api, "entities": rows})
-        for kind, name, error, text in answer["entities"]:
-            if error != "NONE":
-                raise RequestFailed(error, f"{kind} {name}: {text or error}")
+        answer = self._broker(None, api, 1, Fields(resources=rows, validate_only=False))
+        for (kind, name), one in zip(settings, answer.responses, strict=True):
+            error = error_in(one)
+            if error != NONE:
+                raise RequestFailed(error, f"{kind} {name}: {one.error_message or error}")
 
 
-def _fine(head: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    error = str(answer.get("error"))
-    if error != "NONE":
-        text = str(answer.get("message") or f"{head['api']}: {error}")
-        raise RequestFailed(error, text)
-    return answer
+def _asked(connection: Connection, api: str, known: int, body: Fields, oldest: int = 0) -> Any:
+    """In the newest version that both sides know; RequestFailed UNSUPPORTED_VERSION."""
+    try:
+        version = connection.newest(api, known)
+        if version < oldest:
+            raise UnsupportedVersion(f"The broker does not support version {oldest} of {api}")
+        return connection.ask(api, version, body)
+    except UnsupportedVersion as error:
+        raise RequestFailed("UNSUPPORTED_VERSION", str(error)) from error
 
 
-def _errors(answer: Mapping[str, Any]) -> Errors:
-    return {
-        TopicPartition(topic, number): str(error)
-        for topic, number, error, *_ in answer["partitions"]
-    }
+def _resource(kind: str, name: str) -> str:
+    """A resource's name; that of every broker is empty."""
+    return "" if kind == "brokers" and name == EVERY_BROKER else name
+
+
+def _is_of(kind: str, name: str, setting: Any) -> bool:
+    """The setting is of the entity itself, and no default. Version 0 says no more than that."""
+    if not hasattr(setting, "config_source"):
+        return not setting.is_default
+    own = "DYNAMIC_TOPIC_CONFIG"
+    if kind == "brokers":
+        own = "DYNAMIC_DEFAULT_BROKER_CONFIG" if name == EVERY_BROKER else "DYNAMIC_BROKER_CONFIG"
+    return SOURCES[setting.config_source] == own
+
+
+def _first(rows: Iterable[Any]) -> str:
+    """The error of the first of some, by which the others have one too if it is the whole's."""
+    return next((error_in(one) for one in rows), NONE)
+
+
+def _refused(rows: Iterable[Any]) -> None:
+    """RequestFailed for the first that was refused."""
+    for one in rows:
+        error = error_in(one)
+        if error != NONE:
+            raise RequestFailed(error, getattr(one, "error_message", None) or error)
+
+
+def _fine(api: str, answer: Any) -> None:
+    """RequestFailed for a request that was refused as a whole."""
+    error = error_in(answer) if hasattr(answer, "error_code") else NONE
+    if error != NONE:
+        raise RequestFailed(error, getattr(answer, "error_message", None) or f"{api}: {error}")

@@ -16,20 +16,22 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from impl.core.requests import request_version
 from impl.disk import RealDisk
 from impl.log import LogManager, LogRemoval, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
 from impl.log.cleaner import keys_in
 from impl.log.log_tasks import LogTaskIntervals, LogTasks
-from impl.server.apis.asked import Racks, Shared
+from impl.server.apis.asked import Shared
 from impl.server.apis.kafka_apis import KafkaApis
+from impl.server.connection import Connection, Disconnected
 from impl.server.control import Control
-from impl.server.dispatch import Dispatch
 from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.fetching import FetcherManager
 from impl.server.groups.coordinator import GroupCoordinator
 from impl.server.isr_requests import IsrRequests
 from impl.server.limits import Limits
+from impl.server.listener import Listener
 from impl.server.log4j_files import Log4jFiles
 from impl.server.log_dirs import LogDirs
 from impl.server.properties import (
@@ -43,8 +45,9 @@ from impl.server.replicas import HostedReplicas, now_ms
 from impl.server.serving import Serving
 from impl.server.sessions import open_session
 from impl.server.topic_configs import TopicConfigs
+from impl.server.topic_requests import TopicRequests
 from impl.server.trace import BrokerTrace, TraceFile
-from impl.server.wire import Connection, Disconnected, Listener
+from impl.wire import Fields
 from impl.znodes import (
     BrokerInfo,
     MalformedZnode,
@@ -54,7 +57,7 @@ from impl.znodes import (
     paths,
 )
 from impl.znodes.client import ZnodeClient
-from impl.znodes.producer_ids import ProducerIdsExhausted
+from impl.znodes.producer_ids import ProducerIds, ProducerIdsExhausted
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
 from impl.zookeeper.port import Port, wait
 
@@ -189,24 +192,21 @@ class Broker:
         self.fetchers = FetcherManager(self.replicas, self.config)
         self.replicas.core.fetchers = self.fetchers
         self.serving = Serving(self.replicas, self._min_isr)
-        self.dispatch = Dispatch(
-            self.serving, self.log_dirs, self.dynamic, lambda: self.control, self._stopped,
-            self.files.request if self.request_log else lambda head: None,
-        )  # fmt: skip
         self.coordinator = GroupCoordinator(self.serving, self.config)
+        self.producer_ids = ProducerIds(self.broker)
         self.apis = KafkaApis(
             Shared(
-                self.dispatch, self.config, self.cluster_id, self.coordinator,
-                Racks(lambda: self.control.client),
+                self.serving, self.config, self.cluster_id, self.coordinator, self.log_dirs,
+                self.dynamic, lambda: self.control, TopicRequests(lambda: self.control),
+                self.producer_ids, self._stopped,
+                self.files.request if self.request_log else lambda head: None,
             )
         )  # fmt: skip
         self.listener = Listener(
-            self.config.address, self.dispatch.answer, self._handler_failed, self._limits(),
+            self.config.address, self.apis.answer, self._handler_failed, self._limits(),
             lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
-            self.apis.answer,
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
-        self.dispatch.about_to_wait = self.listener.slots.let_go
         host, number = self.listener.address
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
@@ -264,7 +264,7 @@ class Broker:
 
     def _take_producer_ids(self) -> None:
         try:
-            wait(self.dispatch.producer_ids.take_block(self.control.client))
+            wait(self.producer_ids.take_block(self.control.client))
         except (MalformedZnode, ProducerIdsExhausted) as error:
             self._trouble(f"no producer ids: {error}")
 
@@ -412,15 +412,16 @@ class Broker:
             if address is None:
                 continue
             ask = Connection(address, 12.0, str(self.broker))
+            version = request_version("ControlledShutdown", self.config.protocol)
+            body = Fields(broker_id=self.broker, broker_epoch=self.control.epoch)
             try:
-                answer = ask.ask({"api": "ControlledShutdown", "broker": self.broker,
-                                  "epoch": self.control.epoch}).head  # fmt: skip
+                answer = ask.ask("ControlledShutdown", version, body)
             except Disconnected as error:
                 self._trouble(f"Error during controlled shutdown: {error}")
                 continue
             finally:
                 ask.close()
-            if answer.get("error") == "NONE" and not answer.get("remaining"):
+            if not answer.error_code and not answer.remaining_partitions:
                 self.files.server("Controlled shutdown succeeded")
                 return
         self._trouble("Proceeding to do an unclean shutdown as all the controlled shutdown failed")

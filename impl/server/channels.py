@@ -7,26 +7,31 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 from impl.core.channels import Channel, Channels
 from impl.core.cluster_context import ClusterContext
+from impl.core.replica_manager import Answered as Answer
 from impl.core.request_batch import Round
 from impl.core.requests import Request, kind_of
-from impl.server.codec import encode_request
+from impl.server import control_messages
+from impl.server.connection import Address, Connection, Disconnected
+from impl.server.control_messages import LiveBrokers
 from impl.server.log4j_files import CONTROLLER, Log4jFiles
-from impl.server.wire import Address, Connection, Disconnected
+from impl.wire import Fields
 
 PAUSE_S = 0.1
-Answered = Callable[[int, Request, dict[str, Any]], None]
+Answered = Callable[[int, Request, Answer], None]
 _LOGGER = "kafka.controller.ControllerChannelManager"
 
 
-class Sealed(NamedTuple):
-    """A request, and its header as it is sent."""
+@dataclass(eq=False)
+class Sealed:
+    """A request, and its message as it is sent, again and again with the same correlation id."""
 
     request: Request
-    head: dict[str, Any]
+    body: Fields
+    correlation: int = -1
 
 
 class BrokerChannel(Channel[Sealed]):
@@ -50,7 +55,7 @@ class BrokerChannel(Channel[Sealed]):
     def send(self, request: Sealed) -> None:
         """Queue a request."""
         with self.news:
-            request.head["correlation"], self.correlation = self.correlation, self.correlation + 1
+            request.correlation, self.correlation = self.correlation, self.correlation + 1
             super().send(request)
             self.news.notify_all()
 
@@ -71,7 +76,7 @@ class BrokerChannel(Channel[Sealed]):
                     return
                 request = self.under_way
             assert request is not None, "there is something to send"
-            answer = self._sent(request.head)
+            answer = self._sent(request)
             with self.news:
                 if answer is None:
                     self.lose()
@@ -82,13 +87,17 @@ class BrokerChannel(Channel[Sealed]):
             elif not self.ended.is_set():
                 self.answered(self.broker, request.request, answer)
 
-    def _sent(self, head: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer; None if there is none, or the broker says that it should be sent again."""
+    def _sent(self, sealed: Sealed) -> Answer | None:
+        """The answer; None if there is none, and the request is to be sent again."""
+        request = sealed.request
+        version = control_messages.version_of(request)
         try:
-            answer = self.connection.ask(head).head
+            told = self.connection.ask(
+                kind_of(request), version, sealed.body, correlation=sealed.correlation
+            )
         except Disconnected:
             return None
-        return None if answer.get("error") == "RETRY" else answer
+        return control_messages.decode_answer(told)
 
 
 class BrokerChannels(Channels[Sealed]):
@@ -121,8 +130,10 @@ class BrokerChannels(Channels[Sealed]):
             for host, port in [info.plaintext]
             if host is not None
         }
+        racks = {one: info.rack for one, info in self.context.broker_infos.items()}
+        live = LiveBrokers(endpoints, racks)
         for broker, request in requests:
-            if not self.send(broker, Sealed(request, encode_request(request, endpoints))):
+            if not self.send(broker, Sealed(request, control_messages.encode(request, live))):
                 head = f"[Channel manager on controller {self.files.broker}]: "
                 text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it "
                 self.files.line(CONTROLLER, "WARN", f"{text}is offline.", _LOGGER)

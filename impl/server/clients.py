@@ -7,17 +7,19 @@ idempotent producer (KIP-98) numbers its records, so that a leader knows those t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from impl.log import StoredRecord, encode_batch
+from impl.log.legacy_messages import encode_message
 from impl.log.record_batch import batches_in, records_of
-from impl.server.wire import Address, Connection, Disconnected
+from impl.server.connection import Address, Connection, Disconnected, UnsupportedVersion
+from impl.wire import Fields, error_name
 
 RETRIABLE = frozenset(
     (
-        "NOT_LEADER_FOR_PARTITION",
         "NOT_LEADER_OR_FOLLOWER",
         "LEADER_NOT_AVAILABLE",
         "UNKNOWN_TOPIC_OR_PARTITION",
@@ -26,12 +28,14 @@ RETRIABLE = frozenset(
         "REQUEST_TIMED_OUT",
         "KAFKA_STORAGE_ERROR",
         "OFFSET_NOT_AVAILABLE",
-        "RETRY",
     )
 )
 """Answers after which a client asks for the leader anew, and tries again."""
 
 PAUSE_S = 0.1
+CONSUMER = -1
+FETCH_BYTES = 1 << 20
+Row = TypeVar("Row")
 NO_PRODUCER = (-1, -1, -1)
 _MASK = 0xFFFFFFFF
 
@@ -57,7 +61,10 @@ class Client:
 
     client_id = "console"
 
-    def __init__(self, bootstrap: Sequence[Address], timeout_s: float = 30.0) -> None:
+    def __init__(
+        self, bootstrap: Sequence[Address], timeout_s: float = 30.0, client_id: str = ""
+    ) -> None:
+        self.client_id = client_id or self.client_id
         self.bootstrap = list(bootstrap)
         self.timeout_s = timeout_s
         self.addresses: dict[int, Address] = {}
@@ -83,25 +90,37 @@ class Client:
         """The connection to a broker."""
         return self._open.setdefault(address, Connection(address, self.timeout_s, self.client_id))
 
-    def refresh(self, patience_s: float = 3.0) -> dict[str, Any]:
-        """Ask a broker for metadata, the known ones first; ClientError if none answers."""
+    def refresh(self, patience_s: float = 3.0) -> Any:
+        """Ask a broker for metadata, the known ones first; ClientError if none answers.
+
+        The answer of Metadata, version 1 or later.
+        """
         known = [*self.addresses.values(), *self.bootstrap]
         for address in dict.fromkeys(known):
             try:
-                answer = self.connection(address).ask({"api": "Metadata"}, timeout_s=patience_s)
-            except Disconnected:
+                found = self.metadata(address, patience_s)
+            except (Disconnected, UnsupportedVersion):
                 continue
-            fields = answer.head
-            if not fields.get("brokers"):
+            if not found.brokers:
                 continue  # it was not told of the cluster yet
-            self.addresses = {one: (host, port) for one, host, port in fields["brokers"]}
+            self.addresses = {one.node_id: (one.host, one.port) for one in found.brokers}
             self.topics = {
-                topic: {number: leader for number, leader, *_ in partitions}
-                for topic, partitions in fields["topics"].items()
+                topic.name: {one.partition_index: one.leader_id for one in topic.partitions}
+                for topic in found.topics
             }
-            return fields
+            return found
         listed = ",".join(f"{host}:{port}" for host, port in self.bootstrap)
         raise ClientError("BROKER_NOT_AVAILABLE", f"no broker answers at {listed}")
+
+    def metadata(self, address: Address, patience_s: float = 3.0) -> Any:
+        """What a broker knows of the cluster; no topic is made by that."""
+        connection = self.connection(address)
+        body = Fields(
+            topics=None, allow_auto_topic_creation=False,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )  # fmt: skip
+        return connection.ask("Metadata", connection.newest("Metadata", 8), body, patience_s)
 
     def partitions(self, topic: str, deadline: float) -> list[int]:
         """The partitions of a topic, waiting for them until a time of ``time.monotonic``."""
@@ -123,23 +142,25 @@ class Client:
         self,
         topic: str,
         partition: int,
-        head: dict[str, Any],
-        body: bytes,
+        ask: Callable[[Connection], tuple[str, Row]],
         deadline: float,
-        patience_s: float | None = None,
-    ) -> tuple[dict[str, Any], bytes]:
-        """Ask whoever leads a partition, until it answers; ClientError when the time is up."""
+    ) -> tuple[str, Row]:
+        """Ask whoever leads a partition, until it answers; ClientError when the time is up.
+
+        ``ask`` gives the error and what came with it.
+        """
         code = "LEADER_NOT_AVAILABLE"
         while True:
             leader = self.topics.get(topic, {}).get(partition, -1)
             if leader in self.addresses:
                 try:
-                    answer = self.connection(self.addresses[leader]).ask(head, body, patience_s)
-                    code = str(answer.head["error"])
+                    code, row = ask(self.connection(self.addresses[leader]))
                     if code not in RETRIABLE:
-                        return answer.head, answer.body
+                        return code, row
                 except Disconnected:
                     code = "NETWORK_EXCEPTION"
+                except UnsupportedVersion as error:
+                    raise ClientError("UNSUPPORTED_VERSION", str(error)) from error
             if time.monotonic() > deadline:
                 raise ClientError(code, f"{topic}-{partition}: {code}, and the time is up")
             time.sleep(PAUSE_S)
@@ -147,6 +168,11 @@ class Client:
                 self.refresh()
             except ClientError:
                 continue
+
+
+def error_in(row: Any) -> str:
+    """Kafka's name of the error in a part of an answer."""
+    return error_name(row.error_code)
 
 
 class ProducerId(NamedTuple):
@@ -161,6 +187,28 @@ Keyed = tuple[bytes | None, bytes | None]
 
 BATCH_BYTES = 16384
 """``batch.size``: a batch is sent before it would be larger, but for a single record."""
+
+
+class ProducerBatch:
+    """Records that go together, with the producer's id, epoch and first sequence number."""
+
+    def __init__(
+        self, records: Sequence[StoredRecord], producer: tuple[int, int, int] = NO_PRODUCER
+    ) -> None:
+        self.records = records
+        self.producer = producer
+        self._bytes: dict[int, bytes] = {}
+
+    def encoded(self, version: int) -> bytes:
+        """In the format that a version of Produce carries: the same bytes each time."""
+        magic = 2 if version >= 3 else 1 if version == 2 else 0
+        if magic not in self._bytes:
+            self._bytes[magic] = (
+                encode_batch(self.records, producer=self.producer)
+                if magic == 2
+                else b"".join(encode_message(one, magic) for one in self.records)
+            )
+        return self._bytes[magic]
 
 
 class Producer(Client):
@@ -192,15 +240,19 @@ class Producer(Client):
         while True:
             code = "BROKER_NOT_AVAILABLE"
             for address in list(dict.fromkeys([*self.addresses.values(), *self.bootstrap])):
+                connection = self.connection(address)
+                body = Fields(transactional_id=None, transaction_timeout=timedelta(seconds=60))
                 try:
-                    answer = self.connection(address).ask({"api": "InitProducerId"}).head
+                    version = connection.newest("InitProducerId", 1)
+                    answer = connection.ask("InitProducerId", version, body)
                 except Disconnected:
                     continue
-                code = str(answer["error"])
+                except UnsupportedVersion as error:
+                    text = f"UNSUPPORTED_VERSION: {error}"
+                    raise ClientError("UNSUPPORTED_VERSION", text) from error
+                code = error_in(answer)
                 if code == "NONE":
-                    return ProducerId(answer["producer_id"], answer["producer_epoch"])
-                if code == "UNSUPPORTED_VERSION":
-                    raise ClientError(code, f"{code}: {answer.get('message', '')}")
+                    return ProducerId(answer.producer_id, answer.producer_epoch)
             if time.monotonic() > deadline:
                 raise ClientError(code, f"no producer id: {code}")
             time.sleep(PAUSE_S)
@@ -269,26 +321,41 @@ class Producer(Client):
         number = NO_PRODUCER
         if self.producer is not None:
             number = (*self.producer, self._sequences.get((topic, partition), 0))
-        batch = encode_batch(records, producer=number)
         try:
-            offset = self._ask_for(topic, partition, batch, deadline)
+            offset = self.send_batch(topic, partition, ProducerBatch(records, number), deadline)
         except ClientError:
             self.producer = None
             raise
         self._sequences[topic, partition] = (number[2] + len(records)) & 0x7FFFFFFF
-        return [RecordMetadata(partition, offset + at) for at in range(len(records))]
+        return [RecordMetadata(partition, offset + at if offset >= 0 else -1)
+                for at in range(len(records))]  # fmt: skip
 
-    def _ask_for(self, topic: str, partition: int, batch: bytes, deadline: float) -> int:
-        """Have a batch appended; the offset of its first record."""
-        head = {"api": "Produce", "topic": topic, "partition": partition, "acks": self.acks,
-                "timeout_ms": self.request_ms}  # fmt: skip
-        patience_s = self.request_ms / 1000 + 2
-        answer, _ = self.ask_leader(topic, partition, head, batch, deadline, patience_s)
-        if answer["error"] != "NONE":
-            raise ClientError(
-                answer["error"], f"{topic}-{partition}: {answer['error']} {answer['message']}"
-            )
-        return int(answer["base_offset"])
+    def send_batch(self, topic: str, partition: int, batch: ProducerBatch, deadline: float) -> int:
+        """Have a batch appended; the offset of its first record, -1 if nobody says it (acks=0)."""
+        error, row = self.ask_leader(
+            topic, partition, lambda leader: self._produced(leader, topic, partition, batch),
+            deadline,
+        )  # fmt: skip
+        if error != "NONE":
+            text = getattr(row, "error_message", None) or ""
+            raise ClientError(error, f"{topic}-{partition}: {error} {text}".rstrip())
+        return -1 if row is None else int(row.base_offset)
+
+    def _produced(
+        self, leader: Connection, topic: str, partition: int, batch: ProducerBatch
+    ) -> tuple[str, Any]:
+        version = leader.newest("Produce", 8)
+        part = Fields(index=partition, records=batch.encoded(version))
+        body = Fields(
+            transactional_id=None, acks=self.acks, timeout=timedelta(milliseconds=self.request_ms),
+            topic_data=(Fields(name=topic, partition_data=(part,)),),
+        )  # fmt: skip
+        if self.acks == 0:
+            leader.ask_nobody("Produce", version, body)
+            return "NONE", None
+        answer = leader.ask("Produce", version, body, self.request_ms / 1000 + 2)
+        row = answer.responses[0].partition_responses[0]
+        return error_in(row), row
 
     def _choose(self, key: bytes | None) -> int:
         if key is not None:
@@ -307,25 +374,33 @@ class Consumer(Client):
 
         -1 if all records are older.
         """
-        return int(self._list_offsets(topic, partition, timestamp)["offset"])
+        row = self._list_offsets(topic, partition, timestamp)
+        if hasattr(row, "offset"):
+            return int(row.offset)
+        return next(iter(row.old_style_offsets), -1)
 
     def offsets_before(self, topic: str, partition: int, timestamp: int, most: int) -> list[int]:
         """As clients before 0.10.1 asked: beginnings of segments up to a time, latest first."""
-        asked = {"version": 0, "max_offsets": most}
-        return [
-            int(one) for one in self._list_offsets(topic, partition, timestamp, asked)["offsets"]
-        ]
+        row = self._list_offsets(topic, partition, timestamp, most)
+        return [int(one) for one in row.old_style_offsets]
 
     def _list_offsets(
-        self, topic: str, partition: int, timestamp: int, asked: dict[str, int] | None = None
-    ) -> dict[str, Any]:
-        head = {"api": "ListOffsets", "replica": -1, "topic": topic, "partition": partition,
-                "timestamp": timestamp, **(asked or {})}  # fmt: skip
-        deadline = time.monotonic() + self.timeout_s
-        answer, _ = self.ask_leader(topic, partition, head, b"", deadline)
-        if answer["error"] != "NONE":
-            raise ClientError(answer["error"], f"{topic}-{partition}: {answer['error']}")
-        return answer
+        self, topic: str, partition: int, timestamp: int, most: int | None = None
+    ) -> Any:
+        one = Fields(partition_index=partition, timestamp=timestamp, current_leader_epoch=-1,
+                     max_num_offsets=1 if most is None else most)  # fmt: skip
+        topics = (Fields(name=topic, partitions=(one,)),)
+        body = Fields(replica_id=CONSUMER, isolation_level=0, topics=topics)
+
+        def ask(leader: Connection) -> tuple[str, Any]:
+            version = leader.newest("ListOffsets", 5) if most is None else 0
+            row = leader.ask("ListOffsets", version, body).topics[0].partitions[0]
+            return error_in(row), row
+
+        error, row = self.ask_leader(topic, partition, ask, time.monotonic() + self.timeout_s)
+        if error != "NONE":
+            raise ClientError(error, f"{topic}-{partition}: {error}")
+        return row
 
     def read(
         self, topic: str, partition: int, offset: int, wait_ms: int = 500
@@ -340,23 +415,28 @@ class Consumer(Client):
 
         In a log that is compacted there may be none in a batch, and yet others behind it.
         """
-        asked = [topic, partition, None, offset, None]
-        head = {"api": "Fetch", "replica": -1, "max_wait_ms": wait_ms, "min_bytes": 1,
-                "max_bytes": 1 << 20, "partitions": [asked]}  # fmt: skip
-        deadline = time.monotonic() + self.timeout_s
-        while True:
-            answer, body = self.ask_leader(topic, partition, head, b"", deadline)
-            error = answer["partitions"][0][2]
-            if error == "NONE":
-                break
-            if error not in RETRIABLE or time.monotonic() > deadline:
-                raise ClientError(error, f"{topic}-{partition}: {error} at offset {offset}")
-            time.sleep(PAUSE_S)
-            self.refresh()
+        one = Fields(
+            partition=partition, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
+            partition_max_bytes=FETCH_BYTES,
+        )  # fmt: skip
+        body = Fields(
+            replica_id=CONSUMER, max_wait=timedelta(milliseconds=wait_ms), min_bytes=1,
+            max_bytes=FETCH_BYTES, isolation_level=0, session_id=0, session_epoch=-1,
+            topics=(Fields(topic=topic, partitions=(one,)),), forgotten_topics_data=(), rack_id="",
+        )  # fmt: skip
+
+        def ask(leader: Connection) -> tuple[str, Any]:
+            answer = leader.ask("Fetch", leader.newest("Fetch", 11), body)
+            row = answer.responses[0].partitions[0]
+            return error_in(row), row
+
+        error, row = self.ask_leader(topic, partition, ask, time.monotonic() + self.timeout_s)
+        if error != "NONE":
+            raise ClientError(error, f"{topic}-{partition}: {error} at offset {offset}")
         found: list[StoredRecord] = []
-        following = offset
-        for at, batch in batches_in(body):
-            found += [record for record in records_of(body, at) if record.offset >= offset]
+        following, data = offset, row.records or b""
+        for at, batch in batches_in(data):
+            found += [each for each in records_of(data, at) if each.offset >= offset]
             following = max(following, batch.next_offset)
         return found, following
 

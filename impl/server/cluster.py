@@ -24,9 +24,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from impl.releases import DEFAULT, Release
+from impl.server.clients import Client
+from impl.server.connection import Disconnected, UnsupportedVersion
 from impl.server.processes import ClusterError, Processes, lock_folder
 from impl.server.sessions import EMBEDDED, open_session
-from impl.server.wire import Connection, Disconnected
 from impl.zookeeper.port import Port
 from impl.zookeeper.server import JVM, MAIN, find_jars, find_java, four_letters
 
@@ -257,13 +258,12 @@ class Cluster(Processes):
             time.sleep(0.05)
 
     def _known_to(self, number: int) -> list[int]:
-        ask = Connection((LOOPBACK, self.state.ports[number]), 2.0, "insync-cluster")
-        try:
-            return [one for one, *_ in ask.ask({"api": "Metadata"}).head.get("brokers", ())]
-        except Disconnected:
-            return []
-        finally:
-            ask.close()
+        address = LOOPBACK, self.state.ports[number]
+        with Client([address], timeout_s=2.0, client_id="insync-cluster") as client:
+            try:
+                return [one.node_id for one in client.metadata(address, 2.0).brokers]
+            except (Disconnected, UnsupportedVersion):
+                return []
 
     # Ending
 

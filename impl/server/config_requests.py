@@ -1,4 +1,4 @@
-"""DescribeConfigs, AlterConfigs (0.11) and IncrementalAlterConfigs (KIP-339, 2.3).
+"""AlterConfigs (0.11) and IncrementalAlterConfigs (KIP-339, 2.3).
 
 What is set for topics and brokers is written to ZooKeeper; every broker hears of it through
 ``/config/changes``. Source: AdminManager.describeConfigs, alterConfigs, incrementalAlterConfigs.
@@ -7,15 +7,13 @@ What is set for topics and brokers is written to ZooKeeper; every broker hears o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from impl.admin.configs import edit_config
 from impl.admin.errors import InvalidConfig
 from impl.admin.topic_command import check_value
 from impl.releases import Release
-from impl.server.dynamic_configs import EVERY_BROKER, DynamicConfigs, settable, wrong_value
+from impl.server.dynamic_configs import EVERY_BROKER, settable, wrong_value
 from impl.server.properties import TOPIC_KEYS
-from impl.server.wire import Message
 from impl.znodes import MalformedZnode, decode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -26,24 +24,14 @@ def keys_of(kind: str, release: Release) -> frozenset[str]:
     return TOPIC_KEYS if kind == "topics" else settable(release)
 
 
-def alter(client: ZnodeClient, head: Mapping[str, Any], replaces: bool = False) -> Message:
-    """Set and (None) unset; an error and a message for each entity, none of which hinders another.
-
-    ``entities`` are rows of kind, name, and the settings that change. ``replaces``: what is not
-    named is unset.
-    """
-    rows = []
-    for kind, name, settings in head["entities"]:
-        validate_only = bool(head.get("validate_only"))
-        error, text = _alter(client, kind, str(name), settings, replaces, validate_only)
-        rows.append([kind, name, error, text])
-    return Message({"error": "NONE", "entities": rows})
-
-
-def _alter(
-    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None], replaces: bool,
-    validate_only: bool,
+def alter(
+    client: ZnodeClient, kind: str, name: str, settings: Mapping[str, str | None],
+    replaces: bool = False, validate_only: bool = False,
 ) -> tuple[str, str]:  # fmt: skip
+    """Set and (None) unset what an entity has: an error and a message.
+
+    ``replaces``: what is not named is unset.
+    """
     if kind not in ("topics", "brokers"):
         return "INVALID_REQUEST", f"{kind} is no kind of resource; topics and brokers are"
     unknown = sorted(set(settings) - keys_of(kind, client.release))
@@ -85,35 +73,3 @@ def settings_of(client: ZnodeClient, kind: str, name: str) -> dict[str, str]:
     """What is set for an entity. MalformedZnode."""
     node = wait(client.read(paths.config(kind, name)))
     return {} if node is None else decode_config(kind, name, node.data)
-
-
-def describe(client: ZnodeClient, dynamic: DynamicConfigs, head: Mapping[str, Any]) -> Message:
-    """What is set for some entities: rows of kind, name, error, message, and settings, each with
-    its value and where it has which (source and value).
-    """
-    rows = []
-    for kind, name in head["entities"]:
-        error, text, found = "NONE", "", {}
-        try:
-            if kind == "topics" and wait(client.topic(name)) is None:
-                error, text = "UNKNOWN_TOPIC_OR_PARTITION", f"The topic '{name}' does not exist."
-            else:
-                found = settings_of(client, kind, name)
-        except (MalformedZnode, ValueError) as wrong:
-            error, text = "UNKNOWN_SERVER_ERROR", str(wrong)
-        settings = {
-            key: [value, _synonyms(kind, name, key, value, dynamic)] for key, value in found.items()
-        }
-        rows.append([kind, name, error, text, settings])
-    return Message({"error": "NONE", "entities": rows})
-
-
-def _synonyms(
-    kind: str, name: str, key: str, value: str, dynamic: DynamicConfigs
-) -> list[tuple[str, str]]:
-    if kind == "topics":
-        return [("DYNAMIC_TOPIC_CONFIG", value)]
-    if name == EVERY_BROKER:
-        return [("DYNAMIC_DEFAULT_BROKER_CONFIG", value)]
-    rest = [one for one in dynamic.synonyms(key) if one[0] != "DYNAMIC_BROKER_CONFIG"]
-    return [("DYNAMIC_BROKER_CONFIG", value), *rest]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager
+from impl.core.replica_manager import Answered
 from impl.core.requests import Request
 from impl.server.channels import BrokerChannels
 from impl.server.controller_api import ControllerRequests
@@ -26,7 +26,7 @@ from impl.server.replicas import now_ms
 from impl.server.topic_configs import TopicConfigs, UncleanTopics
 from impl.server.trace import BrokerTrace
 from impl.server.traced_controller import TracedController
-from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes import BrokerInfo, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import ConnectionLoss, NodeExists, SessionExpired, ZooKeeperError
 from impl.zookeeper.port import Port, wait
@@ -72,7 +72,7 @@ class Control(threading.Thread):
         self.events = ControllerEventManager(
             self._fresh_controller(), self.channels, self._event_failed
         )
-        self.requests = ControllerRequests(config.release, self._put_request)
+        self.requests = ControllerRequests(self._put_request)
         self.next_rebalance = time.monotonic() + FIRST_REBALANCE_S
         self._notices: set[str] = set()
 
@@ -241,11 +241,10 @@ class Control(threading.Thread):
 
     # What others bring
 
-    def _answered(self, broker: int, request: Request, answer: dict[str, Any]) -> None:
+    def _answered(self, broker: int, request: Request, answer: Answered) -> None:
         """A broker's answer, in its channel's thread: made an event."""
-        whole, errors = str(answer.get("error", "NONE")), _errors(answer)
         with self.news:
-            self.events.answered(broker, request, whole, errors)
+            self.events.answered(broker, request, *answer)
             self.news.notify_all()
 
     def stop(self) -> None:
@@ -257,13 +256,6 @@ class Control(threading.Thread):
 
 async def _rebalanced(controller: EventController) -> None:
     await controller.guarded(controller.rebalance)
-
-
-def _errors(answer: dict[str, Any]) -> dict[TopicPartition, str]:
-    return {
-        TopicPartition(topic, number): error
-        for topic, number, error in answer.get("partitions", ())
-    }
 
 
 _ZK_CLIENT = "kafka.zk.KafkaZkClient"

@@ -1,8 +1,10 @@
 """The embedded ZooKeeper in a process of its own: the store in memory, behind a socket.
 
-It needs neither Java nor kazoo. Every write is in ``snapshot.json`` before it is answered, so that
-a process that ends, however it ends, loses none (a machine that loses power may: nothing is
-synced). When it starts again all sessions are over, and their ephemeral znodes gone.
+It needs neither Java nor kazoo. What clients ask and hear is JSON in a frame, by our own client
+alone: ZooKeeper's protocol is spoken where there is a real one. Every write is in
+``snapshot.json`` before it is answered, so that a process that ends, however it ends, loses none (a
+machine that loses power may: nothing is synced). When it starts again all sessions are over, and
+their ephemeral znodes gone.
 
     python -m impl.server.embedded PORT FOLDER [--trace FOLDER]
 """
@@ -19,8 +21,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from impl.server.connection import Address, Disconnected, FrameConnection
+from impl.server.listener import Listener
 from impl.server.traced_zookeeper import ZooKeeperTrace
-from impl.server.wire import Address, Connection, Disconnected, Listener, Message
 from impl.zookeeper import znode
 from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKeeperError
 from impl.zookeeper.port import OpOutcome, wait
@@ -94,19 +97,22 @@ class EmbeddedServer:
             self.trace.ended(self.zookeeper.zxid, session, gone, closed)
         self.sessions.pop(session, None)
 
-    def answer(self, head: dict[str, Any], _body: bytes) -> Message:
-        """One operation."""
+    def answer(self, frame: bytes, _host: str) -> list[bytes]:
+        """One operation. A frame that is no JSON ends its connection."""
+        head = json.loads(frame)
         with self.lock:
             before = self.zookeeper.zxid
             try:
                 result = self._do(head)
             except ZooKeeperError as error:
-                return Message({"code": error.code, "text": str(error)})
+                return [_framed({"code": error.code, "text": str(error)})]
+            except (KeyError, TypeError, ValueError) as error:
+                return [_framed({"wrong": f"{type(error).__name__}: {error}"})]
             finally:
                 self._keep(before)
             if self.trace is not None and self.zookeeper.zxid != before:
                 self.trace.transaction(self.zookeeper, head, result)
-            return Message({"result": result})
+            return [_framed({"result": result})]
 
     def _do(self, head: dict[str, Any]) -> Any:
         op, args = head["op"], head.get("args", [])
@@ -148,11 +154,11 @@ class EmbeddedClient:
     """A ``Port`` to such a server. ConnectionLoss if nobody answers."""
 
     def __init__(self, address: Address, timeout_ms: int, answer_ms: int = 10_000) -> None:
-        self._connection = Connection(address, answer_ms / 1000)
+        self._connection = FrameConnection(address, answer_ms / 1000)
         self._over = threading.Event()
         opened = self._ask({"op": "open", "timeout_ms": timeout_ms})
         self.session = int(opened)
-        self._heart = Connection(address, answer_ms / 1000)
+        self._heart = FrameConnection(address, answer_ms / 1000)
         beat = threading.Thread(target=self._beat, args=(timeout_ms / 3000,), daemon=True)
         beat.start()
 
@@ -164,10 +170,10 @@ class EmbeddedClient:
     def _beat(self, every_s: float) -> None:
         while not self._over.wait(every_s):
             try:
-                answer = self._heart.ask({"op": "ping", "session": self.session})
+                told = self._heart.exchange(_framed({"op": "ping", "session": self.session}))
             except Disconnected:
                 continue
-            if answer.head.get("code") == SessionExpired.code:
+            if json.loads(told).get("code") == SessionExpired.code:
                 self._over.set()
 
     async def create(
@@ -225,7 +231,7 @@ class EmbeddedClient:
 
     def _ask(self, head: dict[str, Any]) -> Any:
         try:
-            answer = self._connection.ask(head).head
+            answer = json.loads(self._connection.exchange(_framed(head)))
         except Disconnected as error:
             self._over.wait(0.1)  # who asks again does so at once
             raise ConnectionLoss(f"no ZooKeeper answers: {error}") from error
@@ -233,9 +239,14 @@ class EmbeddedClient:
             if answer["code"] == SessionExpired.code:
                 self._over.set()
             raise BY_CODE.get(answer["code"], ZooKeeperError)(answer["text"])
-        if "result" not in answer:
-            raise ZooKeeperError(str(answer.get("message", answer)))
+        if "wrong" in answer:
+            raise ZooKeeperError(answer["wrong"])
         return answer["result"]
+
+
+def _framed(fields: dict[str, Any]) -> bytes:
+    data = json.dumps(fields, separators=(",", ":")).encode()
+    return len(data).to_bytes(4, "big") + data
 
 
 def _fields(node: Znode) -> list[Any]:

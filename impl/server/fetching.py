@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import timedelta
+from typing import Any, NamedTuple
 
 from impl.core import answers
 from impl.core.events import (
@@ -33,22 +34,55 @@ from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd
 from impl.log.errors import CorruptRecord, OffsetOutOfRange
 from impl.log.stored_log import StoredLog
+from impl.releases import Release
+from impl.server.connection import Connection, Disconnected
+from impl.server.control_messages import by_topic
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import HostedReplicas
-from impl.server.wire import Connection, Disconnected
+from impl.wire import Fields, error_name
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 LARGEST = 2**63 - 1
+NO_EPOCH = NO_OFFSET = -1
 Places = tuple[int, int]
+
+
+class Versions(NamedTuple):
+    """Of a follower's requests, by inter.broker.protocol.version."""
+
+    fetch: int
+    epochs: int
+    offsets: int
+
+    @classmethod
+    def of(cls, protocol: Release) -> Versions:
+        """As ``ReplicaFetcherThread`` has them."""
+        return cls(*(
+            next(version for version, since in history if protocol.since(since))
+            for history in (_FETCH, _EPOCHS, _OFFSETS)
+        ))  # fmt: skip
+
+
+_FETCH = ((12, "2.7"), (11, "2.3"), (10, "2.1"), (8, "2.0"), (7, "1.1"), (5, "0.11"),
+          (3, "0.10.1"), (2, "0.10.0"), (1, "0.9"), (0, "0"))  # fmt: skip
+_EPOCHS = ((4, "2.8"), (3, "2.3"), (2, "2.1"), (1, "2.0"), (0, "0"))
+_OFFSETS = ((6, "2.8"), (5, "2.2"), (4, "2.1"), (3, "2.0"), (2, "0.11"), (1, "0.10.1"), (0, "0"))
 
 
 class RemoteLeader:
     """A leader behind a socket. Every call lets go of the lock while it waits."""
 
     def __init__(
-        self, manager: HostedReplicas, connection: Connection, who: Places, config: BrokerProperties
+        self,
+        manager: HostedReplicas,
+        connection: Connection,
+        who: Places,
+        config: BrokerProperties,
+        logs: Mapping[TopicPartition, StoredLog],
     ) -> None:
+        self.logs = logs
+        self.versions = Versions.of(config.protocol)
         self.manager = manager
         self.connection = connection
         self.leader, self.fetcher = who
@@ -64,17 +98,19 @@ class RemoteLeader:
     ) -> Mapping[TopicPartition, EpochReply]:
         """OffsetForLeaderEpoch."""
         due = [one for one in questions if self._due(one)]
-        asked = [[*one, questions[one].leader_epoch, questions[one].epoch]
-                 for one in due]  # fmt: skip
         number = self.manager.next_correlation()
         for one in due:
             self.manager.asked(EpochAsked(one, self.leader, questions[one]), number)
-        head = {"api": "OffsetForLeaderEpoch", "correlation": number, "partitions": asked}
-        answer = self._ask(head, due)
+        rows = [(one.topic, _epoch_question(one, questions[one])) for one in due]
+        topics = [Fields(topic=topic, partitions=parts) for topic, parts in by_topic(rows).items()]
+        body = Fields(replica_id=self.manager.broker, topics=topics)
+        answer = self._ask("OffsetForLeaderEpoch", self.versions.epochs, body, due, number)
         replies = {}
-        for topic, number, error, epoch, end in answer[0].get("partitions", ()):
-            one = TopicPartition(topic, number)
-            replies[one] = EpochReply(self._error(one, error), EpochEnd(epoch, end))
+        for topic in () if answer is None else answer.topics:
+            for row in topic.partitions:
+                one = TopicPartition(topic.topic, row.partition)
+                end = EpochEnd(getattr(row, "leader_epoch", NO_EPOCH), row.end_offset)
+                replies[one] = EpochReply(self._error(one, row.error_code), end)
         return replies
 
     async def fetch(
@@ -82,34 +118,42 @@ class RemoteLeader:
     ) -> Mapping[TopicPartition, FetchReply]:
         """Fetch, as follower."""
         due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
-        asked = [
-            [*one, questions[one].leader_epoch, questions[one].offset,
-             questions[one].last_fetched_epoch]
-            for one in due
-        ]  # fmt: skip
         number = self.manager.next_correlation()
         for one in due:
             self.manager.asked(RecordsAsked(one, self.leader, questions[one]), number)
-        head = {
-            "api": "Fetch",
-            "correlation": number,
-            "replica": self.manager.broker,
-            "max_wait_ms": self.config.whole("replica.fetch.wait.max.ms"),
-            "min_bytes": self.config.whole("replica.fetch.min.bytes"),
-            "max_bytes": self.config.whole("replica.fetch.max.bytes"),
-            "partitions": asked,
-        }
-        fields, body = self._ask(head, due)
-        replies, at = {}, 0
-        for topic, number, error, hw, start, size, diverging in fields.get("partitions", ()):
-            one, data = TopicPartition(topic, number), body[at : at + size]
-            at += size
-            self._note(one, size, hw)
-            end = None if diverging is None else EpochEnd(*diverging)
-            replies[one] = FetchReply(
-                self._error(one, error, questions[one].offset), data or None, hw, start, end
-            )
+        most = self.config.whole("replica.fetch.max.bytes")
+        rows = [(one.topic, self._fetch_question(one, questions[one], most)) for one in due]
+        topics = [Fields(topic=topic, partitions=parts) for topic, parts in by_topic(rows).items()]
+        body = Fields(
+            replica_id=self.manager.broker,
+            max_wait=timedelta(milliseconds=self.config.whole("replica.fetch.wait.max.ms")),
+            min_bytes=self.config.whole("replica.fetch.min.bytes"),
+            max_bytes=self.config.whole("replica.fetch.response.max.bytes"),
+            isolation_level=0, session_id=0, session_epoch=-1, topics=topics,
+            forgotten_topics_data=(), rack_id="", cluster_id=None,
+        )  # fmt: skip
+        answer = self._ask("Fetch", self.versions.fetch, body, due, number)
+        replies = {}
+        for topic in () if answer is None else answer.responses:
+            for row in topic.partitions:
+                one = TopicPartition(topic.topic, row.partition_index)
+                self._note(one, len(row.records or b""), row.high_watermark)
+                replies[one] = FetchReply(
+                    self._error(one, row.error_code, questions[one].offset), row.records or None,
+                    row.high_watermark, getattr(row, "log_start_offset", NO_OFFSET),
+                    _diverging(row),
+                )  # fmt: skip
         return replies
+
+    def _fetch_question(
+        self, partition: TopicPartition, question: FetchQuestion, most: int
+    ) -> Fields:
+        log = self.logs[partition]
+        return Fields(
+            partition=partition.partition, current_leader_epoch=_or_none(question.leader_epoch),
+            fetch_offset=question.offset, log_start_offset=log.log_start, partition_max_bytes=most,
+            last_fetched_epoch=_or_none(question.last_fetched_epoch),
+        )  # fmt: skip
 
     def _held_back(
         self, partition: TopicPartition, questions: Mapping[TopicPartition, FetchQuestion]
@@ -127,14 +171,22 @@ class RemoteLeader:
 
     async def offset(self, key: TopicPartition, question: OffsetQuestion) -> int:
         """ListOffsets."""
-        head = {"api": "ListOffsets", "replica": self.manager.broker, "topic": key.topic,
-                "partition": key.partition, "timestamp": question.timestamp,
-                "leader_epoch": question.leader_epoch}  # fmt: skip
-        answer = self._ask(head, [key])[0]
-        if answer.get("error") != "NONE":
+        one = Fields(
+            partition_index=key.partition, timestamp=question.timestamp, max_num_offsets=1,
+            current_leader_epoch=_or_none(question.leader_epoch),
+        )  # fmt: skip
+        body = Fields(
+            replica_id=self.manager.broker, isolation_level=0,
+            topics=(Fields(name=key.topic, partitions=(one,)),),
+        )  # fmt: skip
+        answer = self._ask("ListOffsets", self.versions.offsets, body, [key])
+        if answer is None:
+            raise OffsetUnknown(key, Answer.UNKNOWN_SERVER_ERROR)
+        [row] = answer.topics[0].partitions
+        if row.error_code:
             self._delay(key)
-            raise OffsetUnknown(key, Answer(answer.get("error")))
-        return int(answer["offset"])
+            raise OffsetUnknown(key, Answer(self._name(row.error_code)))
+        return int(row.offset if hasattr(row, "offset") else row.old_style_offsets[0])
 
     def _due(self, partition: TopicPartition) -> bool:
         return self.not_before.get(partition, 0.0) <= time.monotonic()
@@ -142,7 +194,14 @@ class RemoteLeader:
     def _delay(self, partition: TopicPartition) -> None:
         self.not_before[partition] = time.monotonic() + self.backoff_s
 
-    def _error(self, partition: TopicPartition, error: str, offset: int = 0) -> Answer:
+    def _name(self, code: int) -> str:
+        """An error in the release's words."""
+        name = error_name(code)
+        older = name == "NOT_LEADER_OR_FOLLOWER" and not self.manager.release.since("2.6")
+        return "NOT_LEADER_FOR_PARTITION" if older else name
+
+    def _error(self, partition: TopicPartition, code: int, offset: int = 0) -> Answer:
+        error = self._name(code)
         answer = Answer(error)
         if answer not in (Answer.NONE, Answer.FENCED_LEADER_EPOCH, Answer.OFFSET_OUT_OF_RANGE):
             self._delay(partition)
@@ -162,21 +221,25 @@ class RemoteLeader:
                 "that the partition is being moved"
             )
 
-    def _ask(self, head: dict[str, Any], due: list[TopicPartition]) -> tuple[dict[str, Any], bytes]:
+    def _ask(
+        self, api: str, version: int, body: Fields, due: list[TopicPartition],
+        correlation: int | None = None,
+    ) -> Any:  # fmt: skip
+        """The answer; None if nothing is due, or there is none."""
         if not due:
-            return {}, b""
+            return None
         self.busy = True
         try:
             with self.manager.lock.released():
-                answer = self.connection.ask(head, timeout_s=self._patience_s)
+                answer = self.connection.ask(api, version, body, self._patience_s, correlation)
         except Disconnected as error:
             for one in due:
                 self._delay(one)
             words = "response for fetch request" if self.manager.release.since("1.1") else "fetch"
             self.tell(f"Error in {words} (to broker {self.leader}: {error})")
-            return {}, b""
-        self.trouble = "" if answer.head.get("error", "NONE") == "NONE" else self.trouble
-        return answer.head, answer.body
+            return None
+        self.trouble = ""
+        return answer
 
     @property
     def _patience_s(self) -> float:
@@ -187,6 +250,26 @@ class RemoteLeader:
         if text != self.trouble:  # once, not every second that it lasts
             self.trouble = text
             self.manager.files.fetcher(self.leader, self.fetcher, text, "WARN")
+
+
+def _epoch_question(partition: TopicPartition, question: EpochQuestion) -> Fields:
+    return Fields(
+        partition=partition.partition, current_leader_epoch=_or_none(question.leader_epoch),
+        leader_epoch=question.epoch,
+    )  # fmt: skip
+
+
+def _or_none(epoch: int | None) -> int:
+    """An epoch in a request: -1 is none."""
+    return NO_EPOCH if epoch is None else epoch
+
+
+def _diverging(row: Any) -> EpochEnd | None:
+    """Where the logs diverge, which answers tell since version 12 (2.7)."""
+    found = getattr(row, "diverging_epoch", None)
+    if found is None or found.epoch < 0:
+        return None
+    return EpochEnd(found.epoch, found.end_offset)
 
 
 class ReplicaFetcher(threading.Thread):
@@ -201,8 +284,8 @@ class ReplicaFetcher(threading.Thread):
         self.manager = manager
         self.who = who
         self.connection = Connection(address, client_id=f"broker-{manager.broker}-fetcher-{number}")
-        self.remote = RemoteLeader(manager, self.connection, who, config)
         self.logs: dict[TopicPartition, StoredLog] = {}
+        self.remote = RemoteLeader(manager, self.connection, who, config, self.logs)
         on_fetch = config.protocol.since("2.7")
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
             self.remote, self.logs, manager.release, on_fetch, self

@@ -14,13 +14,19 @@ from impl.core.alter_isr import AlterIsrManager, IsrChange
 from impl.core.metadata_cache import MetadataCache
 from impl.core.partition import IsrAnswered
 from impl.server.broker_lock import BrokerLock
+from impl.server.connection import Address, Connection, Disconnected
+from impl.server.control_messages import by_topic
 from impl.server.replicas import now_ms
-from impl.server.wire import Address, Connection, Disconnected
+from impl.wire import Fields, error_name
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 PAUSE_S = 0.05
 PATIENCE_S = 12.0
 NONE = "NONE"
+VERSION = 0
+NO_EPOCH = -1
+Told = dict[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]]
+"""By partition the error, or what is registered now."""
 
 
 class IsrRequests(threading.Thread):
@@ -68,42 +74,50 @@ class IsrRequests(threading.Thread):
                 address = self.metadata.brokers.get(
                     -1 if self.metadata.controller is None else self.metadata.controller
                 )
-            answer = self._sent(address, changes)
-            error = str(answer.get("error"))
+            error, told = self._sent(address, changes)
             if error != NONE:
                 self._trouble(f"Unsuccessful AlterIsr request: {error}; it is sent again")
                 with self.news:
                     self.news.wait(PAUSE_S)
                 continue
             self._last_trouble = ""
-            self._deal_with(changes, answer)
+            self._deal_with(changes, told)
 
-    def _sent(self, address: Address | None, changes: list[IsrChange]) -> dict[str, Any]:
+    def _sent(self, address: Address | None, changes: list[IsrChange]) -> tuple[str, Told]:
+        """The error of the whole request, and what came of each change."""
         if address is None:
-            return {"error": "NOT_CONTROLLER"}
+            return "NOT_CONTROLLER", {}
         if self._connection is None or self._connection.address != address:
             self._drop_connection()
             self._connection = Connection(address, PATIENCE_S, str(self.broker))
-        head = {
-            "api": "AlterIsr",
-            "broker": self.broker,
-            "broker_epoch": self.broker_epoch(),
-            "partitions": [
-                [*one.partition, one.state.leader, one.state.leader_epoch, list(one.state.isr),
-                 one.state.zk_version]
-                for one in changes
+        rows = [
+            (
+                one.partition.topic,
+                Fields(
+                    partition_index=one.partition.partition, leader_epoch=one.state.leader_epoch,
+                    new_isr=one.state.isr, partition_epoch=one.state.zk_version,
+                ),
+            )
+            for one in changes
+        ]  # fmt: skip
+        body = Fields(
+            broker_id=self.broker, broker_epoch=self.broker_epoch(),
+            topics=[
+                Fields(topic_name=topic, partitions=parts)
+                for topic, parts in by_topic(rows).items()
             ],
-        }  # fmt: skip
+        )  # fmt: skip
         try:
-            return self._connection.ask(head).head
+            answer = self._connection.ask("AlterIsr", VERSION, body)
         except Disconnected as error:
-            return {"error": f"NETWORK_EXCEPTION ({error})"}
-
-    def _deal_with(self, changes: list[IsrChange], answer: dict[str, Any]) -> None:
-        told = {
-            TopicPartition(topic, number): (error, None if state is None else _state(state))
-            for topic, number, error, state in answer["partitions"]
+            return f"NETWORK_EXCEPTION ({error})", {}
+        return error_name(answer.error_code), {
+            TopicPartition(topic.topic_name, one.partition_index): _told(one)
+            for topic in answer.topics
+            for one in topic.partitions
         }
+
+    def _deal_with(self, changes: list[IsrChange], told: Told) -> None:
         with self.news:
             self.changes.answered(changes, told, now_ms())
             if self.changes.waiting:
@@ -129,6 +143,12 @@ class IsrRequests(threading.Thread):
             connection.close()
 
 
-def _state(fields: list[Any]) -> LeaderIsrAndControllerEpoch:
-    leader, leader_epoch, isr, controller_epoch, version = fields
-    return LeaderIsrAndControllerEpoch(leader, leader_epoch, tuple(isr), controller_epoch, version)
+def _told(row: Any) -> tuple[str, LeaderIsrAndControllerEpoch | None]:
+    """One answer; it does not say which controller wrote the state."""
+    error = error_name(row.error_code)
+    if error != NONE:
+        return error, None
+    state = LeaderIsrAndControllerEpoch(
+        row.leader_id, row.leader_epoch, tuple(row.isr), NO_EPOCH, row.partition_epoch
+    )
+    return error, state

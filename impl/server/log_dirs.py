@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from impl.log import Log, StorageError
 from impl.log.log_directory import LogDirectory
@@ -23,6 +23,23 @@ NONE = "NONE"
 STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
 SLICE_BYTES = 1 << 20
 SLICE_S = 0.02
+
+
+class DescribedReplica(NamedTuple):
+    """Its size in bytes, how far (in records) it is behind, whether it is a copy under way."""
+
+    partition: TopicPartition
+    size: int
+    behind: int
+    future: bool
+
+
+class DescribedDir(NamedTuple):
+    """A directory with its replicas."""
+
+    path: str
+    error: str
+    replicas: list[DescribedReplica]
 
 
 class LogDirs:
@@ -61,23 +78,22 @@ class LogDirs:
             return STORAGE_ERROR
         return NONE
 
-    def describe(self) -> list[dict[str, Any]]:
-        """DescribeLogDirs: each directory with its replicas.
-
-        A replica is topic, partition, bytes, how far it is behind, whether it is a copy under way.
-        """
+    def describe(self) -> list[DescribedDir]:
+        """DescribeLogDirs: each directory with its replicas."""
         found = []
         for directory in self.logs.directories:
-            replicas: list[list[Any]] = []
+            replicas: list[DescribedReplica] = []
             for partition, log in sorted(directory.logs.items()):
                 behind = max(0, log.high_watermark - log.log_end)
-                replicas.append([*partition, log.size, behind, False])
+                one = TopicPartition(*partition)
+                replicas.append(DescribedReplica(one, log.size, behind, future=False))
             for partition, log in sorted(directory.futures.items()):
                 current = self._current(partition)
                 behind = 0 if current is None else max(0, current.log_end - log.log_end)
-                replicas.append([*partition, log.size, behind, True])
+                one = TopicPartition(*partition)
+                replicas.append(DescribedReplica(one, log.size, behind, future=True))
             error = STORAGE_ERROR if directory.failure else NONE
-            found.append({"path": directory.path, "error": error, "replicas": replicas})
+            found.append(DescribedDir(directory.path, error, replicas))
         return found
 
     def _current(self, partition: tuple[str, int]) -> Log | None:

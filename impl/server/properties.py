@@ -103,6 +103,7 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     ),
     "replica.fetch.max.bytes": (_whole(0), 1 << 20),
     "replica.fetch.min.bytes": (_whole(0), 1),
+    "replica.fetch.response.max.bytes": (_whole(0), 10 << 20),
     "replica.fetch.wait.max.ms": (_whole(0), 500),
     "replica.fetch.backoff.ms": (_whole(0), 1000),
     "replica.socket.timeout.ms": (_whole(1), 30000),

@@ -11,16 +11,18 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from impl.core.answers import NONE
 from impl.core.events import IsrUpdated, IsrUpdateFailed, IsrUpdateRefused, ReplicaEvent
-from impl.core.metadata_cache import Endpoints, MetadataCache
+from impl.core.metadata_cache import MetadataCache
 from impl.core.replica_manager import Answered, Replica, ReplicaManager
-from impl.core.requests import Request
+from impl.core.requests import Request, UpdateMetadata
 from impl.log import LogManager
 from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock, PatientPort
+from impl.server.control_messages import LiveBrokers
 from impl.server.log4j_files import Log4jFiles
 from impl.server.quotas import Quotas
 from impl.server.replica_lines import ReplicaLines
@@ -56,6 +58,7 @@ class HostedReplicas:
         self.files = files
         self.configs = configs
         self.quotas = quotas
+        self.racks: Mapping[int, str | None] = {}  # of the live brokers, as a controller told them
         self.trace = trace
         start = 0 if trace is None else trace.file.start
         self._correlations = itertools.count(start * CORRELATIONS_OF_A_START)
@@ -108,14 +111,17 @@ class HostedReplicas:
             self.changed.wait()
 
     def handle(
-        self, request: Request, broker_epoch: int, correlation: int, endpoints: Endpoints
+        self, request: Request, broker_epoch: int, correlation: int, live: LiveBrokers
     ) -> Answered:
         """Answer a controller; EpochFromTheFuture, see ``ReplicaManager.handle``."""
         with self._state_changes, self.lock:
             try:
-                return wait(
-                    self.core.handle(request, broker_epoch, now_ms(), correlation, endpoints)
+                answered = wait(
+                    self.core.handle(request, broker_epoch, now_ms(), correlation, live.endpoints)
                 )
+                if isinstance(request, UpdateMetadata) and answered[0] == NONE:
+                    self.racks = live.racks
+                return answered
             finally:
                 self.changed.notify_all()
 

@@ -1,4 +1,4 @@
-"""What a broker answers to producers, consumers and followers (fact sheet g.6, g.7, h.2).
+"""What producers, consumers and followers get of a broker's logs (fact sheet g.6, g.7, h.2).
 
 The rules are the core's. Records are handed out as regions of files, unparsed. A request that has
 to wait, waits in its own thread on the replicas' condition: delayed produce and fetch without a
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from impl.core.answers import NONE
 from impl.core.events import FetchServed, ProducerAnswered
-from impl.core.fetcher_thread import EARLIEST, Answer, EpochQuestion, FetchQuestion, FetchReply
+from impl.core.fetcher_thread import EARLIEST, Answer, FetchQuestion, FetchReply
 from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
 from impl.server.replicas import HostedReplicas, now_ms
-from impl.server.wire import Message
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
@@ -24,10 +22,7 @@ Replies = dict[TopicPartition, FetchReply]
 
 
 class Serving:
-    """Produce, Fetch, OffsetForLeaderEpoch, ListOffsets, Metadata.
-
-    ``min_isr`` gives min.insync.replicas of a topic.
-    """
+    """``min_isr`` gives min.insync.replicas of a topic."""
 
     def __init__(self, replicas: HostedReplicas, min_isr: Callable[[str], int]) -> None:
         self.replicas = replicas
@@ -35,16 +30,6 @@ class Serving:
         self.min_isr = min_isr
 
     # Producers
-
-    def produce(self, head: Mapping[str, Any], body: bytes) -> Message:
-        """Append, and wait for the ISR if the producer wants that."""
-        partition = TopicPartition(head["topic"], head["partition"])
-        acks, wait_ms = int(head["acks"]), int(head["timeout_ms"])
-        done, error = self.append({partition: body}, acks, wait_ms)[partition]
-        if done.error != NONE:
-            return _error(done.error, done.message)
-        return Message({"error": error, "base_offset": done.first_offset,
-                        "leader_epoch": done.leader_epoch})  # fmt: skip
 
     def append(
         self, records: Mapping[TopicPartition, bytes], acks: int, wait_ms: int
@@ -86,22 +71,6 @@ class Serving:
             self.replicas.changed.wait(left)
 
     # Fetches
-
-    def fetch(self, head: Mapping[str, Any], _body: bytes) -> Message:
-        """Read; a follower's progress is noted, and who finds nothing waits for a while."""
-        asked = {
-            TopicPartition(topic, number): FetchQuestion(epoch, offset, last_epoch)
-            for topic, number, epoch, offset, last_epoch in head["partitions"]
-        }
-        with self.replicas.lock:
-            replies = self.read(
-                int(head["replica"]), asked, int(head["max_wait_ms"]), int(head["min_bytes"]),
-                int(head["max_bytes"]),
-            )  # fmt: skip
-            return Message(
-                {"error": NONE, "partitions": [_fields(*entry) for entry in replies.items()]},
-                regions=tuple(one.batch.held() for one in replies.values() if _size(one)),
-            )
 
     def read(
         self,
@@ -145,73 +114,20 @@ class Serving:
 
     # Questions about offsets
 
-    def epoch_ends(self, head: Mapping[str, Any], _body: bytes) -> Message:
-        """OffsetForLeaderEpoch."""
-        asked = {
-            TopicPartition(topic, number): EpochQuestion(current, epoch)
-            for topic, number, current, epoch in head["partitions"]
-        }
-        with self.replicas.lock:
-            found = wait(self.core.epoch_ends(asked))
-        rows = [[*one, reply.error.value, *reply.end] for one, reply in found.items()]
-        return Message({"error": NONE, "partitions": rows})
-
-    def list_offsets(self, head: Mapping[str, Any], _body: bytes) -> Message:
-        """The earliest, the latest, or the first offset of a time (ms).
-
-        Version 0 (before 0.10.1) answers with at most ``max_offsets`` beginnings of segments.
-        """
-        partition = TopicPartition(head["topic"], head["partition"])
-        consumer = int(head["replica"]) == CONSUMER
-        if int(head.get("version", 1)) == 0:
-            return self._offsets_before(head, partition, consumer)
-        with self.replicas.lock:
-            timestamp, epoch = int(head["timestamp"]), head.get("leader_epoch")
-            found = wait(self.core.list_offset(partition, timestamp, consumer, epoch))
-        if found.error != NONE:
-            return _error(found.error)
-        return Message({"error": NONE, "offset": found.offset, "timestamp": found.timestamp})
-
-    def _offsets_before(
-        self, head: Mapping[str, Any], partition: TopicPartition, consumer: bool
-    ) -> Message:
+    def offsets_before(
+        self, partition: TopicPartition, timestamp: int, most: int, consumer: bool
+    ) -> tuple[str, list[int]]:
+        """As clients before 0.10.1 asked: beginnings of segments up to a time, latest first."""
         with self.replicas.lock:
             leads = wait(self.core.list_offset(partition, EARLIEST, consumer))
             if leads.error != NONE:
-                return _error(leads.error)
+                return leads.error, []
             replica, log = self.core.partitions[partition], self.replicas.logs.log(partition)
             assert log is not None, "who leads has a log"
-            most = int(head["max_offsets"])
-            found = log.offsets_before(int(head["timestamp"]), most)
+            found = log.offsets_before(timestamp, most)
             if consumer and any(one > replica.hw for one in found):
                 found = [replica.hw, *(one for one in found if one <= replica.hw)]
-        return Message({"error": NONE, "offsets": found})
-
-    def metadata(self, head: Mapping[str, Any], _body: bytes) -> Message:
-        """Brokers, controller, and the leaders of some topics (of all, if none is named)."""
-        with self.replicas.lock:
-            cache = self.replicas.metadata
-            wanted = head.get("topics")
-            topics: dict[str, list[list[Any]]] = {}
-            for partition, told in sorted(cache.partitions.items()):
-                if wanted is None or partition.topic in wanted:
-                    state = told.state
-                    topics.setdefault(partition.topic, []).append(
-                        [partition.partition, state.leader, state.leader_epoch,
-                         list(told.replicas), list(state.isr)]
-                    )  # fmt: skip
-            return Message(
-                {
-                    "error": NONE,
-                    "brokers": [[one, *where] for one, where in sorted(cache.brokers.items())],
-                    "controller": cache.controller,
-                    "topics": topics,
-                }
-            )
-
-
-def _error(code: str, text: str = "") -> Message:
-    return Message({"error": code, "message": text})
+        return NONE, found
 
 
 def _size(reply: FetchReply) -> int:
@@ -227,10 +143,3 @@ def _too_little(replies: Replies, minimum: int) -> bool:
     found = replies.values()
     troubled = any(one.error is not Answer.NONE or one.diverging is not None for one in found)
     return not troubled and sum(map(_size, found)) < minimum
-
-
-def _fields(partition: TopicPartition, reply: FetchReply) -> list[Any]:
-    """As it is sent, the records aside."""
-    end = None if reply.diverging is None else list(reply.diverging)
-    return [*partition, reply.error.value, reply.high_watermark, reply.log_start, _size(reply),
-            end]  # fmt: skip

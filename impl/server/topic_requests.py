@@ -6,21 +6,18 @@ AdminManager (2.2 to 2.7), AdminZkClient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from impl.admin.errors import AdminError, InvalidPartitions, InvalidTopic, UnknownTopicOrPartition
 from impl.admin.topic_command import TopicCommand, parse_configs
+from impl.core.answers import NONE
 from impl.server.control import Control
 from impl.server.properties import TOPIC_KEYS
-from impl.server.wire import Message
 from impl.znodes import MalformedZnode
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NodeExists, ZooKeeperError
 from impl.zookeeper.port import wait
-
-SINCE = {"CreateTopics": "0.10.1", "CreatePartitions": "1.0", "DeleteTopics": "0.10.1"}
-"""By request, the release that brought it."""
 
 CODES = {
     "InvalidPartitionsException": "INVALID_PARTITIONS",
@@ -34,81 +31,111 @@ CODES = {
 """Kafka's exception -> the error of an answer; what is not here is INVALID_REQUEST."""
 
 
+Changed = dict[str, tuple[str, str]]
+"""By topic, an error and a message."""
+
+Topic = TypeVar("Topic")
+
+
+class TopicToMake(NamedTuple):
+    """A topic, with numbers (None: the broker's) or the text of ``--replica-assignment``."""
+
+    name: str
+    partitions: int | None
+    factor: int | None
+    by_hand: str | None
+    configs: Mapping[str, str]
+
+
+class TopicToGrow(NamedTuple):
+    """How many partitions a topic is to have, with the replicas of all of them by hand."""
+
+    name: str
+    total: int
+    by_hand: str | None
+
+
 class TopicRequests:
-    """``control`` gives the broker's event thread, whose session with ZooKeeper is used."""
+    """``control`` gives the broker's event thread, whose session with ZooKeeper is used.
+
+    An error and a message for each topic, none of which hinders another; None of who is not the
+    controller.
+    """
 
     def __init__(self, control: Callable[[], Control]) -> None:
         self.control = control
 
-    def client(self) -> ZnodeClient:
-        """ZooKeeper, on the session that the broker has now."""
-        return self.control().client
-
-    def answer(self, head: Mapping[str, Any]) -> Message:
-        """An error and a message for each topic, none of which hinders another."""
-        api = str(head["api"])
+    def _changed(
+        self, topics: Iterable[tuple[str, Topic]], act: Callable[[TopicCommand, Topic], None]
+    ) -> Changed | None:
         control = self.control()
         if not control.controller.active:
-            return Message({"error": "NOT_CONTROLLER"})
-        deletes = control.config.truth("delete.topic.enable")
-        if api == "DeleteTopics" and not deletes and control.config.release.since("2.1"):
-            return Message({"error": "NONE", "topics": [
-                [str(one), "TOPIC_DELETION_DISABLED", "Topic deletion is disabled."]
-                for one in head["topics"]
-            ]})  # fmt: skip
-        acts: dict[str, Callable[[TopicCommand, Any], None]] = {
-            "CreateTopics": self._create,
-            "CreatePartitions": self._grow,
-            "DeleteTopics": self._delete,
-        }
-        rows = [self._row(acts[api], one) for one in head["topics"]]
-        return Message({"error": "NONE", "topics": rows})
+            return None
+        return {name: self._came(control, act, topic) for name, topic in topics}
 
-    def _row(self, act: Callable[[TopicCommand, Any], None], asked: Any) -> list[str]:
-        name = str(asked if isinstance(asked, str) else asked["name"])
+    def _came(
+        self, control: Control, act: Callable[[TopicCommand, Topic], None], topic: Topic
+    ) -> tuple[str, str]:
         try:
-            act(TopicCommand(self.client(), ""), asked)
+            act(TopicCommand(control.client, ""), topic)
         except AdminError as error:
-            return [name, CODES.get(error.kafka, "INVALID_REQUEST"), str(error)]
+            return CODES.get(error.kafka, "INVALID_REQUEST"), str(error)
         except (MalformedZnode, ZooKeeperError) as error:
-            return [name, "UNKNOWN_SERVER_ERROR", f"{type(error).__name__}: {error}"]
-        return [name, "NONE", ""]
+            return "UNKNOWN_SERVER_ERROR", f"{type(error).__name__}: {error}"
+        return NONE, ""
 
-    def _create(self, command: TopicCommand, asked: Mapping[str, Any]) -> None:
-        texts = [f"{key}={value}" for key, value in asked.get("configs", {}).items()]
+    def create(self, topics: Iterable[TopicToMake], validate_only: bool = False) -> Changed | None:
+        """CreateTopics."""
         config = self.control().config
-        command.create(
-            str(asked["name"]),
-            int(asked.get("partitions") or config.whole("num.partitions")),
-            int(asked.get("factor") or config.whole("default.replication.factor")),
-            asked.get("assignment"),
-            parse_configs(texts, TOPIC_KEYS),
-            validate_only=bool(asked.get("validate_only")),
-        )
 
-    def _grow(self, command: TopicCommand, asked: Mapping[str, Any]) -> None:
-        name = str(asked["name"])
-        registered = wait(command.client.topic(name))
-        if registered is None:
-            raise UnknownTopicOrPartition(f"The topic '{name}' does not exist.")
-        if name in wait(command.client.deletions()):
-            raise InvalidTopic("The topic is queued for deletion.")
-        count, asked_for = len(registered.partitions), int(asked["partitions"])
-        if asked_for == count:
-            raise InvalidPartitions(f"Topic already has {count} partitions.")
-        if asked_for < count:
-            raise InvalidPartitions(
-                f"Topic currently has {count} partitions, which is higher than the requested "
-                f"{asked_for}."
-            )
-        command.add_partitions(
-            name, asked_for, asked.get("assignment"), bool(asked.get("validate_only"))
-        )
+        def create(command: TopicCommand, topic: TopicToMake) -> None:
+            command.create(
+                topic.name,
+                topic.partitions or config.whole("num.partitions"),
+                topic.factor or config.whole("default.replication.factor"),
+                topic.by_hand,
+                parse_configs([f"{key}={value}" for key, value in topic.configs.items()],
+                              TOPIC_KEYS),
+                validate_only=validate_only,
+            )  # fmt: skip
 
-    def _delete(self, command: TopicCommand, asked: str) -> None:
-        if wait(command.client.topic(asked)) is None:
-            raise UnknownTopicOrPartition("This server does not host this topic-partition.")
-        try:
-            wait(command.client.request_deletion(asked))
-        except NodeExists:
-            return  # it is asked for already (TopicAlreadyMarkedForDeletionException is taken so)
+        return self._changed(((one.name, one) for one in topics), create)
+
+    def grow(self, topics: Iterable[TopicToGrow], validate_only: bool = False) -> Changed | None:
+        """CreatePartitions."""
+
+        def grow(command: TopicCommand, topic: TopicToGrow) -> None:
+            registered = wait(command.client.topic(topic.name))
+            if registered is None:
+                raise UnknownTopicOrPartition(f"The topic '{topic.name}' does not exist.")
+            if topic.name in wait(command.client.deletions()):
+                raise InvalidTopic("The topic is queued for deletion.")
+            count = len(registered.partitions)
+            if topic.total == count:
+                raise InvalidPartitions(f"Topic already has {count} partitions.")
+            if topic.total < count:
+                raise InvalidPartitions(
+                    f"Topic currently has {count} partitions, which is higher than the requested "
+                    f"{topic.total}."
+                )
+            command.add_partitions(topic.name, topic.total, topic.by_hand, validate_only)
+
+        return self._changed(((one.name, one) for one in topics), grow)
+
+    def delete(self, names: Iterable[str]) -> Changed | None:
+        """DeleteTopics."""
+        config, asked = self.control().config, list(names)
+        if not config.truth("delete.topic.enable") and config.release.since("2.1"):
+            if not self.control().controller.active:
+                return None
+            refused = "TOPIC_DELETION_DISABLED", "Topic deletion is disabled."
+            return dict.fromkeys(asked, refused)
+
+        def delete(command: TopicCommand, name: str) -> None:
+            if wait(command.client.topic(name)) is None:
+                raise UnknownTopicOrPartition("This server does not host this topic-partition.")
+            # It may be asked for already (TopicAlreadyMarkedForDeletionException is taken so).
+            with contextlib.suppress(NodeExists):
+                wait(command.client.request_deletion(name))
+
+        return self._changed(zip(asked, asked, strict=True), delete)

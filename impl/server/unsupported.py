@@ -15,8 +15,8 @@ REASONS: dict[str, tuple[str, ...]] = {
         "listener.security.protocol.map", "inter.broker.listener.name",
         "control.plane.listener.name", "security.inter.broker.protocol", "socket.send.buffer.bytes",
         "socket.receive.buffer.bytes",
-        "replica.socket.receive.buffer.bytes", "replica.fetch.response.max.bytes",
-        "fetch.max.bytes", "request.timeout.ms", "zookeeper.connection.timeout.ms",
+        "replica.socket.receive.buffer.bytes", "fetch.max.bytes", "request.timeout.ms",
+        "zookeeper.connection.timeout.ms",
         "zookeeper.sync.time.ms", "zookeeper.max.in.flight.requests", "zookeeper.set.acl",
     ),
     "one log is compacted at a time, as fast as it goes": (

@@ -25,7 +25,8 @@ API_VERSIONS = 18
 _KEY_AND_VERSION = struct.Struct(">hh")
 _CORRELATION = struct.Struct(">i")
 _NAMES = {key: name.title().replace("_", "") for key, name in api_key_map.items()}
-_KEYS = {name: key for key, name in _NAMES.items()} | {"AlterIsr": 56}  # its name up to 2.8
+_NAMES[56] = "AlterIsr"  # up to 2.8; kio has its name of 3.0, AlterPartition
+_KEYS = {name: key for key, name in _NAMES.items()}
 
 
 class Malformed(ValueError):

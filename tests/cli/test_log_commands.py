@@ -76,6 +76,7 @@ def test_an_offset_is_found_by_its_time(here: Path):
 def test_a_running_broker_takes_what_is_set_for_it(here: Path):
     broker = f"configs --bootstrap-server {here} --entity-type brokers --entity-name 1"
     said = done(f"{broker} --alter --add-config log.retention.ms=1234567,min.insync.replicas=2")
+    eventually(lambda: "retention" in done(f"{broker} --describe"), "the broker hears of it", 20)
     described = done(f"{broker} --describe").splitlines()
     send = f"produce --broker-list {here} --topic times --request-required-acks all --timeout 1.5"
     eventually(lambda: typed(send, "x\n").exit_code == 1, "the broker hears of it", 20)

@@ -33,10 +33,10 @@ ASKED = re.compile(r"(?:api_key=|apiKey=)(\w+),.*?(?:api_version=|apiVersion=)(\
 
 HEAD = """# Clients
 
-Brokers speak Kafka's own protocol, in the versions that their release offered. What each client
-asks for when it sends with all kinds of acknowledgements, reads as member of a group, and
-administrates, stands below, as the brokers' request logs have it; `python -m tests.clients.table`
-makes this page.
+Brokers speak Kafka's own protocol, with clients and among themselves, in the versions that their
+release offered. What each client asks for when it sends with all kinds of acknowledgements, reads
+as member of a group, and administrates, stands below, as the brokers' request logs have it, and
+what brokers ask each other meanwhile; `python -m tests.clients.table` makes this page.
 
 - Metadata is offered up to version 8: kio refuses tagged fields that it does not know, which Kafka
   skips, and librdkafka sends such a byte in version 9.
@@ -44,6 +44,7 @@ makes this page.
 - Transactions are refused by name (TRANSACTIONAL_ID_AUTHORIZATION_FAILED), and no session of
   fetches is kept: its id is 0 in every answer, so that clients name all partitions each time.
 - kcat is the one of the system. A dash: the client does not ask for it.
+- `insync produce`, `consume`, `topics` and the others are clients as well, of our own.
 """
 
 
@@ -134,14 +135,22 @@ CLIENTS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., 
 }
 
 
-def asked(cluster: Cluster, sent: dict[Path, int]) -> dict[str, set[int]]:
-    """What was asked for since the last time, by API; ``sent``: how far each file was read."""
+BROKERS = "brokers"
+OF_BROKERS = re.compile(r"client_?id=(?:broker-|\d+[,}) ])", re.IGNORECASE)
+"""A fetcher's client id, or that of a controller, a leader, a broker that ends."""
+
+
+def asked(cluster: Cluster, sent: dict[Path, int], brokers: bool = False) -> dict[str, set[int]]:
+    """What was asked for since the last time, by API; ``sent``: how far each file was read.
+
+    By ``brokers``, or by whoever else.
+    """
     found: dict[str, set[int]] = {}
     for path in sorted(cluster.folder.glob("logs/*/kafka-request.log")):
         text = path.read_text(encoding="utf-8")
         for line in text[sent.get(path, 0) :].splitlines():
             match = ASKED.search(line)
-            if match and "clientId=broker-" not in line and "client_id=broker-" not in line:
+            if match and bool(OF_BROKERS.search(line)) == brokers:
                 name = match.group(1).title().replace("_", "")
                 found.setdefault(name, set()).add(int(match.group(2)))
         sent[path] = len(text)
@@ -176,6 +185,7 @@ def of_release(version: str, folder: Path) -> dict[str, dict[str, set[int]]]:
             print(f"{version}: {name}", file=sys.stderr)
     finally:
         cluster.stop(10)
+    found[BROKERS] = asked(cluster, {}, brokers=True)
     return found
 
 

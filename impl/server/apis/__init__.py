@@ -1,5 +1,5 @@
-"""Kafka's own protocol, as clients and administrators speak it to a broker (``KafkaApis``).
+"""Kafka's own protocol, as whoever asks a broker speaks it (``KafkaApis``).
 
-Frames come in by the listener that serves every connection; what they ask goes to the same core,
-logs and handlers as our own frames. ``kafka_apis`` takes a frame apart and hands it to who answers.
+``kafka_apis`` takes a frame apart and hands it to who answers; what is asked goes to the core, the
+logs, the coordinator of groups, and whoever is controller.
 """

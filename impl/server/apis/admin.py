@@ -1,22 +1,26 @@
 """What administrators ask brokers and the controller for, in Kafka's messages (KIP-4 and later).
 
-Each request goes to the handler that our own tools have; what is here is the messages. Source:
-KafkaApis, AdminManager (0.10.1 to 2.8).
+What they do is done elsewhere (``topic_requests``, ``controller_api``, ``config_requests``,
+``log_dirs``); what is here is the messages. Source: KafkaApis, AdminManager (0.10.1 to 2.8).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE
 from impl.server.apis import resources
 from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
+from impl.server.control_messages import by_topic
+from impl.server.controller_api import wait_for_leaders
+from impl.server.topic_requests import Changed, TopicToGrow, TopicToMake
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
 
+Value = TypeVar("Value")
 KINDS = {0: PREFERRED_TYPE, 1: UNCLEAN_TYPE}
 MISSING_CONTROLLER = "This is not the correct controller for this cluster."
 
@@ -28,8 +32,10 @@ def create_topics(asked: ApiRequest) -> Fields:
     validate = bool(asked.get("validate_only", False))
     named, twice = _once(asked.body.topics)
     wrong = {one.name: _wrong_assignment(one) for one in named if _wrong_assignment(one)}
-    topics = [_creatable(one, validate) for one in named if one.name not in wrong]
-    found = _change_topics(asked, "CreateTopics", topics, [one.name for one in named])
+    topics = [_creatable(one) for one in named if one.name not in wrong]
+    found = _or_not_controller(
+        asked.shared.topics.create(topics, validate), (one.name for one in topics)
+    )
     found |= {name: ("INVALID_REQUEST", text) for name, text in wrong.items()}
     found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic name."))
     if not validate:
@@ -76,16 +82,15 @@ def _wrong_assignment(topic: Any) -> str:
     return ""
 
 
-def _creatable(topic: Any, validate: bool) -> dict[str, Any]:
+def _creatable(topic: Any) -> TopicToMake:
     by_hand = {one.partition_index: list(one.broker_ids) for one in topic.assignments}
-    return {
-        "name": topic.name,
-        "partitions": topic.num_partitions if topic.num_partitions != -1 else None,
-        "factor": topic.replication_factor if topic.replication_factor != -1 else None,
-        "assignment": _text([by_hand[number] for number in sorted(by_hand)]) if by_hand else None,
-        "configs": {one.name: one.value for one in topic.configs if one.value is not None},
-        "validate_only": validate,
-    }
+    return TopicToMake(
+        topic.name,
+        topic.num_partitions if topic.num_partitions != -1 else None,
+        topic.replication_factor if topic.replication_factor != -1 else None,
+        _text([by_hand[number] for number in sorted(by_hand)]) if by_hand else None,
+        {one.name: one.value for one in topic.configs if one.value is not None},
+    )
 
 
 def _text(replicas: Iterable[Iterable[int]]) -> str:
@@ -97,7 +102,7 @@ def create_partitions(asked: ApiRequest) -> Fields:
     """Grow topics; assignments are of the new partitions alone."""
     validate = bool(asked.body.validate_only)
     rows, twice = _once(asked.body.topics)
-    topics: list[dict[str, Any]] = []
+    topics: list[TopicToGrow] = []
     wrong: Changed = {}
     for one in rows:
         by_hand = None
@@ -112,9 +117,11 @@ def create_partitions(asked: ApiRequest) -> Fields:
                 continue
             old = [list(told.replicas) for told in known.values()]
             by_hand = _text([*old, *(list(new.broker_ids) for new in one.assignments)])
-        topics.append({"name": one.name, "partitions": one.count, "assignment": by_hand,
-                       "validate_only": validate})  # fmt: skip
-    found = _change_topics(asked, "CreatePartitions", topics, [one.name for one in rows])
+        topics.append(TopicToGrow(one.name, one.count, by_hand))
+    found = _or_not_controller(
+        asked.shared.topics.grow(topics, validate), (one.name for one in topics)
+    )
+    found |= wrong
     found |= dict.fromkeys(twice, ("INVALID_REQUEST", "Duplicate topic in request."))
     if not validate:
         counts = {one.name: one.count for one in rows}
@@ -131,25 +138,17 @@ def create_partitions(asked: ApiRequest) -> Fields:
 def delete_topics(asked: ApiRequest) -> Fields:
     """Delete topics, and wait until they are gone from the metadata."""
     names = list(dict.fromkeys(asked.body.topic_names))
-    found = _change_topics(asked, "DeleteTopics", names, names)
+    found = _or_not_controller(asked.shared.topics.delete(names), names)
     deleted = [name for name, (error, _) in found.items() if error == NONE]
     for name in _unfinished(asked, deleted, lambda one, known: not known):
         found[name] = "REQUEST_TIMED_OUT", "The deletion has been asked for, and goes on."
     return Fields(throttle_time=no_throttle(), responses=_results(found))
 
 
-Changed = dict[str, tuple[str, str]]
-"""By name, an error and a message."""
-
-
-def _change_topics(
-    asked: ApiRequest, api: str, topics: list[Any], names: Iterable[str]
-) -> Changed:  # fmt: skip
-    """Have topics changed by the controller, if it is here."""
-    told = asked.shared.dispatch.serve({"api": api, "topics": topics}, b"").head
-    if told["error"] != NONE:
-        return dict.fromkeys(names, (told["error"], MISSING_CONTROLLER))
-    return {str(name): (str(error), str(text)) for name, error, text in told["topics"]}
+def _or_not_controller(found: Changed | None, names: Iterable[str]) -> Changed:
+    if found is None:
+        return dict.fromkeys(names, ("NOT_CONTROLLER", MISSING_CONTROLLER))
+    return found
 
 
 def _results(found: Changed) -> list[Fields]:
@@ -184,55 +183,54 @@ def _unfinished(
 
 def elect_leaders(asked: ApiRequest) -> Fields:
     """Elect preferred leaders, or (since version 1) unclean ones."""
-    kind = KINDS.get(asked.get("election_type", 0))
+    shared, kind = asked.shared, KINDS.get(asked.get("election_type", 0))
     named = asked.body.topic_partitions
     wanted = None
     if named is not None:
-        wanted = [[one.topic, number] for one in named for number in one.partitions]
-    if kind is None:
-        error, rows = "INVALID_REQUEST", []
-    else:
-        told = asked.shared.dispatch.serve(
-            {"api": "ElectLeaders", "type": kind, "partitions": wanted,
-             "timeout_ms": int(asked.body.timeout.total_seconds() * 1000)}, b"",
-        ).head  # fmt: skip
-        error, rows = told["error"], told.get("partitions", [])
+        wanted = [TopicPartition(one.topic, number) for one in named for number in one.partitions]
+    error, errors = "INVALID_REQUEST", dict[TopicPartition, str]()
+    if kind is not None:
+        shared.about_to_wait()
+        error, errors, leaders = shared.control().requests.elect_leaders(kind, wanted)
+        errors = wait_for_leaders(
+            errors, leaders, shared.metadata, shared.replicas.changed,
+            asked.body.timeout.total_seconds(),
+        )  # fmt: skip
     if error != NONE and wanted is not None:
-        rows = [[topic, number, error] for topic, number in wanted]
+        errors = dict.fromkeys(wanted, error)
     results = [
         Fields(
             topic=topic,
             partition_result=[
                 Fields(partition_id=number, error_code=error_code(code), error_message=None)
-                for number, code, *_ in parts
+                for number, code in parts
             ],
         )
-        for topic, parts in _by_topic(rows).items()
+        for topic, parts in _parted(errors).items()
     ]
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(error), replica_election_results=results
     )
 
 
-def _by_topic(rows: Iterable[list[Any]]) -> dict[str, list[list[Any]]]:
-    """Rows that begin with topic and partition, by topic."""
-    found: dict[str, list[list[Any]]] = {}
-    for topic, *rest in rows:
-        found.setdefault(topic, []).append(rest)
-    return found
+def _parted(rows: Mapping[TopicPartition, Value]) -> dict[str, list[tuple[int, Value]]]:
+    """By topic: partitions' numbers, each with what belongs to it."""
+    return by_topic((one.topic, (one.partition, value)) for one, value in rows.items())
 
 
 def alter_partition_reassignments(asked: ApiRequest) -> Fields:
     """Begin moves, turn them, or (without replicas) cancel them (KIP-455)."""
-    rows = [
-        [topic.name, one.partition_index, None if one.replicas is None else list(one.replicas)]
+    targets = {
+        TopicPartition(topic.name, one.partition_index): (
+            None if one.replicas is None else tuple(one.replicas)
+        )
         for topic in asked.body.topics
         for one in topic.partitions
-    ]
-    head = {"api": "AlterPartitionReassignments", "partitions": rows}
-    told = asked.shared.dispatch.serve(head, b"").head
+    }
+    asked.shared.about_to_wait()
+    error, errors = asked.shared.control().requests.alter_reassignments(targets)
     return Fields(
-        throttle_time=no_throttle(), error_code=error_code(told["error"]), error_message=None,
+        throttle_time=no_throttle(), error_code=error_code(error), error_message=None,
         responses=[
             Fields(
                 name=topic,
@@ -241,7 +239,7 @@ def alter_partition_reassignments(asked: ApiRequest) -> Fields:
                     for number, code in parts
                 ],
             )
-            for topic, parts in _by_topic(told.get("partitions", [])).items()
+            for topic, parts in _parted(errors).items()
         ],
     )  # fmt: skip
 
@@ -251,23 +249,25 @@ def list_partition_reassignments(asked: ApiRequest) -> Fields:
     named = asked.body.topics
     wanted = None
     if named is not None:
-        wanted = [[one.name, number] for one in named for number in one.partition_indexes]
-    head = {"api": "ListPartitionReassignments", "partitions": wanted}
-    told = asked.shared.dispatch.serve(head, b"").head
+        wanted = [
+            TopicPartition(one.name, number) for one in named for number in one.partition_indexes
+        ]
+    asked.shared.about_to_wait()
+    error, moving = asked.shared.control().requests.list_reassignments(wanted)
     return Fields(
-        throttle_time=no_throttle(), error_code=error_code(told["error"]), error_message=None,
+        throttle_time=no_throttle(), error_code=error_code(error), error_message=None,
         topics=[
             Fields(
                 name=topic,
                 partitions=[
                     Fields(
-                        partition_index=number, replicas=replicas, adding_replicas=adding,
-                        removing_replicas=removing,
+                        partition_index=number, replicas=found.replicas,
+                        adding_replicas=found.adding, removing_replicas=found.removing,
                     )
-                    for number, replicas, adding, removing in parts
+                    for number, found in parts
                 ],
             )
-            for topic, parts in _by_topic(told.get("partitions", [])).items()
+            for topic, parts in _parted(moving).items()
         ],
     )  # fmt: skip
 
@@ -281,25 +281,26 @@ def describe_log_dirs(asked: ApiRequest) -> Fields:
     wanted = None
     if named is not None:
         wanted = {TopicPartition(one.topic, number) for one in named for number in one.partitions}
-    told = asked.shared.dispatch.serve({"api": "DescribeLogDirs"}, b"").head
+    with asked.shared.replicas.lock:
+        described = asked.shared.log_dirs.describe()
     results = []
-    for one in told["dirs"]:
-        rows = [row for row in one["replicas"] if wanted is None or (row[0], row[1]) in wanted]
+    for one in described:
+        rows = [row for row in one.replicas if wanted is None or row.partition in wanted]
         results.append(
             Fields(
-                error_code=error_code(one["error"]), log_dir=one["path"],
+                error_code=error_code(one.error), log_dir=one.path,
                 topics=[
                     Fields(
                         name=topic,
                         partitions=[
                             Fields(
-                                partition_index=number, partition_size=size, offset_lag=lag,
-                                is_future_key=future,
+                                partition_index=row.partition.partition, partition_size=row.size,
+                                offset_lag=row.behind, is_future_key=row.future,
                             )
-                            for number, size, lag, future in parts
+                            for row in parts
                         ],
                     )
-                    for topic, parts in _by_topic(rows).items()
+                    for topic, parts in by_topic((row.partition.topic, row) for row in rows).items()
                 ],
             )
         )  # fmt: skip
@@ -308,14 +309,14 @@ def describe_log_dirs(asked: ApiRequest) -> Fields:
 
 def alter_replica_log_dirs(asked: ApiRequest) -> Fields:
     """Have replicas moved to other directories of this broker."""
-    rows = [
-        [topic.name, number, one.path]
+    wanted = {
+        TopicPartition(topic.name, number): str(one.path)
         for one in asked.body.dirs
         for topic in one.topics
         for number in topic.partitions
-    ]
-    head = {"api": "AlterReplicaLogDirs", "partitions": rows}
-    told = asked.shared.dispatch.serve(head, b"").head
+    }
+    with asked.shared.replicas.lock:
+        errors = asked.shared.log_dirs.alter(wanted)
     return Fields(
         throttle_time=no_throttle(),
         results=[
@@ -326,7 +327,7 @@ def alter_replica_log_dirs(asked: ApiRequest) -> Fields:
                     for number, code in parts
                 ],
             )
-            for topic, parts in _by_topic(told.get("partitions", [])).items()
+            for topic, parts in _parted(errors).items()
         ],
     )
 
@@ -336,7 +337,7 @@ def describe_cluster(asked: ApiRequest) -> Fields:
     shared = asked.shared
     with shared.replicas.lock:
         brokers, controller = dict(shared.metadata.brokers), shared.metadata.controller
-    racks = shared.racks(brokers)
+        racks = shared.replicas.racks
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(NONE), error_message=None,
         cluster_id=shared.cluster_id or "",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -11,16 +12,18 @@ from impl.core.metadata_cache import MetadataCache
 from impl.core.requests import PartitionMetadata
 from impl.log.region import Region
 from impl.releases import Release
-from impl.server.dispatch import Dispatch
+from impl.server.control import Control
+from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.groups.coordinator import GroupCoordinator
+from impl.server.log_dirs import LogDirs
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import HostedReplicas
 from impl.server.serving import Serving
+from impl.server.topic_requests import TopicRequests
 from impl.wire import Header
-from impl.znodes import MalformedZnode, TopicPartition
+from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.errors import ZooKeeperError
-from impl.zookeeper.port import wait
+from impl.znodes.producer_ids import ProducerIds
 
 NO_OPERATIONS = -(2**31)
 """``authorized_operations`` of who was not asked for them."""
@@ -37,23 +40,33 @@ def no_throttle() -> timedelta:
 
 @dataclass(frozen=True)
 class Shared:
-    """The parts of a broker that answer requests."""
+    """The parts of a broker that answer requests.
 
-    dispatch: Dispatch
+    ``control`` gives the broker's event thread; ``stopping`` is set once the broker ends. ``told``
+    hears of each request's header before it is answered.
+    """
+
+    serving: Serving
     config: BrokerProperties
     cluster_id: str | None
     coordinator: GroupCoordinator
-    racks: Callable[[Collection[int]], dict[int, str | None]]
-
-    @property
-    def serving(self) -> Serving:
-        """The data plane."""
-        return self.dispatch.serving
+    log_dirs: LogDirs
+    dynamic: DynamicConfigs
+    control: Callable[[], Control]
+    topics: TopicRequests
+    producer_ids: ProducerIds
+    stopping: threading.Event
+    told: Callable[[Mapping[str, Any]], None]
+    giving_ids: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def replicas(self) -> HostedReplicas:
         """The replicas, with their lock."""
-        return self.dispatch.replicas
+        return self.serving.replicas
+
+    def about_to_wait(self) -> None:
+        """This thread waits for others: somebody else's request may be handled meanwhile."""
+        self.replicas.lock.about_to_wait()
 
     @property
     def release(self) -> Release:
@@ -73,7 +86,7 @@ class Shared:
     @property
     def client(self) -> ZnodeClient:
         """ZooKeeper, on the session that the broker has now."""
-        return self.dispatch.control().client
+        return self.control().client
 
 
 @dataclass(frozen=True)
@@ -103,24 +116,6 @@ class ApiRequest:
         if unknown and partition in self.shared.metadata.partitions:
             return self.shared.replicas.core.not_leader
         return error
-
-
-class Racks:
-    """The racks of brokers, which no request of ours tells: read again once others are alive."""
-
-    def __init__(self, client: Callable[[], ZnodeClient]) -> None:
-        self.client = client
-        self._known: dict[int, str | None] = {}
-
-    def __call__(self, brokers: Collection[int]) -> dict[int, str | None]:
-        """The rack of each; what ZooKeeper does not tell now is asked again."""
-        if not set(brokers) <= self._known.keys():
-            try:
-                found = wait(self.client().brokers())
-            except (MalformedZnode, ZooKeeperError):
-                return self._known
-            self._known = {one: info.rack for one, (info, _) in found.items()}
-        return self._known
 
 
 class FileRecords:

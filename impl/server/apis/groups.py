@@ -98,7 +98,7 @@ def _waited(asked: ApiRequest, came: Future[Answered] | Answered) -> Answered:
     if not isinstance(came, Future):
         return came
     if not came.done():
-        asked.shared.dispatch.about_to_wait()
+        asked.shared.about_to_wait()
     return came.result()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from impl.server.apis import admin, groups, offsets, produce_and_fetch, topics
+from impl.server.apis import admin, brokers, groups, offsets, produce_and_fetch, topics
 from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
 from impl.server.apis.versions import newest, offered
 from impl.wire import (
@@ -38,6 +38,7 @@ HANDLERS: dict[str, Handler] = {
     "Metadata": topics.metadata,
     **groups.HANDLERS,
     **admin.HANDLERS,
+    **brokers.HANDLERS,
 }
 
 
@@ -73,7 +74,7 @@ class KafkaApis:
         name = api_name(header.key)
         head = {"api": name, "version": header.version, "client_id": header.client_id or "",
                 "correlation": header.correlation}  # fmt: skip
-        self.shared.dispatch.told(head)
+        self.shared.told(head)
         if header.key == API_VERSIONS:
             return self._versions(header, "NONE")
         asked = ApiRequest(self.shared, header, request.body, host)

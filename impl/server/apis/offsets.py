@@ -53,15 +53,13 @@ def _offset(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer:
 
 def _segments(asked: ApiRequest, partition: TopicPartition, one: Fields, consumer: bool) -> Fields:
     """Version 0 tells where segments begin, which is all that was known of times before 0.10.1."""
-    told = asked.shared.serving.list_offsets(
-        {"topic": partition.topic, "partition": partition.partition, "version": 0,
-         "replica": asked.body.replica_id, "timestamp": one.timestamp,
-         "max_offsets": one.max_num_offsets}, b"",
-    ).head  # fmt: skip
+    error, found = asked.shared.serving.offsets_before(
+        partition, one.timestamp, one.max_num_offsets, consumer
+    )
     return Fields(
         partition_index=partition.partition,
-        error_code=error_code(asked.error_at(partition, told["error"])),
-        old_style_offsets=tuple(told.get("offsets", ())),
+        error_code=error_code(asked.error_at(partition, error)),
+        old_style_offsets=tuple(found),
     )
 
 

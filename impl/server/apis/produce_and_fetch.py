@@ -21,7 +21,10 @@ from impl.log.legacy_messages import encode_message, encode_wrapper
 from impl.log.record_batch import batches_in, records_of, whole_batches
 from impl.server.apis.asked import ApiRequest, CloseConnection, FileRecords, no_throttle
 from impl.wire import Fields, error_code
-from impl.znodes import TopicPartition
+from impl.znodes import MalformedZnode, TopicPartition
+from impl.znodes.producer_ids import ProducerIdsExhausted
+from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
 
 FOLLOWER_MAX_BYTES = 2**31 - 1
 READ_COMMITTED = 1
@@ -123,15 +126,25 @@ def _code_of(asked: ApiRequest, error: str) -> str:
 
 def init_producer_id(asked: ApiRequest) -> Fields:
     """An id for an idempotent producer."""
-    number, epoch, error = -1, -1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+    number, error = -1, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     if asked.body.transactional_id is None:
-        told = asked.shared.dispatch.init_producer_id().head
-        error = told["error"]
-        number, epoch = told.get("producer_id", -1), told.get("producer_epoch", -1)
+        number, error = _producer_id(asked)
     return Fields(
         throttle_time=no_throttle(), error_code=error_code(error), producer_id=number,
-        producer_epoch=epoch,
+        producer_epoch=0 if error == NONE else -1,
     )  # fmt: skip
+
+
+def _producer_id(asked: ApiRequest) -> tuple[int, str]:
+    """An id that nobody has; those of transactions would have a coordinator."""
+    shared = asked.shared
+    try:
+        with shared.giving_ids:
+            return wait(shared.producer_ids.generate(shared.client)), NONE
+    except (MalformedZnode, ProducerIdsExhausted):
+        return -1, "UNKNOWN_SERVER_ERROR"
+    except ZooKeeperError:
+        return -1, "COORDINATOR_LOAD_IN_PROGRESS"
 
 
 # Consumers and followers

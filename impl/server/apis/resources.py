@@ -10,6 +10,7 @@ from typing import Any
 
 from impl.core.answers import NONE
 from impl.log.config import FIELDS
+from impl.server import config_requests
 from impl.server.apis.asked import ApiRequest, no_throttle
 from impl.server.config_requests import keys_of, settings_of
 from impl.server.dynamic_configs import EVERY_BROKER
@@ -69,7 +70,7 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
         return NONE, "", {key: _of_topic(asked, key, own) for key in TOPIC_KEYS}
     if kind != BROKER:
         return "INVALID_REQUEST", f"Unsupported resource type: {kind}", {}
-    dynamic = shared.dispatch.dynamic
+    dynamic = shared.dynamic
     if not name:
         source = "DYNAMIC_DEFAULT_BROKER_CONFIG"
         return NONE, "", {key: [(source, value)] for key, value in dynamic.of_all.items()}
@@ -80,7 +81,7 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
 
 
 def _of_broker(asked: ApiRequest, key: str) -> Layers:
-    layers = asked.shared.dispatch.dynamic.synonyms(key)
+    layers = asked.shared.dynamic.synonyms(key)
     if not layers and key in KNOWN:
         layers = [("DEFAULT_CONFIG", str(asked.shared.config.values[key] or ""))]
     return [(source, _plain(key, value)) for source, value in layers]
@@ -149,13 +150,13 @@ def alter_configs(asked: ApiRequest) -> Fields:
     wanted = [
         (one, {each.name: each.value for each in one.configs}, "") for one in asked.body.resources
     ]
-    return _altered(asked, "AlterConfigs", wanted)
+    return _altered(asked, wanted, replaces=True)
 
 
 def incremental_alter_configs(asked: ApiRequest) -> Fields:
     """Set, unset, and add to or take from lists."""
     wanted = [(one, *_changes(asked, one)) for one in asked.body.resources]
-    return _altered(asked, "IncrementalAlterConfigs", wanted)
+    return _altered(asked, wanted, replaces=False)
 
 
 def _changes(asked: ApiRequest, resource: Any) -> tuple[dict[str, str | None], str]:
@@ -193,7 +194,7 @@ def _list_with(asked: ApiRequest, resource: Any, each: Any) -> str:
 
 
 def _altered(
-    asked: ApiRequest, api: str, wanted: list[tuple[Any, dict[str, str | None], str]]
+    asked: ApiRequest, wanted: list[tuple[Any, dict[str, str | None], str]], replaces: bool
 ) -> Fields:
     rows = []
     for resource, changes, wrong in wanted:
@@ -202,10 +203,10 @@ def _altered(
         if kind is None:
             text = f"Unsupported resource type: {resource.resource_type}"
         elif not wrong:
-            entity = [kind, EVERY_BROKER if kind == "brokers" and not name else name, changes]
-            head = {"api": api, "entities": [entity],
-                    "validate_only": bool(asked.body.validate_only)}  # fmt: skip
-            [[_, _, error, text]] = asked.shared.dispatch.serve(head, b"").head["entities"]
+            entity = EVERY_BROKER if kind == "brokers" and not name else name
+            error, text = config_requests.alter(
+                asked.shared.client, kind, entity, changes, replaces, bool(asked.body.validate_only)
+            )
         rows.append(
             Fields(
                 error_code=error_code(error), error_message=text or None,

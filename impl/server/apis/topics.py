@@ -29,11 +29,11 @@ def metadata(asked: ApiRequest) -> Fields:
         known: dict[str, dict[int, PartitionMetadata]] = {}
         for one, told in cache.partitions.items():
             known.setdefault(one.topic, {})[one.partition] = told
+        racks = shared.replicas.racks
     if wanted is None or (asked.version == 0 and not wanted):
         names = sorted(known)
     else:
         names = list(dict.fromkeys(topic.name for topic in wanted))
-    racks = shared.racks(brokers)
     topics = []
     for name in names:
         partitions = known.get(name)

@@ -49,10 +49,17 @@ _NEWEST: dict[str, _History] = {
     "AlterPartitionReassignments": ((0, "2.4"),),
     "ListPartitionReassignments": ((0, "2.4"),),
     "DescribeCluster": ((0, "2.8"),),
+    "LeaderAndIsr": ((0, "0.10.0"), (1, "1.0"), (2, "2.2"), (4, "2.4"), (5, "2.8")),
+    "UpdateMetadata": ((2, "0.10.0"), (3, "0.10.2"), (4, "1.0"), (5, "2.2"), (6, "2.4"),
+                       (7, "2.8")),
+    "StopReplica": ((0, "0.10.0"), (1, "2.2"), (2, "2.4"), (3, "2.6")),
+    "ControlledShutdown": ((1, "0.10.0"), (2, "2.2"), (3, "2.4")),
+    "AlterIsr": ((0, "2.7"),),
 }  # fmt: skip
 """By API, its newest version and the release that brought it."""
 
-_CAPS = {"Metadata": 8, "CreateTopics": 6, "DeleteTopics": 5}
+_CAPS = {"Metadata": 8, "CreateTopics": 6, "DeleteTopics": 5, "LeaderAndIsr": 4,
+         "UpdateMetadata": 6}  # fmt: skip
 """Newer ones are not offered. Metadata 9: librdkafka asks for it (list_topics) with a byte that
 Kafka takes for an unknown tagged field and skips, and kio refuses those. The rest, 2.8's, and
 Metadata 10 name topics by ids, which topics have not got here.

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from impl.core.metadata_cache import MetadataCache
 from impl.releases import Release
+from impl.server.apis.asked import no_throttle
 from impl.server.broker_lock import BrokerLock
 from impl.server.clients import Producer
 from impl.server.cluster import Cluster
 from impl.server.isr_requests import IsrRequests
-from impl.server.wire import Listener, Message
+from impl.server.listener import Listener
+from impl.wire import Fields, decode_request, encode_response, error_code
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -76,12 +79,12 @@ def tells(cluster: Cluster, broker: int, line: str) -> bool:
     return line in (cluster.folder / "logs" / f"broker{broker}" / "server.log").read_text()
 
 
-class Office:
+class Controller:
     """A controller that answers as it is told to, one answer a request."""
 
-    def __init__(self, *answers: dict[str, object]) -> None:
+    def __init__(self, *answers: Fields) -> None:
         self.answers = list(answers)
-        self.asked: list[dict[str, object]] = []
+        self.asked: list[Any] = []
         self.meanwhile: Callable[[], None] = lambda: None
         self.listener = Listener(("127.0.0.1", 0), self.answer)
         self.listener.start()
@@ -93,11 +96,13 @@ class Office:
                                     self.told.append)  # fmt: skip
         self.requests.start()
 
-    def answer(self, head: dict[str, object], _body: bytes) -> Message:
-        self.asked.append(head)
+    def answer(self, frame: bytes, _host: str) -> list[Any]:
+        request = decode_request(frame)
+        self.asked.append(request.body)
         meanwhile, self.meanwhile = self.meanwhile, lambda: None
         meanwhile()
-        return Message(self.answers.pop(0))
+        key, version, correlation, _ = request.header
+        return encode_response(key, version, correlation, self.answers.pop(0))
 
     def close(self) -> None:
         self.requests.stop()
@@ -106,42 +111,51 @@ class Office:
         assert not self.requests.is_alive()
 
 
-def yes(version: int) -> dict[str, object]:
-    return {"error": "NONE", "partitions": [["t", 0, "NONE", [1, 4, [1], 5, version]]]}
+def refused(error: str) -> Fields:
+    return Fields(throttle_time=no_throttle(), error_code=error_code(error), topics=())
 
 
-def test_a_request_that_the_office_refuses_is_sent_again():
-    office = Office({"error": "NOT_CONTROLLER"}, {"error": "STALE_BROKER_EPOCH"}, yes(7))
+def yes(version: int) -> Fields:
+    row = Fields(
+        partition_index=0, error_code=error_code("NONE"), leader_id=1, leader_epoch=4, isr=(1,),
+        partition_epoch=version,
+    )  # fmt: skip
+    topics = (Fields(topic_name="t", partitions=(row,)),)
+    return Fields(throttle_time=no_throttle(), error_code=error_code("NONE"), topics=topics)
+
+
+def test_a_request_that_is_refused_as_a_whole_is_sent_again():
+    controller = Controller(refused("NOT_CONTROLLER"), refused("STALE_BROKER_EPOCH"), yes(7))
     answers: list[object] = []
 
-    with office.requests.news:
-        office.requests.submit(T0, STATE, lambda *told: answers.append(told[:2]))
+    with controller.requests.news:
+        controller.requests.submit(T0, STATE, lambda *told: answers.append(told[:2]))
     came = eventually(lambda: bool(answers), 5)
-    office.close()
+    controller.close()
 
     assert came
-    assert answers == [("NONE", LeaderIsrAndControllerEpoch(1, 4, (1,), 5, 7))]
-    assert [one["broker_epoch"] for one in office.asked] == [33, 33, 33]
-    assert [text.split(": ")[1].split(";")[0] for text in office.told] == [
+    assert answers == [("NONE", LeaderIsrAndControllerEpoch(1, 4, (1,), -1, 7))]
+    assert [one.broker_epoch for one in controller.asked] == [33, 33, 33]
+    assert [text.split(": ")[1].split(";")[0] for text in controller.told] == [
         "NOT_CONTROLLER", "STALE_BROKER_EPOCH"
     ]  # fmt: skip
 
 
 def test_an_answer_to_a_change_that_became_void_is_not_taken():
-    office = Office(yes(7), yes(8))
+    controller = Controller(yes(7), yes(8))
     answers: list[object] = []
 
     def a_leader_and_isr_comes() -> None:
-        with office.requests.news:
-            office.requests.clear(T0)
-            office.requests.submit(T0, STATE, lambda *told: answers.append("valid"))
+        with controller.requests.news:
+            controller.requests.clear(T0)
+            controller.requests.submit(T0, STATE, lambda *told: answers.append("valid"))
 
-    office.meanwhile = a_leader_and_isr_comes
-    with office.requests.news:
-        office.requests.submit(T0, STATE, lambda *told: answers.append("void"))
+    controller.meanwhile = a_leader_and_isr_comes
+    with controller.requests.news:
+        controller.requests.submit(T0, STATE, lambda *told: answers.append("void"))
     came = eventually(lambda: bool(answers), 5)
-    office.close()
+    controller.close()
 
     assert came
     assert answers == ["valid"]
-    assert len(office.asked) == 2
+    assert len(controller.asked) == 2

@@ -4,19 +4,20 @@ import time
 
 import pytest
 
-from impl.log import StoredRecord, encode_batch
-from impl.server.clients import ClientError, Producer
+from impl.log import StoredRecord
+from impl.server.clients import ClientError, Producer, ProducerBatch
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 from tests.impl.server.conftest import Start
 from tests.impl.server.test_cluster import registered, values
 
 
-def resent(producer: Producer, batch: bytes) -> tuple[str, int]:
+def resent(producer: Producer, batch: ProducerBatch) -> tuple[str, int]:
     """The leader's answer to a batch: its error, and the offset of the batch's first record."""
-    head = {"api": "Produce", "topic": "t", "partition": 0, "acks": -1, "timeout_ms": 3000}
-    answer, _ = producer.ask_leader("t", 0, head, batch, time.monotonic() + 20, 5)
-    return answer["error"], answer.get("base_offset", -1)
+    try:
+        return "NONE", producer.send_batch("t", 0, batch, time.monotonic() + 20)
+    except ClientError as error:
+        return error.code, -1
 
 
 def test_a_new_leader_and_a_broker_that_started_again_know_what_was_sent(start: Start):
@@ -30,16 +31,16 @@ def test_a_new_leader_and_a_broker_that_started_again_know_what_was_sent(start: 
         first = producer.send("t", [b"before"])
         assert producer.producer is not None
         number, epoch = producer.producer
-        batch = encode_batch(records, producer=(number, epoch, 1))
+        batch = ProducerBatch(records, (number, epoch, 1))
         appended = resent(producer, batch)
         cluster.kill(registered(client).leader)
 
         by_the_new_leader = resent(producer, batch)
-        gap = resent(producer, encode_batch(records, producer=(number, epoch, 9)))
+        gap = resent(producer, ProducerBatch(records, (number, epoch, 9)))
         cluster.stop()
         cluster.start()
         after_a_restart = resent(producer, batch)
-        older = resent(producer, encode_batch(records, producer=(number, epoch - 1, 3)))
+        older = resent(producer, ProducerBatch(records, (number, epoch - 1, 3)))
 
     assert first[0].offset == 0
     assert appended == by_the_new_leader == after_a_restart == ("NONE", 1)

@@ -13,9 +13,10 @@ import pytest
 
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock
+from impl.server.connection import Disconnected, FrameConnection
 from impl.server.limits import ConnectionQuotas, Limits, MemoryPool, Slots, TooManyConnections
+from impl.server.listener import Listener
 from impl.server.properties import WrongProperties, connections_by_address, parse_properties
-from impl.server.wire import Connection, Disconnected, Listener, Message, send
 from tests.impl.server.test_cluster import eventually
 
 Listen = Callable[..., Listener]
@@ -25,11 +26,11 @@ Listen = Callable[..., Listener]
 def listen() -> Iterator[Listen]:
     begun: list[Listener] = []
 
-    def run(limits: Limits, answer: Callable[..., Message] | None = None) -> Listener:
+    def run(limits: Limits) -> Listener:
         told: list[str] = []
         made = Listener(
-            ("127.0.0.1", 0), answer or (lambda head, body: Message({"size": len(body)})),
-            limits=limits, rejected=told.append,
+            ("127.0.0.1", 0), lambda frame, host: [framed(b"%d" % len(frame))], limits=limits,
+            rejected=told.append,
         )  # fmt: skip
         made.told = told  # type: ignore[attr-defined]
         begun.append(made)
@@ -39,6 +40,15 @@ def listen() -> Iterator[Listen]:
     yield run
     for one in begun:
         one.close()
+
+
+def framed(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
+
+
+def asked(connection: FrameConnection, data: bytes = b"") -> bytes:
+    """What the listener says: how long the frame was."""
+    return connection.exchange(framed(data))
 
 
 def connected(listener: Listener) -> socket.socket:
@@ -57,8 +67,8 @@ def ended(connection: socket.socket, seconds: float) -> bool:
 
 def test_an_address_has_no_more_connections_than_it_may(listen: Listen):
     listener = listen(Limits(per_ip=lambda: 2))
-    first, second = Connection(listener.address, 5), Connection(listener.address, 5)
-    assert first.ask({}).head == second.ask({}).head == {"size": 0}
+    first, second = FrameConnection(listener.address, 5), FrameConnection(listener.address, 5)
+    assert asked(first) == asked(second) == b"0"
 
     third = connected(listener)
     refused = ended(third, 5)
@@ -76,9 +86,9 @@ def test_an_address_has_no_more_connections_than_it_may(listen: Listen):
 
 
 def _asks(listener: Listener) -> bool:
-    one = Connection(listener.address, 5)
+    one = FrameConnection(listener.address, 5)
     try:
-        return one.ask({}).head == {"size": 0}
+        return asked(one) == b"0"
     except Disconnected:
         return False
     finally:
@@ -87,11 +97,11 @@ def _asks(listener: Listener) -> bool:
 
 def test_one_connection_too_many_waits_until_another_ends(listen: Listen):
     listener = listen(Limits(connections=lambda: 1))
-    first = Connection(listener.address, 5)
-    first.ask({})
-    waiting = Connection(listener.address, 10)
-    answers: list[Message] = []
-    asking = threading.Thread(target=lambda: answers.append(waiting.ask({})), daemon=True)
+    first = FrameConnection(listener.address, 5)
+    asked(first)
+    waiting = FrameConnection(listener.address, 10)
+    answers: list[bytes] = []
+    asking = threading.Thread(target=lambda: answers.append(asked(waiting)), daemon=True)
     asking.start()
     time.sleep(0.3)
     before = len(answers)
@@ -117,15 +127,15 @@ def test_overrides_are_by_address():
 
 def test_an_idle_connection_is_closed_and_a_client_asks_on_another(listen: Listen):
     listener = listen(Limits(idle_s=0.2))
-    idle, client = connected(listener), Connection(listener.address, 5)
-    client.ask({})
+    idle, client = connected(listener), FrameConnection(listener.address, 5)
+    asked(client)
 
     closed = ended(idle, 5)
     time.sleep(0.5)
-    answer = client.ask({})
+    answer = asked(client)
 
     assert closed
-    assert answer.head == {"size": 0}
+    assert answer == b"0"
     idle.close()
     client.close()
 
@@ -133,10 +143,10 @@ def test_an_idle_connection_is_closed_and_a_client_asks_on_another(listen: Liste
 def test_a_request_that_is_too_large_ends_its_connection_before_it_is_read(listen: Listen):
     listener = listen(Limits(request_bytes=1000))
     with connected(listener) as connection:
-        connection.sendall(struct.pack(">II", 2, 5000))
+        connection.sendall(struct.pack(">i", 5000))
         assert ended(connection, 5)
-    fits = Connection(listener.address, 5)
-    assert fits.ask({}, b"x" * 900).head == {"size": 900}
+    fits = FrameConnection(listener.address, 5)
+    assert asked(fits, b"x" * 900) == b"900"
     fits.close()
 
 
@@ -149,7 +159,7 @@ def test_half_sent_requests_hold_no_more_memory_than_they_may(listen: Listen):
         connection = connected(listener)
         connection.setblocking(False)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
-        connection.send(struct.pack(">II", 2, size) + b"{}")
+        connection.send(struct.pack(">i", size))
         halves.append(connection)
     part, sent = b"x" * (1 << 16), [0] * len(halves)
     deadline = time.monotonic() + 2
@@ -160,13 +170,13 @@ def test_half_sent_requests_hold_no_more_memory_than_they_may(listen: Listen):
                     sent[place] += connection.send(part)
                 except BlockingIOError:
                     continue
-    small = Connection(listener.address, 5)
-    passes = small.ask({}, b"y" * 1000).head
+    small = FrameConnection(listener.address, 5)
+    passes = asked(small, b"y" * 1000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
     read_from = sum(one > 4 << 20 for one in sent)  # the others stay in the sockets' buffers
     assert read_from <= 3
-    assert passes == {"size": 1000}
+    assert passes == b"1000"
     assert grown < 64 << 10
     for connection in halves:
         connection.close()
@@ -233,10 +243,10 @@ def test_who_waits_for_the_world_lets_another_request_be_handled():
 
 
 def test_a_stalled_request_is_given_up(listen: Listen, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("impl.server.wire.STALL_S", 0.2)
+    monkeypatch.setattr("impl.server.listener.STALL_S", 0.2)
     listener = listen(Limits(idle_s=60.0))
     with connected(listener) as connection:
-        connection.sendall(struct.pack(">II", 2, 100) + b"{}abc")
+        connection.sendall(struct.pack(">i", 100) + b"abc")
         assert ended(connection, 5)
 
 
@@ -257,5 +267,5 @@ def test_limits_are_properties():
 def test_a_message_arrives_in_one_piece_after_a_pause(listen: Listen):
     listener = listen(Limits(idle_s=30.0))
     with connected(listener) as connection:
-        send(connection, Message({"n": 1}, b"x" * 300_000))
+        connection.sendall(framed(b"x" * 300_000))
         assert connection.recv(8)

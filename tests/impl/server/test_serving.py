@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from impl.core.fetcher_thread import FetchQuestion, FetchReply
 from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.disk import MemoryDisk
 from impl.log import Log, LogManager, LogSettings
 from impl.releases import Release
+from impl.server.control_messages import LiveBrokers
 from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import parse_properties
 from impl.server.quotas import Quotas
@@ -37,7 +38,7 @@ def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
     )  # fmt: skip
     order = PartitionOrder(LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1), (1, 2, 3), True)
     request = LeaderAndIsr(2, 1, 1, -1, {T0: order}, (1,))
-    assert replicas.handle(request, 7, 0, {}) == ("NONE", {T0: "NONE"})
+    assert replicas.handle(request, 7, 0, LiveBrokers()) == ("NONE", {T0: "NONE"})
     log = logs.log(T0)
     assert log is not None
     for value in values:
@@ -46,19 +47,20 @@ def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
     return Serving(replicas, lambda topic: 1), log, quotas
 
 
-def asked(replica: int, offset: int = 0) -> dict[str, Any]:
-    return {"replica": replica, "min_bytes": 1, "max_wait_ms": 0, "max_bytes": 1 << 20,
-            "partitions": [[*T0, None, offset, None]]}  # fmt: skip
+def read(serving: Serving, replica: int, offset: int = 0) -> FetchReply:
+    """What who asks at an offset gets of ``t-0``."""
+    questions = {T0: FetchQuestion(None, offset, None)}
+    with serving.replicas.lock:
+        return serving.read(replica, questions, wait_ms=0, minimum=1, most=1 << 20)[T0]
 
 
 def test_records_are_handed_out_as_a_region_of_the_file_and_never_looked_at(tmp_path: Path):
     serving, log, _ = leading(tmp_path, b"one", b"two")
 
-    answer = serving.fetch(asked(-1), b"")
+    reply = read(serving, -1)
 
-    (region,) = answer.regions
-    assert answer.body == b""
-    assert answer.head["partitions"] == [["t", 0, "NONE", 2, 0, log.size, None]]
+    region = reply.batch
+    assert (reply.error.value, reply.high_watermark, reply.log_start) == ("NONE", 2, 0)
     assert (region.file.path, region.position, region.length) == (
         "/d/t-0/00000000000000000000.log", 0, log.size
     )  # fmt: skip
@@ -67,23 +69,22 @@ def test_records_are_handed_out_as_a_region_of_the_file_and_never_looked_at(tmp_
 def test_where_nothing_is_found_no_file_is_held(tmp_path: Path):
     serving, _, _ = leading(tmp_path, b"one")
 
-    assert serving.fetch(asked(-1, 1), b"").regions == ()
+    assert read(serving, -1, 1).batch is None
 
 
 def test_a_leader_above_its_rate_gives_nothing_to_a_throttled_follower_that_lags(tmp_path: Path):
     serving, log, quotas = leading(tmp_path, b"one")
     quotas.leader.bound = 1
-    first = serving.fetch(asked(3), b"")
-    not_throttled = serving.fetch(asked(3), b"")
+    first = read(serving, 3)
+    not_throttled = read(serving, 3)
     quotas.mark("t", {"leader.replication.throttled.replicas": "0:1"}, 1)
 
-    below = serving.fetch(asked(3), b"")
-    above = serving.fetch(asked(3), b"")
-    in_sync = serving.fetch(asked(2), b"")
-    consumer = serving.fetch(asked(-1), b"")
+    below = read(serving, 3)
+    above = read(serving, 3)
+    in_sync = read(serving, 2)
+    consumer = read(serving, -1)
 
-    assert [len(one.regions) for one in (first, not_throttled, below)] == [1, 1, 1]
-    assert above.regions == ()
-    assert above.head["partitions"] == [["t", 0, "NONE", 1, 0, 0, None]]
-    assert [len(one.regions) for one in (in_sync, consumer)] == [1, 1]
+    assert all(one.batch is not None for one in (first, not_throttled, below))
+    assert (above.error.value, above.batch, above.high_watermark) == ("NONE", None, 1)
+    assert all(one.batch is not None for one in (in_sync, consumer))
     assert quotas.leader.rate == 2 * log.size  # to 3 once, and to 2: consumers do not count

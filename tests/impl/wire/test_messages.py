@@ -89,7 +89,7 @@ def test_what_brokers_of_the_zookeeper_era_say_to_each_other_is_there_from_versi
 
 
 def test_apis_and_errors_have_the_names_of_each_release():
-    assert api_name(api_key("AlterIsr")) == "AlterPartition"
+    assert api_name(api_key("AlterIsr")) == "AlterIsr"
     assert error_code("NOT_LEADER_FOR_PARTITION") == error_code("NOT_LEADER_OR_FOLLOWER") == 6
     assert error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
 

@@ -1,0 +1,93 @@
+"""What brokers ask of each other beside records: a controller's requests, and those to it.
+
+What is meant for a registration of which nothing is known here yet is waited for: ZooKeeper told
+the controller first. Who cannot answer closes the connection, and is asked again. Source:
+KafkaApis.handleLeaderAndIsrRequest and the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from impl.core.answers import EpochFromTheFuture
+from impl.server import control_messages
+from impl.server.apis.asked import ApiRequest, CloseConnection, no_throttle
+from impl.server.control_messages import by_topic
+from impl.wire import Fields, api_name, error_code
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+
+EPOCH_PATIENCE_S = 5.0
+NO_EPOCH = -1
+NO_STATE = LeaderIsrAndControllerEpoch(-1, NO_EPOCH, (), NO_EPOCH, -1)
+
+
+def controlled(asked: ApiRequest) -> Fields:
+    """LeaderAndIsr, UpdateMetadata, StopReplica."""
+    shared = asked.shared
+    if shared.stopping.is_set():
+        raise CloseConnection("the broker is about to end")
+    request, live = control_messages.decode(api_name(asked.header.key), asked.version, asked.body)
+    deadline = time.monotonic() + EPOCH_PATIENCE_S
+    while True:
+        try:
+            answered = shared.replicas.handle(
+                request, shared.control().epoch, asked.header.correlation, live
+            )
+        except EpochFromTheFuture as error:
+            if time.monotonic() > deadline:
+                raise CloseConnection(str(error)) from error
+            time.sleep(0.02)
+        else:
+            return control_messages.encode_answer(answered)
+
+
+def controlled_shutdown(asked: ApiRequest) -> Fields:
+    """A broker wants to go: leaders are moved away from it."""
+    asked.shared.about_to_wait()
+    error, kept = asked.shared.control().requests.controlled_shutdown(
+        asked.body.broker_id, asked.get("broker_epoch", NO_EPOCH)
+    )
+    remaining = [Fields(topic_name=one.topic, partition_index=one.partition) for one in kept]
+    return Fields(error_code=error_code(error), remaining_partitions=remaining)
+
+
+def alter_isr(asked: ApiRequest) -> Fields:
+    """A leader, which is who asks, wants other ISRs (KIP-497)."""
+    body = asked.body
+    wanted = {
+        TopicPartition(topic.topic_name, one.partition_index): LeaderIsrAndControllerEpoch(
+            body.broker_id, one.leader_epoch, tuple(one.new_isr), NO_EPOCH, one.partition_epoch
+        )
+        for topic in body.topics
+        for one in topic.partitions
+    }
+    asked.shared.about_to_wait()
+    error, found = asked.shared.control().requests.alter_isr(
+        body.broker_id, body.broker_epoch, wanted
+    )
+    rows = []
+    for partition, came in found.items():
+        state = came.state or NO_STATE
+        row = Fields(
+            partition_index=partition.partition, error_code=error_code(came.error),
+            leader_id=state.leader, leader_epoch=state.leader_epoch, isr=state.isr,
+            partition_epoch=state.zk_version,
+        )  # fmt: skip
+        rows.append((partition.topic, row))
+    return Fields(
+        throttle_time=no_throttle(), error_code=error_code(error),
+        topics=[
+            Fields(topic_name=topic, partitions=parts)
+            for topic, parts in by_topic(rows).items()
+        ],
+    )  # fmt: skip
+
+
+HANDLERS: dict[str, Callable[[ApiRequest], Fields | None]] = {
+    "LeaderAndIsr": controlled,
+    "UpdateMetadata": controlled,
+    "StopReplica": controlled,
+    "ControlledShutdown": controlled_shutdown,
+    "AlterIsr": alter_isr,
+}

@@ -1,0 +1,209 @@
+"""Who asks over a socket: frames there and back, in turn, on one connection that comes up again.
+
+A sender that hears nothing in time closes its connection, so that an answer can never be taken for
+that of another question.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from typing import Any
+
+from impl.server.limits import REQUEST_BYTES
+from impl.wire import (
+    Fields,
+    FrameTooLarge,
+    Header,
+    Malformed,
+    api_key,
+    decode_response,
+    encode_request,
+    error_name,
+    size_of,
+)
+
+Address = tuple[str, int]
+
+
+class Disconnected(OSError):
+    """The other side is not there, went away, or said nothing in time."""
+
+
+class UnsupportedVersion(Exception):
+    """The broker offers no version of an API that is known here."""
+
+
+def read_exactly(connection: socket.socket, size: int, may_end: bool = False) -> bytes:
+    """So many bytes. Disconnected where the other side ends within them; ``may_end``: none at all
+    where it ended before.
+    """
+    parts: list[bytes] = []
+    missing = size
+    while missing:
+        part = connection.recv(min(missing, 1 << 20))
+        if not part:
+            if may_end and not parts:
+                return b""
+            raise Disconnected("the connection ended within a frame")
+        parts.append(part)
+        missing -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_size(connection: socket.socket, largest: int) -> int | None:
+    """How long the next frame is; None where the other side ended before. Disconnected for a
+    length that no frame may have.
+    """
+    prefix = read_exactly(connection, 4, may_end=True)
+    if not prefix:
+        return None
+    try:
+        return size_of(prefix, largest)
+    except FrameTooLarge as error:
+        raise Disconnected(str(error)) from error
+
+
+class FrameConnection:
+    """The asker's side: connected when first used, and again after it broke."""
+
+    def __init__(self, address: Address, timeout_s: float = 30.0) -> None:
+        self.address = address
+        self.timeout_s = timeout_s
+        self._socket: socket.socket | None = None
+        self._closed = False
+        self._turn = threading.Lock()
+
+    def exchange(self, frame: bytes, timeout_s: float | None = None) -> bytes:
+        """Send a frame, which begins with its length, and wait for the one that answers it.
+
+        Disconnected, and then nobody knows whether it was heard.
+        """
+        with self._turn:
+            connection = self._send(frame, self.timeout_s if timeout_s is None else timeout_s)
+            try:
+                size = read_size(connection, 2 * REQUEST_BYTES)
+                if size is None:
+                    raise Disconnected("the connection ended before the answer came")
+                return read_exactly(connection, size)
+            except OSError as error:
+                raise self._broken(error) from error
+
+    def tell(self, frame: bytes) -> None:
+        """Send a frame that nobody answers. Disconnected."""
+        with self._turn:
+            self._send(frame, self.timeout_s)
+
+    def _send(self, frame: bytes, patience_s: float) -> socket.socket:
+        try:
+            connection = self._connected(patience_s)
+            connection.settimeout(patience_s)
+            connection.sendall(frame)
+        except OSError as error:
+            raise self._broken(error) from error
+        return connection
+
+    def _broken(self, error: OSError) -> Disconnected:
+        """The connection is of no use any more: why."""
+        self._drop()
+        if isinstance(error, Disconnected):
+            return error
+        host, port = self.address
+        return Disconnected(f"{host}:{port}: {error or type(error).__name__}")
+
+    def _connected(self, patience_s: float) -> socket.socket:
+        if self._closed:
+            raise Disconnected("the connection was closed on this side")
+        if self._socket is not None and _has_ended(self._socket):
+            self._drop()  # it was idle for too long: nothing was asked on it
+        if self._socket is None:
+            self._socket = socket.create_connection(self.address, timeout=min(patience_s, 5.0))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self._socket
+
+    def _drop(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        """End it for good, from any thread; whoever waits for an answer is Disconnected."""
+        self._closed = True
+        connection = self._socket
+        if connection is not None:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                connection.close()
+
+
+class Connection(FrameConnection):
+    """To a broker, in Kafka's protocol. ``client_id`` names the asker."""
+
+    def __init__(self, address: Address, timeout_s: float = 30.0, client_id: str = "") -> None:
+        super().__init__(address, timeout_s)
+        self.client_id = client_id
+        self._asked = 0
+        self._offered: dict[int, int] | None = None
+
+    def ask(
+        self,
+        api: str,
+        version: int,
+        body: Any,
+        timeout_s: float | None = None,
+        correlation: int | None = None,
+    ) -> Any:
+        """The body of the answer to a request in some version. Disconnected.
+
+        Requests are numbered unless they have a number.
+        """
+        key, number = api_key(api), self._number(correlation)
+        frame = encode_request(Header(key, version, number, self.client_id), body)
+        try:
+            answer = decode_response(self.exchange(frame, timeout_s), key, version)
+        except Malformed as error:
+            raise self._broken(Disconnected(f"no answer to {api}: {error}")) from error
+        if answer.correlation != number:
+            text = f"an answer to request {answer.correlation}, not to {number}"
+            raise self._broken(Disconnected(text))
+        return answer.body
+
+    def ask_nobody(self, api: str, version: int, body: Any) -> None:
+        """Send a request to which there is no answer (Produce with acks=0). Disconnected."""
+        header = Header(api_key(api), version, self._number(None), self.client_id)
+        self.tell(encode_request(header, body))
+
+    def _number(self, given: int | None) -> int:
+        if given is not None:
+            return given
+        number, self._asked = self._asked, (self._asked + 1) & 0x7FFFFFFF
+        return number
+
+    def newest(self, api: str, known: int) -> int:
+        """The newest version of an API that the broker offers, up to one that is known here.
+
+        Brokers are asked once a connection. Disconnected, UnsupportedVersion.
+        """
+        if self._offered is None:
+            answer = self.ask("ApiVersions", 0, Fields())
+            if answer.error_code:
+                raise UnsupportedVersion(f"ApiVersions: {error_name(answer.error_code)}")
+            self._offered = {one.api_key: one.max_version for one in answer.api_keys}
+        latest = self._offered.get(api_key(api))
+        if latest is None:
+            name = "".join(f"_{one}" if one.isupper() else one.upper() for one in api)
+            raise UnsupportedVersion(f"The broker does not support {name.removeprefix('_')}")
+        return min(known, latest)
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._offered = None  # another release may listen there next
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    """The other side has closed it; between two questions nothing else can have come."""
+    asked = select.poll()
+    asked.register(connection, select.POLLIN)
+    return bool(asked.poll(0))
