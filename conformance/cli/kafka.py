@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
-import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,13 +15,15 @@ import click
 
 from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.interrupts import INTERRUPTED, interrupts
+from conformance.kafka.control import ask_proxies, do_line
 from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
 from conformance.kafka.fetch import fetch as fetch_release
 from conformance.kafka.java import NoJava, fetch_java, java_for, version_of
 from conformance.kafka.keeper import controller_of
 from conformance.kafka.lab import LOOPBACK, MOST_BROKERS, PROXIES, STATE, ZOOKEEPER, Lab
 from conformance.kafka.releases import RELEASES, KafkaRelease, NoRelease, release_of
-from conformance.kafka.schedule import Act, Rule, WrongSchedule, parse_schedule
+from conformance.kafka.schedule import WrongSchedule, parse_schedule
 from impl.server.processes import ClusterError, lock_folder
 from specs.verdict import Verdict
 
@@ -299,35 +300,12 @@ def schedule(folder: Path, file: Path, json_target: str | None) -> None:
         raise WrongUse(f"the proxies of {folder} do not run; write: insync kafka start {folder}")
     done = []
     with _changing(folder):
-        for raw, line in zip(raws, lines, strict=True):
-            if isinstance(line, Rule) or not isinstance(line, Act) or line.verb == "expire":
-                done.append(_ask_proxies(lab, raw))
-            else:
-                done.append(_act(lab, line))
+        for raw in raws:
+            done.append(do_line(lab, raw))
             say(done[-1], json_target)
-        waiting = _ask_proxies(lab, "held")
+        waiting = ask_proxies(lab, "held")
     say(f"held: {waiting}", json_target)
     emit_json(json_target, {"done": done, "held": waiting})
-
-
-def _ask_proxies(lab: Lab, line: str) -> str:
-    with socket.create_connection((LOOPBACK, lab.state.control), timeout=30) as connection:
-        connection.sendall(f"{line}\n".encode())
-        answer = json.loads(connection.makefile(encoding="utf-8").readline() or "{}")
-    if "done" not in answer:
-        raise WrongUse(str(answer.get("wrong", "the proxies ended")))
-    return str(answer["done"])
-
-
-def _act(lab: Lab, line: Act) -> str:
-    lab.name_of(line.broker)
-    if line.verb in ("keep", "restore"):
-        getattr(lab, line.verb)(line.broker, line.name)
-    elif line.verb == "start":
-        lab.start(only=f"broker{line.broker}")
-    else:
-        getattr(lab, line.verb)(line.broker)
-    return f"{line.verb} {line.broker} {line.name}".strip()
 
 
 @kafka.command()
@@ -411,6 +389,112 @@ def replay(
         },
     })  # fmt: skip
     finish(report.answer.verdict)
+
+
+@kafka.command()
+@FOLDER
+@json_option
+def trace(folder: Path, json_target: str | None) -> None:
+    """Write what the Kafka in DIR did so far as a trace, line by line, into DIR/trace.
+
+    The files are those of `insync cluster start --trace`: brokerN-S.ndjson for each start of a
+    broker, from what its threads log at TRACE and what passed the proxies; zookeeper-1.ndjson from
+    ZooKeeper's own transaction log. Where real Kafka does not show something, no line tells of it.
+
+    \b
+    Example:
+      insync kafka trace DIR
+      insync check DIR/trace
+    """
+    from conformance.kafka.trace import write_trace
+    from conformance.kafka.transactions import WrongLog
+
+    lab = _lab(folder)
+    with _changing(folder):
+        try:
+            files = write_trace(lab)
+        except WrongLog as error:
+            raise WrongUse(str(error)) from error
+    counts = {one.name: sum(1 for _ in one.open(encoding="utf-8")) - 2 for one in files}
+    for name, lines in counts.items():
+        say(f"{name}: {lines:,} lines", json_target)
+    say(f"judge it: insync check {folder / 'trace'}", json_target)
+    emit_json(json_target, {"folder": lab.folder / "trace", "lines": counts})
+
+
+@kafka.command()
+@FOLDER
+@click.option("--version", metavar="V", default=DEFAULT, show_default=True, help="The release.")
+@HOME
+@click.option("--rounds", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+              help="How many clusters, one after the other.")  # fmt: skip
+@click.option("--faults", type=click.IntRange(1), default=10, show_default=True, metavar="N",
+              help="How many faults befall each.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="S",
+              help="What the faults follow from.")  # fmt: skip
+@click.option("--keep", is_flag=True, help="Keep logs and traces of rounds that hold, too.")
+@json_option
+def soak(
+    folder: Path, version: str, home: Path | None, rounds: int, faults: int, seed: int,
+    keep: bool, json_target: str | None,
+) -> None:  # fmt: skip
+    """Let random faults befall real Kafka while records are written, and judge every line of it.
+
+    A round starts three brokers in DIR/round-N. Processes are killed and paused, sessions end,
+    messages between brokers, of the controller and to ZooKeeper are held, lost or sent twice; what
+    is done follows from the seed. Then the round's trace is replayed on the model (insync kafka
+    trace). DIR/rounds.jsonl has a line a round: a soak that was interrupted goes on where it ended.
+    Logs and traces of rounds with findings stay.
+
+    Exit code 0: every line of every round is a step of the model; 1: one is not; 2: a line is
+    missing that would say; 3: nothing was compared.
+
+    \b
+    Example:
+      insync kafka soak DIR --version 2.8.2 --rounds 10 --seed 7
+      insync kafka soak DIR --version 2.3.1 --faults 5 --json -
+      insync check DIR/round-1/trace
+    """
+    from conformance.kafka.soak import OtherSoak, Plan, Round, rounds_in, summary, verdict_of
+    from conformance.kafka.soak import soak as soaked
+
+    def tell(one: Round) -> None:
+        undone = f", {len(one.undone)} lines of the schedule not done" if one.undone else ""
+        say(f"round {one.number}: {one.verdict}; {len(one.faults)} faults{undone}, "
+            f"{one.acknowledged} records acknowledged, {one.explained:,} of {one.lines:,} lines "
+            f"explained, {one.seconds:.0f} s", json_target)  # fmt: skip
+        for found in one.findings:
+            place = f"{Path(found['file']).name}:{found['line']}"
+            say(f"  {found['kind']}: {place}: {found['why']}", json_target)
+
+    interrupts.end_as_usual()
+    logging.getLogger("kazoo").disabled = True
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+    with _changing(folder), Progress() as progress:
+        plan = Plan(release_of(version), rounds, seed, faults, home, keep)
+        libs_of(plan.release, home)
+        try:
+            done = rounds_in(folder, plan)
+        except OtherSoak as error:
+            raise WrongUse(str(error)) from error
+        for one in done:
+            tell(one)
+        try:
+            for one in soaked(folder, plan, progress):
+                progress.wipe()
+                tell(one)
+                done.append(one)
+        except KeyboardInterrupt:
+            interrupts.tell(f"{len(done)} rounds are in {folder}; the same command goes on")
+            sys.exit(INTERRUPTED)
+    found = summary(plan, done)
+    say(f"{found['verdict']}: Kafka {version}, {found['rounds']} rounds, {found['faults']} faults, "
+        f"{found['explained']:,} of {found['lines']:,} lines explained "
+        f"({100 * found['share']:.1f} %), {found['steps']:,} steps", json_target)  # fmt: skip
+    for rule, count in found["findings"].items():
+        say(f"  {count} x {rule}", json_target)
+    emit_json(json_target, found)
+    finish(verdict_of(done))
 
 
 # What the commands share

@@ -18,7 +18,7 @@ from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.lab import LOOPBACK, TRACE, Lab
-from conformance.kafka.messages import Message
+from conformance.kafka.messages import REQUEST, Message, asks_of, parts_of
 from conformance.kafka.proxy import Proxies
 from conformance.kafka.schedule import Act, WrongSchedule, parse_line
 from conformance.kafka.watcher import Watcher
@@ -49,9 +49,14 @@ class Recorder:
         }  # fmt: skip
         if message.epochs:
             line["epochs"] = sorted(message.epochs)
-        for name in ("about", "zxid", "error"):
+        for name in ("about", "port", "zxid", "error"):
             if message.details.get(name) not in (None, ""):
                 line[name] = message.details[name]
+        parts = parts_of(message)
+        if parts:
+            line["parts"] = parts
+        if message.kind == REQUEST:
+            line |= asks_of(message)
         with self._lock:
             self._file.write(json.dumps(line) + "\n")
             self._file.flush()

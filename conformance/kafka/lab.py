@@ -133,6 +133,10 @@ class Lab(Processes):
         """The ids of its brokers."""
         return sorted(self.state.ports)
 
+    def setting(self, name: str) -> str:
+        """A broker's property as the lab sets it; empty where it is Kafka's default."""
+        return (SETTINGS | self.state.settings).get(name, "")
+
     def names(self) -> list[str]:
         """Its processes, in the order in which they start."""
         return [ZOOKEEPER, PROXIES, *(f"broker{one}" for one in self.brokers)]

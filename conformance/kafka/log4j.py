@@ -30,24 +30,48 @@ FILES = {
 at INFO; `kafka.controller` is at TRACE in all (see the releases' config/log4j.properties).
 """
 
+PROTOCOL = "protocol-{}.log"
+"""The file of one start of a broker in which all of its threads tell what they do, in one order."""
+
+TOLD = (
+    "kafka.log.Log", "kafka.log.LogManager", "kafka.server.KafkaApis", "kafka.server.KafkaServer",
+    "kafka.server.ReplicaManager", "kafka.zk.KafkaZkClient",
+    "org.apache.kafka.clients.NetworkClient",
+)  # fmt: skip
+"""What is written there at TRACE, beside all of FILES (`protocol_log` reads it)."""
+
+PROTOCOL_PATTERN = "[%d] [%t] %m (%c)%n"
+
 BESIDE = {"dataPlane": "server"}
 """What is written to a second file too, so that server.log has what Kafka's own would have."""
 
 
 def log4j_of(folder: Path) -> str:
     """The text of log4j.properties for a broker that logs into a folder."""
+    start = 1 + len(starts_in(folder))
     lines = ["log4j.rootLogger=INFO, server"]
+    lines += _appender("protocol", folder / PROTOCOL.format(start), PROTOCOL_PATTERN)
+    lines += [f"log4j.logger.{logger}=TRACE, protocol" for logger in TOLD]
     for name, (file, loggers) in FILES.items():
-        appender = f"log4j.appender.{name}"
-        lines += [
-            f"{appender}=org.apache.log4j.FileAppender",
-            f"{appender}.File={folder / file}",
-            f"{appender}.layout=org.apache.log4j.PatternLayout",
-            f"{appender}.layout.ConversionPattern={PATTERN}",
-        ]
+        lines += _appender(name, folder / file, PATTERN)
         for logger, level in loggers.items():
-            lines.append(f"log4j.logger.{logger}={level}, {name}")
+            lines.append(f"log4j.logger.{logger}={level}, {name}, protocol")
             lines.append(f"log4j.additivity.{logger}={str(name in BESIDE).lower()}")
         if name == "server":
-            lines.append(f"{appender}.Threshold=INFO")
+            lines.append("log4j.appender.server.Threshold=INFO")
     return "\n".join(lines) + "\n"
+
+
+def _appender(name: str, file: Path, pattern: str) -> list[str]:
+    appender = f"log4j.appender.{name}"
+    return [
+        f"{appender}=org.apache.log4j.FileAppender",
+        f"{appender}.File={file}",
+        f"{appender}.layout=org.apache.log4j.PatternLayout",
+        f"{appender}.layout.ConversionPattern={pattern}",
+    ]
+
+
+def starts_in(folder: Path) -> list[Path]:
+    """The files of a broker's starts, the first one first."""
+    return sorted(folder.glob(PROTOCOL.format("*")), key=lambda one: int(one.stem.split("-")[1]))

@@ -6,12 +6,15 @@ error and the zxid. Source: `zookeeper.jute`, `ZooDefs.OpCode`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from impl.wire import Header, Malformed, api_name, decode_request, decode_response
+from impl.log.errors import CorruptRecord
+from impl.log.record_batch import batches_in
+from impl.wire import Header, Malformed, api_name, decode_request, decode_response, error_name
 
 ZOOKEEPER = "zookeeper"
 REQUEST, ANSWER = "request", "answer"
@@ -21,6 +24,8 @@ OPERATIONS = {
     -11: "CloseSession", 100: "Auth",
 }  # fmt: skip
 CONNECT = "Connect"
+AGAIN = "Again"
+"""The second answer to a question that was sent twice: nobody waits for it."""
 _PING, _AUTH = -2, -4
 _EVENT = -1
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
@@ -62,7 +67,9 @@ class KafkaReader:
     def __init__(self, to: str, connection: int) -> None:
         self.to, self.connection = to, connection
         self.sender = ""
+        self.port = 0  # of the proxy, as the broker sees it
         self.claimed = False
+        self.repeated: set[int] = set()  # questions that the broker gets twice
         self._asked: dict[int, tuple[Header, Message]] = {}
 
     @property
@@ -83,7 +90,7 @@ class KafkaReader:
             REQUEST, self.sender, self.to, api, frame, self.connection, found.header.correlation,
             frozenset(_topics(found.body)), frozenset(_epochs(found.body)), found.body,
         )  # fmt: skip
-        message.details["about"] = about(message)
+        message.details |= {"about": about(message), "port": self.port}
         self._asked[found.header.correlation] = found.header, message
         return message
 
@@ -91,6 +98,9 @@ class KafkaReader:
         """An answer, read by what its request was."""
         (correlation,) = struct.unpack_from(">i", frame)
         header, asked = self._asked.pop(correlation, (None, None))
+        if header is None and correlation in self.repeated:
+            self.repeated.discard(correlation)
+            return Message(ANSWER, self.sender, self.to, AGAIN, frame, self.connection)
         if header is None or asked is None:
             return Message(ANSWER, self.sender or "?", self.to, "Unknown", frame, self.connection)
         try:
@@ -101,7 +111,8 @@ class KafkaReader:
             ANSWER, asked.sender, self.to, asked.api, frame, self.connection, correlation,
             asked.topics, asked.epochs, body,
         )  # fmt: skip
-        message.details |= {"asked": asked, "about": about(message) or asked.details["about"]}
+        message.details |= {"asked": asked, "about": about(message) or asked.details["about"],
+                            "port": self.port}  # fmt: skip
         return message
 
 
@@ -191,11 +202,78 @@ def about(message: Message) -> str:
     return "; ".join(found)
 
 
+def parts_of(message: Message) -> dict[str, dict[str, Any]]:
+    """What a Fetch, OffsetForLeaderEpoch or Produce asks or answers, by partition, as plain data.
+
+    ``end`` of what a Fetch brings is exclusive, and absent where it brings nothing.
+    """
+    body, asks = message.body, message.kind == REQUEST
+    found: dict[str, dict[str, Any]] = {}
+    if message.api == "Fetch":
+        for one in getattr(body, "topics" if asks else "responses", None) or ():
+            for part in one.partitions:
+                if asks:
+                    found[f"{one.topic}-{part.partition}"] = {
+                        "offset": int(part.fetch_offset),
+                        "leader_epoch": int(getattr(part, "current_leader_epoch", -1)),
+                    }
+                else:
+                    found[f"{one.topic}-{part.partition_index}"] = _fetched(part)
+    elif message.api == "OffsetForLeaderEpoch":
+        for one in getattr(body, "topics", None) or ():
+            for part in one.partitions:
+                found[f"{one.topic}-{part.partition}"] = (
+                    {"leader_epoch": int(getattr(part, "current_leader_epoch", -1)),
+                     "epoch": int(part.leader_epoch)}
+                    if asks else
+                    {"error": error_name(int(part.error_code)),
+                     "epoch": int(getattr(part, "leader_epoch", -1)), "end": int(part.end_offset)}
+                )  # fmt: skip
+    elif message.api == "Produce" and not asks:
+        for one in getattr(body, "responses", None) or ():
+            for part in one.partition_responses:
+                found[f"{one.name}-{part.index}"] = {
+                    "error": error_name(int(part.error_code)), "first": int(part.base_offset),
+                }  # fmt: skip
+    return found
+
+
+def asks_of(message: Message) -> dict[str, Any]:
+    """What a request says of itself as a whole: ``acks``; a fetch session (KIP-227)."""
+    body = message.body
+    if message.api == "Produce":
+        return {"acks": int(getattr(body, "acks", 0))}
+    if message.api != "Fetch":
+        return {}
+    left = [
+        f"{one.topic}-{int(index)}"
+        for one in getattr(body, "forgotten_topics_data", None) or ()
+        for index in one.partitions
+    ]
+    session = {"session_epoch": int(getattr(body, "session_epoch", -1))}
+    return session | ({"forgotten": left} if left else {})
+
+
+def _fetched(part: Any) -> dict[str, Any]:
+    content = records_in(part)
+    found = {
+        "error": error_name(int(part.error_code)),
+        "high_watermark": int(part.high_watermark),
+        "log_start": int(getattr(part, "log_start_offset", -1)),
+    }
+    with contextlib.suppress(CorruptRecord):
+        ends = [batch.last_offset + 1 for _, batch in batches_in(content)]
+        if ends:
+            found["end"] = max(ends)
+    return found
+
+
 class ZooKeeperReader:
     """What one connection of a broker to ZooKeeper carries; it learns the session from it."""
 
     def __init__(self, sender: str, connection: int) -> None:
         self.sender, self.connection = sender, connection
+        self.port = 0
         self.session: tuple[int, bytes] | None = None
         self.claimed = False
         self._connected = [False, False]

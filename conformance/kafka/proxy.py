@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from conformance.kafka.messages import ANSWER, KafkaReader, Message, ZooKeeperReader
+from conformance.kafka.messages import AGAIN, ANSWER, KafkaReader, Message, ZooKeeperReader
 from conformance.kafka.schedule import Release, Rule, Which
 from impl.wire import FrameTooLarge, frames_in
 
@@ -210,6 +210,7 @@ class Proxy:
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         number = next(self._numbers)
         reader = self._reader(number)
+        reader.port = int(asked.getsockname()[1])
         with self._lock:
             self._pairs[number] = asker, asked
             self.readers[number] = reader
@@ -233,11 +234,16 @@ class Proxy:
                 data += chunk
                 for frame in frames_in(data, LARGEST):
                     message = read(frame)
+                    if message.api == AGAIN:
+                        continue
                     goes, times = self.gate.passes(
                         message, lambda: number in self._pairs and not _has_ended(source)
                     )
                     if not goes:
                         return
+                    reader = self.readers.get(number)
+                    if times > 1 and isinstance(reader, KafkaReader):
+                        reader.repeated.add(message.correlation)
                     for _ in range(times):
                         target.sendall(len(frame).to_bytes(4, "big") + frame)
             self._linger(number)

@@ -96,6 +96,11 @@ class KafkaRelease:
         return 3 if self.since("0.11") else 2
 
     @property
+    def caches_epochs(self) -> bool:
+        """Fetches within a session keep their leader epoch at the leader (KAFKA-9338)."""
+        return self.since("2.5") or not self.since("2.1")
+
+    @property
     def has_broker_epochs(self) -> bool:
         """Requests of a controller name the broker's registration (KIP-380)."""
         return self.since("2.2")

@@ -31,12 +31,14 @@ class State(NamedTuple):
     version: int
 
 
-def ask(port: int, api: str, version: int, body: Any, client: str) -> Any:
+def ask(
+    port: int, api: str, version: int, body: Any, client: str, patience_s: float = PATIENCE_S
+) -> Any:
     """One request and its answer's body. NoAnswer."""
     key = api_key(api)
     frame = encode_request(Header(key, version, 1, client), body)
     try:
-        with socket.create_connection((LOOPBACK, port), timeout=PATIENCE_S) as connection:
+        with socket.create_connection((LOOPBACK, port), timeout=patience_s) as connection:
             connection.sendall(frame)
             answer = _frame(connection)
     except OSError as error:
@@ -139,16 +141,18 @@ def stop_replica(
 
 
 def produce(
-    release: KafkaRelease, port: int, topic: str, value: bytes, acks: int, timeout_ms: int = 10_000
-) -> tuple[int, int]:
+    release: KafkaRelease, port: int, topic: str, value: bytes, acks: int,
+    timeout_ms: int = 10_000, partition: int = 0, patience_s: float = PATIENCE_S,
+) -> tuple[int, int]:  # fmt: skip
     """Write one record as a batch of its own; the error code and its offset."""
     record = StoredRecord(0, 0, None, value)
     records = encode_batch([record]) if release.produce >= 3 else encode_message(record, 1)
+    data = (Fields(index=partition, records=records),)
     body = Fields(
         transactional_id=None, acks=acks, timeout=datetime.timedelta(milliseconds=timeout_ms),
-        topic_data=(Fields(name=topic, partition_data=(Fields(index=0, records=records),)),),
+        topic_data=(Fields(name=topic, partition_data=data),),
     )  # fmt: skip
-    answer = ask(port, "Produce", release.produce, body, "insync-lab")
+    answer = ask(port, "Produce", release.produce, body, "insync-lab", patience_s)
     part = answer.responses[0].partition_responses[0]
     return int(part.error_code), int(part.base_offset)
 

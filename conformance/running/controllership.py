@@ -18,6 +18,7 @@ from model.systems import system
 from specs.partial.moves import Moves
 
 NAME = "/controller"
+_OBEYED = ("leader_and_isr_received", "leader_cached")
 
 
 def replay_controllership(
@@ -50,7 +51,9 @@ class _ControllershipReplay(Driver):
 
     def lines(self) -> Iterable[TraceLine]:
         """All lines: what is about one partition tells of controllers too."""
-        return self.order.lines
+        for line in self.order.lines:
+            self.done.lines += line.process[0] == ZOOKEEPER or line.step in _OBEYED
+            yield line
 
     def take(self, line: TraceLine) -> None:
         """One line."""
@@ -70,7 +73,7 @@ class _ControllershipReplay(Driver):
             case "controller_resigned":
                 if self.read("belief.held", b):
                     self.step("controller_resigns", b)
-            case "leader_and_isr_received" | "leader_cached":
+            case step if step in _OBEYED:
                 self._obeyed(line, b)
             case "request_refused":
                 sender = line.args["sender"]
@@ -95,12 +98,10 @@ class _ControllershipReplay(Driver):
         sender = line.args["sender"]
         key = (line.broker, line.start, sender["correlation"], sender["controller"],
                sender["epoch"])  # fmt: skip
-        self.done.lines += 1
         if key not in self.refused:
             self.step("request_is_obeyed", b, self.of[sender["controller"]], sender["epoch"])
 
     def _zookeeper(self, line: TraceLine) -> None:
-        self.done.lines += 1
         if line.step == STARTED and line.start > 1:
             for one in self.of.values():
                 if self.read("session", one):

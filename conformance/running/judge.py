@@ -38,8 +38,8 @@ class RunningReport(TraceReport):
     def partitions(self) -> list[dict[str, object]]:
         """A row a partition, the controllership among them."""
         return [
-            {"partition": one.name, "lines": one.lines, "steps": sum(one.fired.values()),
-             "verdict": _verdict(one).value}
+            {"partition": one.name, "lines": one.lines, "explained": one.explained,
+             "left": one.left, "steps": sum(one.fired.values()), "verdict": _verdict(one).value}
             for one in self.replayed
         ]  # fmt: skip
 

@@ -47,8 +47,9 @@ class Driver(ABC):
 
     def go(self) -> Replayed:
         """All lines, up to the first that does not fit."""
+        lines = iter(self.lines())
         try:
-            for line in self.lines():
+            for line in lines:
                 self.line = self.done.at = line
                 self.take(line)
                 self.ledger.journal.clear()
@@ -66,6 +67,10 @@ class Driver(ABC):
             self.done.unknown = f"the line has no {field}, which its step has"
         except (TypeError, ValueError, IndexError, AttributeError) as error:
             self.done.unknown = f"a value in the line is of another kind than its step has: {error}"
+        looked_at = self.done.lines
+        for _ in lines:
+            pass
+        self.done.left, self.done.lines = self.done.lines - looked_at, looked_at
         return self.done
 
     def step(self, name: str, *arguments: int) -> None:

@@ -21,6 +21,7 @@ from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Proce
 STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
 ATTEMPTS = ("isr_expanding", "isr_shrinking")
+RECEIVED = "answer_received"
 TAKES = ("log_truncating", "records_replicated", "append_failed")
 
 
@@ -329,6 +330,11 @@ class _Ordering:
                     self._follows(answer, line)
                     # Nobody is connected to a process before it starts.
                     self._follows(line, self._started.get((answer.process, answer.start)))
+            elif line.step == RECEIVED:
+                for answer in self._answers.get(
+                    (line.broker, partition, line.args["correlation"]), ()
+                ):
+                    self._follows(line, answer)
             elif line.step in TAKES and partition in asked:
                 key = asked[partition]
                 if key not in self.found.takes:

@@ -307,7 +307,9 @@ class PartitionReplay(Driver):
             live = set(told.args["live"])
         else:
             had = set(before["isr"]) if before else isr
-            live = (self.members("zk.registered") - (had - isr)) | (isr if before else set())
+            leads = isr if before and state["leader"] >= 0 else set()
+            dead = had - isr if state["leader"] >= 0 else had
+            live = (self.members("zk.registered") - dead) | leads
         if write.is_new:
             live |= isr
         self.force(LIVE, *self.set_cells("cache.live", (c,), live))

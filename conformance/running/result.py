@@ -24,7 +24,8 @@ class NotModelled(Exception):
 class Replayed:
     """What became of a partition, or of the controllership; `at` is the last line looked at.
 
-    `fired` counts steps of the model, `forced` what was put in by force, by its reason.
+    `fired` counts steps of the model, `forced` what was put in by force, by its reason. `left` are
+    the lines after the last one looked at.
     """
 
     name: str
@@ -34,3 +35,9 @@ class Replayed:
     at: TraceLine | None = None
     misfit: MisfitError | None = None
     unknown: str = ""
+    left: int = 0
+
+    @property
+    def explained(self) -> int:
+        """Lines that fit, those before the one that does not."""
+        return self.lines - int(self.misfit is not None or bool(self.unknown))

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message, ZooKeeperReader
 from conformance.kafka.proxy import Gate, Proxy
-from conformance.kafka.schedule import Rule, Which, parse_line
+from conformance.kafka.schedule import Release, Rule, Which, parse_line
 from impl.wire import Fields, Header, api_key, encode_request
 
 PATIENCE_S = 5.0
@@ -33,7 +33,7 @@ def fetch(correlation: int = 1, offset: int = 7, replica: int = 2) -> bytes:
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """A server that answers each frame with its correlation id, and counts nothing."""
+    """A server that answers each frame with its correlation id, and how many it had before."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -43,10 +43,12 @@ def echo() -> Iterator[int]:
                 threading.Thread(target=answer, args=(one,), daemon=True).start()
 
     def answer(one: socket.socket) -> None:
+        seen = 0
         with contextlib.suppress(OSError), one:
             while len(size := one.recv(4, socket.MSG_WAITALL)) == 4:
                 frame = one.recv(struct.unpack(">i", size)[0], socket.MSG_WAITALL)
-                one.sendall(struct.pack(">i", 8) + frame[4:8] + b"\0\0\0\0")
+                one.sendall(struct.pack(">i", 8) + frame[4:8] + struct.pack(">i", seen))
+                seen += 1
 
     threading.Thread(target=serve, daemon=True).start()
     yield server.getsockname()[1]
@@ -125,11 +127,15 @@ def test_what_is_dropped_takes_its_connection_with_it(stage: Stage) -> None:
         assert connection.recv(1) == b""
 
 
-def test_a_duplicate_arrives_twice(stage: Stage) -> None:
-    stage.gate.add(Rule("duplicate", Which("Fetch", REQUEST)))
+def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: Stage) -> None:
+    rule = Rule("duplicate", Which("Fetch", REQUEST))
+    stage.gate.add(rule)
     with stage.connect() as connection:
         connection.sendall(fetch(5))
-        assert [answered(connection), answered(connection)] == [5, 5]
+        assert struct.unpack(">iii", connection.recv(12, socket.MSG_WAITALL)) == (8, 5, 0)
+        stage.gate.apply(Release("pass", rule.which))
+        connection.sendall(fetch(6))
+        assert struct.unpack(">iii", connection.recv(12, socket.MSG_WAITALL)) == (8, 6, 2)
 
 
 def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(stage: Stage) -> None:

@@ -1,0 +1,558 @@
+"""One start of a real broker as the events of a trace: what its threads told, line by line.
+
+The steps are those that a process of ours writes (`impl.core.events`), so that one checker judges
+both. What a line does not say comes from the frames that the proxies read (`questions`). A read
+for a fetch stands where its thread first told what came of it, or where another thread shows that
+it was recorded; one that waited for records (`DelayedFetch`) stands where it was read again. Where
+nothing tells of something, no event is written; `UNSEEN` lists it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.kafka.protocol_log import Told
+from conformance.kafka.questions import Question, Questions
+
+UNSEEN = (
+    "state_written: whom a controller takes for alive when it writes",
+    "producer_answered: where a producer was connected past the proxies",
+    "fetch_served: the high watermark of a read whose answer was never sent is the last one told",
+)
+"""What the trace of a real broker does not show."""
+
+Event = tuple[str, dict[str, Any]]
+
+_STATE = re.compile(
+    r"controllerEpoch=(-?\d+), leader=(-?\d+), leaderEpoch=(-?\d+), isr=\[?([\d, ]*?)\]?, "
+    r"zkVersion=(-?\d+), replicas=\[?([\d, ]*?)\]?, (?:is|adding)"
+)
+_NAMED = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)")
+_CONNECTION = re.compile(r'connection"?[: ]"?[\d.]+:\d+-[\d.]+:(\d+)-')
+_CORRELATION = re.compile(r'correlationId"?[=:](\d+)')
+
+
+def _ids(text: str) -> list[int]:
+    return [int(one) for one in re.findall(r"\d+", text)]
+
+
+@dataclass(eq=False)
+class _Fetch:
+    """A fetch that a leader serves; ``read`` are events whose answer may still be filled in."""
+
+    question: Question
+    follower: int
+    begun: dict[str, int] = field(default_factory=dict)
+    read: dict[str, dict[str, Any]] = field(default_factory=dict)
+    again: set[str] = field(default_factory=set)
+    done_at: int = 1 << 60
+    closed: bool = False
+    """What it read at first is told: what its thread reads now is read again."""
+
+
+class BrokerTraceOf:
+    """Reads the lines of one start. ``sessions``: zxid of a registration -> its session.
+
+    ``caches_epochs``: a leader knows the leader epochs of fetches within a session (KAFKA-9338).
+    """
+
+    def __init__(
+        self, broker: int, questions: Questions, sessions: Mapping[int, int],
+        caches_epochs: bool = True,
+    ) -> None:  # fmt: skip
+        self.caches_epochs = caches_epochs
+        self.broker, self.questions, self.sessions = broker, questions, sessions
+        self.events: list[Event] = []
+        self.end: dict[str, int] = {}
+        self.hw: dict[str, int] = defaultdict(int)
+        self.epoch: dict[str, int] = defaultdict(lambda: -1)
+        self.isr: dict[str, list[int]] = {}  # of partitions that it leads
+        self.zk_version: dict[str, int] = {}
+        self.wants: set[str] = set()  # of which it told that it wants another ISR
+        self.loading: dict[str, int] = {}
+        self.present: set[str] = set()
+        self.orders: dict[str, tuple[dict[str, Any], dict[str, int]]] = {}
+        self.fetches: dict[str, _Fetch] = {}  # thread -> what it serves
+        self.reading: dict[str, _Fetch] = {}  # thread -> what it reads again
+        self.epochs: dict[str, tuple[Question, set[str]]] = {}  # thread -> what is not served yet
+        self.open: list[_Fetch] = []
+        self.handled: dict[str, Told] = {}
+        self.appended: dict[tuple[str, int], tuple[int, int]] = {}
+        self.sent: dict[tuple[int, str, int], Question] = {}  # by leader, API and correlation id
+        self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
+        self.taken: dict[str, tuple[int, int]] = {}
+        self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
+
+    def go(self, lines: Iterable[Told]) -> list[Event]:
+        """All events, in order."""
+        told = list(lines)
+        for line in told:
+            if line.text.startswith("Completed request:"):
+                key = _key(line.text)
+                if key is not None:
+                    self.completes[key].append(line.number)
+        for line in told:
+            self._thread(line)
+            for pattern, take in _LINES:
+                found = pattern.search(line.text)
+                if found is not None:
+                    take(self, found, line)
+                    break
+        for one in self.open:
+            self._complete(one)
+        return self.events
+
+    def tell(self, step: str, partition: str | None = None, **args: Any) -> dict[str, Any]:
+        """One event more."""
+        found = ({"partition": partition} if partition else {}) | args
+        self.events.append((step, found))
+        return found
+
+    # Requests that are handled
+
+    def _thread(self, line: Told) -> None:
+        """A thread that begins another request has told what it read for the one before."""
+        if line.text.startswith("[KafkaApi-") and (
+            "Handling request:" in line.text or "Sending Fetch response" in line.text
+        ):
+            fetch = self.fetches.get(line.thread)
+            if fetch is not None and not fetch.closed:
+                for partition in list(fetch.begun):
+                    self._served(fetch, partition)
+                fetch.closed = True
+            self.reading.pop(line.thread, None)
+
+    def _handles(self, found: re.Match[str], line: Told) -> None:
+        self.fetches.pop(line.thread, None)
+        key = _key(line.text)
+        question = key and self.questions.handled(*key, line.at)
+        if not key or not question:
+            return
+        if found[1] == "FETCH":
+            follower = int(question.sender) if question.sender.isdecimal() else -1
+            fetch = self.fetches[line.thread] = _Fetch(question, follower)
+            later = [one for one in self.completes.get(key, ()) if one > line.number]
+            fetch.done_at = later[0] if later else fetch.done_at
+        elif found[1] == "OFFSET_FOR_LEADER_EPOCH" and question.sender.isdecimal():
+            self.epochs[line.thread] = question, set(question.asked)
+
+    def _looks_up(self, found: re.Match[str], line: Told) -> None:
+        """A thread looks up where an epoch ends: for a follower, or as one."""
+        question, left = self.epochs.get(line.thread, (None, set[str]()))
+        if question is not None and found[1] in left:
+            left.discard(found[1])
+            self._serves_epoch(question, found[1])
+
+    def _epochs_served(self, key: tuple[int, int] | None, line: Told) -> None:
+        """What was not looked up was refused, or the log has no epochs."""
+        for question, left in self.epochs.values():
+            if key and question is self.questions.handled(*key, line.at):
+                for partition in sorted(left):
+                    self._serves_epoch(question, partition)
+                left.clear()
+
+    def _serves_epoch(self, question: Question, partition: str) -> None:
+        asked, answer = question.asked[partition], question.answer.get(partition)
+        if answer is not None:
+            known = asked["leader_epoch"]
+            self.tell(
+                "epoch_served", partition,
+                asked={"leader_epoch": known if known >= 0 else None, "epoch": asked["epoch"]},
+                reply={"error": answer["error"],
+                       "end": {"epoch": answer["epoch"], "end": answer["end"]}},
+                client=f"broker-{question.sender}-fetcher-0", correlation=question.number,
+            )  # fmt: skip
+
+    def _reads(self, found: re.Match[str], line: Told) -> None:
+        partition, offset = found[1], int(found[2])
+        fetch = self.fetches.get(line.thread)
+        if fetch is not None and not fetch.closed and partition not in fetch.read:
+            fetch.begun[partition] = offset
+            return
+        self._reads_again(line, partition, offset)
+
+    def _reads_again(self, line: Told, partition: str, offset: int) -> None:
+        def fits(one: _Fetch) -> bool:
+            read = one.read.get(partition)
+            return (
+                read is not None and partition not in one.again
+                and read["asked"]["offset"] == offset and one.done_at > line.number
+            )  # fmt: skip
+
+        fetch = self.reading.get(line.thread)
+        if fetch is None or not fits(fetch):
+            waiting = sorted((one for one in self.open if fits(one)), key=lambda one: one.done_at)
+            if not waiting:
+                return
+            fetch = self.reading[line.thread] = waiting[0]
+        fetch.again.add(partition)
+        first = fetch.read[partition]
+        again = self.tell("fetch_served", **{**first, "waited": True})
+        again["reply"] = self._reply(fetch, partition, offset)
+
+    def _served(self, fetch: _Fetch, partition: str) -> None:
+        offset = fetch.begun.pop(partition)
+        asked = fetch.question.asked.get(partition, {})
+        known = asked.get("leader_epoch", -1)
+        if fetch.question.in_session and not self.caches_epochs:
+            known = -1
+        fetch.read[partition] = self.tell(
+            "fetch_served", partition, reader=fetch.follower,
+            asked={"leader_epoch": known if known >= 0 else None, "offset": offset,
+                   "last_fetched_epoch": None},
+            reply=self._nothing(partition, offset), waited=False,
+            client=f"broker-{fetch.follower}-fetcher-0", correlation=fetch.question.number,
+        )  # fmt: skip
+        if fetch not in self.open:
+            self.open.append(fetch)
+
+    def _nothing(self, partition: str, offset: int) -> dict[str, Any]:
+        return {"error": "NONE", "high_watermark": self.hw[partition], "log_start": 0,
+                "diverging": None, "end": offset}  # fmt: skip
+
+    def _reply(self, fetch: _Fetch, partition: str, offset: int) -> dict[str, Any]:
+        """What was answered; an answer within a session is silent of what has not changed."""
+        part = fetch.question.answer.get(partition)
+        if part is None:
+            return self._nothing(partition, offset)
+        return {"error": part["error"], "high_watermark": part["high_watermark"],
+                "log_start": part["log_start"], "diverging": None,
+                "end": part.get("end", offset)}  # fmt: skip
+
+    def _completes(self, found: re.Match[str], line: Told) -> None:
+        key = _key(line.text)
+        for one in list(self.open):
+            if one.done_at == line.number:
+                self._complete(one)
+                self.open.remove(one)
+        if "OFFSET_FOR_LEADER_EPOCH" in found[0]:
+            self._epochs_served(key, line)
+        elif "PRODUCE" in found[0] and key is not None:
+            question = self.questions.handled(*key, line.at)
+            for partition, answer in question.answer.items() if question else ():
+                first = answer["first"]
+                end, epoch = self.appended.get((partition, first), (first + 1, -1))
+                self.tell("producer_answered", partition, leader_epoch=epoch,
+                          acks=question.acks if question else 0, first=first, end=end,
+                          error=answer["error"])  # fmt: skip
+
+    def _complete(self, one: _Fetch) -> None:
+        for partition, read in one.read.items():
+            if partition not in one.again and partition in one.question.answer:
+                read["reply"] = self._reply(one, partition, read["asked"]["offset"])
+
+    def _recorded(self, found: re.Match[str], line: Told) -> None:
+        self._first(line, found[1])
+
+    def _first(self, line: Told, partition: str) -> None:
+        """The first that a thread tells of what it read of a partition."""
+        fetch = self.fetches.get(line.thread)
+        if fetch is not None and partition in fetch.begun:
+            self._served(fetch, partition)
+
+    # A controller's requests
+
+    def _received(self, found: re.Match[str], line: Told) -> None:
+        state, named = _STATE.search(line.text), _NAMED.search(line.text)
+        if state is None:
+            return
+        partition = found[4] or (f"{named[1]}-{named[2]}" if named else "")
+        order = {
+            "leader": int(state[2]), "leader_epoch": int(state[3]), "isr": _ids(state[4]),
+            "controller_epoch": int(state[1]), "zk_version": int(state[5]),
+            "replicas": _ids(state[6]),
+        }  # fmt: skip
+        sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[1])}
+        self.orders[partition] = order, sender
+        self.tell("leader_and_isr_received", partition, order=order, sender=sender)
+
+    def _loaded(self, found: re.Match[str], _line: Told) -> None:
+        partition = found[1]
+        if partition not in self.present:
+            self.loading[partition] = max(self.loading.get(partition, 0), int(found[2]))
+
+    def _is_there(self, partition: str) -> None:
+        hw = self.loading.pop(partition, None)
+        if hw is not None and partition not in self.present:
+            self.present.add(partition)
+            self.hw[partition] = hw
+            self.tell("log_loaded", partition, log_end=self.end.get(partition, 0),
+                      high_watermark=hw)  # fmt: skip
+
+    def _log_created(self, found: re.Match[str], _line: Told) -> None:
+        self.present.add(found[1])
+        self.end[found[1]] = self.hw[found[1]] = 0
+        self.tell("log_created", found[1], directory=found[2])
+
+    def _log_loaded(self, found: re.Match[str], _line: Told) -> None:
+        self.end[f"{found[1]}-{found[2]}"] = int(found[3])
+
+    def _log_ends(self, found: re.Match[str], _line: Told) -> None:
+        self.end[found[1]] = int(found[2])
+
+    def _leads(self, found: re.Match[str], _line: Told) -> None:
+        partition, epoch = found[1], int(found[2])
+        self._is_there(partition)
+        self.epoch[partition] = epoch
+        order, _ = self.orders.get(partition, ({}, {}))
+        self.isr[partition] = order.get("isr", [])
+        self.zk_version[partition] = order.get("zk_version", -1)
+        self.wants.discard(partition)
+        self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
+                  start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
+
+    def _follows(self, found: re.Match[str], _line: Told) -> None:
+        partition = found[1]
+        order, _ = self.orders.get(partition, ({}, {}))
+        epoch = order.get("leader_epoch", -1)
+        if epoch <= self.epoch[partition]:
+            return  # told of already
+        self._is_there(partition)
+        self.epoch[partition] = epoch
+        self.tell("became_follower", partition, leader=order["leader"], leader_epoch=epoch)
+
+    def _ignored(self, found: re.Match[str], _line: Told) -> None:
+        partition = found[1]
+        order, sender = self.orders.get(partition, (None, None))
+        if order is not None:
+            self.tell("leader_and_isr_ignored", partition, order=order, sender=sender,
+                      current=self.epoch[partition], error="STALE_CONTROLLER_EPOCH")  # fmt: skip
+
+    def _unavailable(self, found: re.Match[str], _line: Told) -> None:
+        order, sender = self.orders.get(found[1], (None, None))
+        if order is not None:
+            self._is_there(found[1])
+            self.tell("leader_unavailable", found[1], order=order, sender=sender)
+
+    def _refused(self, found: re.Match[str], line: Told) -> None:
+        kind = next(
+            (kind for word, kind in (("LeaderAndIsr", "LeaderAndIsr"), ("update metadata",
+             "UpdateMetadata"), ("top", "StopReplica")) if word in line.text), ""
+        )  # fmt: skip
+        numbers = {name: int(number) for name, number in _REFUSED.findall(line.text)}
+        sender = {"controller": numbers.get("controller", numbers.get("old controller", -1)),
+                  "epoch": numbers.get("epoch", -1),
+                  "correlation": numbers.get("correlation id", -1)}  # fmt: skip
+        self.tell("request_refused", kind=kind, sender=sender, known=int(found[1]))
+
+    def _cached(self, found: re.Match[str], _line: Told) -> None:
+        sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[4])}
+        self.tell("leader_cached", found[1], sender=sender)
+
+    def _stopped(self, found: re.Match[str], _line: Told) -> None:
+        self.tell("stop_replica_completed", found[2], delete=found[1] == "true", error="NONE")
+
+    # A leader
+
+    def _raised(self, found: re.Match[str], line: Told) -> None:
+        partition, now = found[1], int(found[2])
+        self._first(line, partition)
+        for other in list(self.fetches.values()):
+            # Another thread recorded what this one counts, and tells of it later.
+            if other.begun.get(partition, -1) >= now:
+                self._served(other, partition)
+        if now != self.hw[partition]:
+            self.tell("high_watermark_raised", partition, before=self.hw[partition], now=now)
+            self.hw[partition] = now
+
+    def _appends(self, found: re.Match[str], line: Told) -> None:
+        partition, end = found[1], int(found[2])
+        first = self.end.get(partition, 0)
+        self.end[partition] = end
+        if not line.thread.startswith("ReplicaFetcherThread"):
+            self.appended[partition, first] = end, self.epoch[partition]
+            self.tell("records_appended", partition, leader_epoch=self.epoch[partition],
+                      first=first, end=end)  # fmt: skip
+
+    def _shrinks(self, found: re.Match[str], line: Told) -> None:
+        self._first(line, found[1])
+        self.wants.add(found[1])
+        late = [[int(one), int(end)] for one, end in _LATE.findall(line.text)]
+        self.tell("isr_shrinking", found[1], isr=_ids(found[2]), wanted=_ids(found[3]), late=late,
+                  high_watermark=self.hw[found[1]], log_end=self.end.get(found[1], 0))  # fmt: skip
+
+    def _expands(self, found: re.Match[str], line: Told) -> None:
+        self._first(line, found[1])
+        self.wants.add(found[1])
+        self.tell("isr_expanding", found[1], isr=_ids(found[2]), wanted=_ids(found[3]),
+                  by_request=False)  # fmt: skip
+
+    def _wanted(self, partition: str, wanted: list[int]) -> None:
+        """From 2.7 on a leader tells that it expands the ISR only when ZooKeeper has answered."""
+        if partition not in self.wants:
+            self.tell("isr_expanding", partition, isr=self.isr.get(partition, []), wanted=wanted,
+                      by_request=False)  # fmt: skip
+        self.wants.discard(partition)
+
+    def _isr_updated(self, found: re.Match[str], line: Told) -> None:
+        self._first(line, found[1])
+        shown = _REPLICA.findall(found[2])  # up to 2.3 replicas as a whole
+        isr = [int(one) for one in shown] or _ids(found[2])
+        self._wanted(found[1], isr)
+        self.isr[found[1]], self.zk_version[found[1]] = isr, int(found[3])
+        self.tell("isr_updated", found[1], isr=isr, zk_version=int(found[3]), by_request=False)
+
+    def _isr_refused(self, found: re.Match[str], line: Told) -> None:
+        self._first(line, found[1])
+        pending = _PENDING.search(line.text)
+        if pending is not None:
+            self._wanted(found[1], [*_ids(pending[1]), *_ids(pending[2])])
+        self.wants.discard(found[1])
+        number = re.search(r"zkVersion \[?(\d+)", line.text)
+        known = int(number[1]) if number else self.zk_version.get(found[1], -1)
+        self.tell("isr_update_refused", found[1], zk_version=known)
+
+    # A follower
+
+    def _asks(self, found: re.Match[str], line: Told) -> None:
+        leader, api = int(found[1]), _APIS[found[2]]
+        number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
+        question = number and self.questions.sent_by(
+            self.broker, leader, api, int(number[1]), line.at
+        )
+        if not question:
+            return
+        self.sent[leader, question.api, question.correlation] = question
+        for partition, asked in question.asked.items():
+            known = asked["leader_epoch"] if asked["leader_epoch"] >= 0 else None
+            if api == "Fetch":
+                what = {
+                    "leader_epoch": known,
+                    "offset": asked["offset"],
+                    "last_fetched_epoch": None,
+                }
+            else:
+                what = {"leader_epoch": known, "epoch": asked["epoch"]}
+            step = "records_asked" if api == "Fetch" else "epoch_asked"
+            self.tell(step, partition, leader=leader, asked=what, correlation=question.number)
+
+    def _hears(self, found: re.Match[str], line: Told) -> None:
+        """An answer that may say nothing of a partition: what is asked next is asked after it."""
+        number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
+        key = (int(found[1]), _APIS[found[2] or found[3]], int(number[1]) if number else -1)
+        question = self.sent.pop(key, None)
+        if question is not None:
+            for partition in question.asked:
+                self.tell("answer_received", partition, correlation=question.number)
+
+    def _takes(self, found: re.Match[str], _line: Told) -> None:
+        self.asked[found[2]] = int(found[1])
+
+    def _took(self, found: re.Match[str], _line: Told) -> None:
+        self.end[found[2]] = int(found[1])
+
+    def _follower_hw(self, found: re.Match[str], _line: Told) -> None:
+        partition = found[1]
+        self.hw[partition] = int(found[2])
+        self.tell("records_replicated", partition, offset=self.asked.get(partition, -1),
+                  log_end=self.end.get(partition, 0), high_watermark=int(found[2]))  # fmt: skip
+
+    def _truncates(self, found: re.Match[str], _line: Told) -> None:
+        partition, offset = found[1], int(found[2])
+        end = self.end.get(partition, 0)
+        self.tell("log_truncating", partition, offset=offset, log_end=end,
+                  high_watermark=self.hw[partition])  # fmt: skip
+        self.end[partition] = min(end, offset)
+        self.hw[partition] = min(self.hw[partition], offset)
+
+    # Processes and controllers
+
+    def _registered(self, found: re.Match[str], _line: Told) -> None:
+        zxid = int(found[1])
+        self.tell("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
+
+    def _elected(self, found: re.Match[str], _line: Told) -> None:
+        self.tell("controller_elected", epoch=int(found[1]), epoch_version=int(found[2]))
+
+    def _resigned(self, _found: re.Match[str], _line: Told) -> None:
+        self.tell("controller_resigned")
+
+
+def _key(text: str) -> tuple[int, int] | None:
+    """The connection of a request as its broker names it, and its correlation id."""
+    port, correlation = _CONNECTION.search(text), _CORRELATION.search(text)
+    return (int(port[1]), int(correlation[1])) if port and correlation else None
+
+
+_APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
+_LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
+_REFUSED = re.compile(r"(old controller|controller|correlation id|epoch) (\d+)")
+_PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
+_REPLICA = re.compile(r"replicaId=(\d+)")
+_OFFSET = r"\(offset=(\d+) segment"
+Take = Callable[[BrokerTraceOf, re.Match[str], Told], None]
+
+
+def _line(pattern: str, take: Take) -> tuple[re.Pattern[str], Take]:
+    return re.compile(pattern), take
+
+
+_OF = r"^\[Partition (\S+-\d+) broker=\d+\] "
+_LOG = r"^\[Log partition=(\S+-\d+), dir="
+_SENT_BY = r"controller (\d+) epoch (\d+)"
+_LINES = [
+    _line(r"^\[KafkaApi-\d+\] Handling request:RequestHeader\(apiKey=(\w+),",
+          BrokerTraceOf._handles),
+    _line(r"^\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), "
+          r"offset (\d+),", BrokerTraceOf._reads),
+    _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH)",
+          BrokerTraceOf._completes),
+    _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",
+          BrokerTraceOf._looks_up),
+    _line(_OF + "Recorded replica", BrokerTraceOf._recorded),
+    _line(_OF + f"High watermark updated (?:from .* )?to {_OFFSET}", BrokerTraceOf._raised),
+    _line(_OF + r"Shrinking ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._shrinks),
+    _line(_OF + r"Expanding ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._expands),
+    _line(_OF + r"ISR updated to (.*) and (?:zkV|v)ersion updated to \[(\d+)\]",
+          BrokerTraceOf._isr_updated),
+    _line(_OF + "(?:Cached zkVersion .* not equal|Failed to update ISR .* due to invalid version)",
+          BrokerTraceOf._isr_refused),
+    _line(_LOG + r".*\] Appended message set with .* next offset: (\d+),", BrokerTraceOf._appends),
+    _line(_LOG + r".*\] Truncating to (?:offset )?(\d+)", BrokerTraceOf._truncates),
+    _line(_LOG + r".*\] Completed load of log with .* log end offset (\d+)",
+          BrokerTraceOf._log_ends),
+    _line(r"Completed load of Log\(dir=.* topic=(\S+), partition=(\d+),.* logEndOffset=(\d+)\)",
+          BrokerTraceOf._log_loaded),
+    _line(r"Created log for partition (\S+-\d+) in (\S+) with", BrokerTraceOf._log_created),
+    _line(r"(?:Replica|Log) loaded for partition (\S+-\d+) with initial high watermark (\d+)",
+          BrokerTraceOf._loaded),
+    _line(r"Received LeaderAndIsr request .* correlation id (\d+) from " + _SENT_BY
+          + r"(?: for partition (\S+-\d+))?", BrokerTraceOf._received),
+    _line(r"Follower (\S+-\d+) starts at leader epoch", BrokerTraceOf._follows),
+    _line(r"(\S+-\d+) starts at [Ll]eader [Ee]poch (\d+) from offset (\d+).* "
+          r"Previous [Ll]eader [Ee]poch was:? (-?\d+)", BrokerTraceOf._leads),
+    _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+) "
+          r"with", BrokerTraceOf._follows),
+    _line(r"Skipped the become-follower state change after marking .* for partition (\S+-\d+) ",
+          BrokerTraceOf._follows),
+    _line(r"Ignoring LeaderAndIsr request from .* for partition (\S+-\d+) since its associated",
+          BrokerTraceOf._ignored),
+    _line(r"Received LeaderAndIsrRequest .* for partition (\S+-\d+) .*but cannot become follower",
+          BrokerTraceOf._unavailable),
+    _line(r"(?:Ignoring|old controller).* Latest known controller epoch is (\d+)",
+          BrokerTraceOf._refused),
+    _line(r"Cached leader info .* for partition (\S+-\d+) in response to UpdateMetadata request "
+          r"sent by controller (\d+) epoch (\d+) with correlation id (\d+)", BrokerTraceOf._cached),
+    _line(r"Finished handling stop replica \(delete=(\w+)\) for partition (\S+-\d+)",
+          BrokerTraceOf._stopped),
+    _line(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_LEADER_EPOCH) ",
+          BrokerTraceOf._asks),
+    _line(r"leaderId=(\d+), fetcherId=\d+\] (?:Completed receive from node \d+ for "
+          r"(FETCH|OFFSET_FOR_LEADER_EPOCH) |Received (FETCH|OFFSET_FOR_LEADER_EPOCH) response )",
+          BrokerTraceOf._hears),
+    _line(r"Follower has replica log end offset (\d+) for partition (\S+-\d+)\. Received",
+          BrokerTraceOf._takes),
+    _line(r"Follower has replica log end offset (\d+) after appending \d+ bytes of messages for "
+          r"partition (\S+-\d+)", BrokerTraceOf._took),
+    _line(r"Follower set replica high watermark for partition (\S+-\d+) to (\d+)",
+          BrokerTraceOf._follower_hw),
+    _line(r"^Registered broker \d+ at path .* czxid \(broker epoch\): (\d+)",
+          BrokerTraceOf._registered),
+    _line(r"successfully elected as the controller\. Epoch incremented to (\d+) and epoch zk "
+          r"version is now (\d+)", BrokerTraceOf._elected),
+    _line(r"^\[Controller id=\d+\] Resigned$", BrokerTraceOf._resigned),
+]  # fmt: skip

@@ -1,0 +1,62 @@
+"""Faults by a seed, as lines of a schedule: what is done, how long it lasts, how it ends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """``begins`` and ``ends`` are lines of a schedule; between them it lasts so long (s)."""
+
+    begins: tuple[str, ...]
+    lasts: float
+    ends: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        """In a line."""
+        return f"{'; '.join(self.begins)} for {self.lasts:.1f} s"
+
+
+REPLICA_APIS = ("Fetch", "OffsetForLeaderEpoch")
+CONTROLLER_APIS = ("LeaderAndIsr", "UpdateMetadata")
+KINDS = ("kill", "pause", "expire", "hold", "drop", "hold_controller", "drop_controller",
+         "duplicate", "hold_zookeeper")  # fmt: skip
+WEIGHTS = (3, 2, 2, 2, 2, 2, 1, 1, 1)
+
+
+def faults(count: int, seed: int, brokers: Sequence[int]) -> Iterator[Fault]:
+    """So many, by a seed: the same seed gives the same ones."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        yield _fault(chance, brokers)
+
+
+def _fault(chance: random.Random, brokers: Sequence[int]) -> Fault:
+    kind = chance.choices(KINDS, WEIGHTS)[0]
+    one, other = chance.sample(list(brokers), 2)
+    lasts = chance.uniform(0.3, 4.0)
+    match kind:
+        case "kill":
+            return Fault((f"kill {one}",), lasts, (f"start {one}",))
+        case "pause":
+            return Fault((f"pause {one}",), lasts, (f"resume {one}",))
+        case "expire":
+            return Fault((f"expire {one}",), 1.0, ())
+        case "hold" | "drop":
+            answer = chance.choice(("", "answer "))
+            what = f"{chance.choice(REPLICA_APIS)} {answer}from {one} to {other}"
+            return Fault((f"{kind} {what}",), lasts, (f"pass {what}",))
+        case "hold_controller" | "drop_controller":
+            what = f"{chance.choice(CONTROLLER_APIS)} to {one}"
+            verb = kind.partition("_")[0]
+            # Something that makes the controller speak.
+            return Fault((f"{verb} {what}", f"expire {other}"), lasts, (f"pass {what}",))
+        case "duplicate":
+            what = f"{chance.choice(CONTROLLER_APIS)} to {one}"
+            return Fault((f"duplicate {what}", f"expire {other}"), lasts, (f"pass {what}",))
+        case _:
+            what = f"{chance.choice(('SetData', 'Multi'))} from {one} to zookeeper"
+            return Fault((f"hold {what}", f"expire {other}"), lasts, (f"pass {what}",))

@@ -1,0 +1,35 @@
+"""`protocol-N.log`: what all threads of one start of a broker told, in the order in which they did.
+
+Log4j writes a line as a whole, so that the file has one order. A line stands where its statement
+ran: what one thread tells is in that thread's order, and what is told under one lock in the lock's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+_LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \[([^\]]*)\] (.*) \(([^()\s]+)\)")
+
+
+class Told(NamedTuple):
+    """One line: when (s since 1970, to a ms), which thread, what, and by which logger."""
+
+    number: int
+    at: float
+    thread: str
+    text: str
+    logger: str
+
+
+def told_in(path: Path) -> Iterator[Told]:
+    """The lines of a file; stack traces, and a last line that is cut, are left out."""
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, raw in enumerate(lines, 1):
+            found = _LINE.fullmatch(raw.rstrip("\n"))
+            if found is not None:
+                at = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S,%f").timestamp()
+                yield Told(number, at, found[2], found[3], found[4])

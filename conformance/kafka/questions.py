@@ -1,0 +1,114 @@
+"""Questions between brokers as the proxies saw them, with their answers, by who asked and where.
+
+A broker names the connection of a request that it handles: the proxy's port on it and the
+correlation id find the question. What a fetch asks in a session (KIP-227) is what the fetches
+before it on its connection asked, where it does not say otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+APIS = ("Fetch", "OffsetForLeaderEpoch", "Produce")
+EARLY_S = 0.1
+LATE_S = 5.0
+Parts = dict[str, dict[str, Any]]
+
+
+@dataclass(eq=False)
+class Question:
+    """One request; ``number`` is no other's. ``answer`` is empty until one was seen."""
+
+    number: int
+    sender: str
+    to: str
+    api: str
+    correlation: int
+    at: float
+    asked: Parts
+    acks: int = 0
+    in_session: bool = False
+    """A fetch that is not the first of its session (KIP-227)."""
+    answer: Parts = field(default_factory=dict)
+    answered: bool = False
+    sent: bool = False
+    """A line of its sender is about it already."""
+
+
+class Questions:
+    """All questions of a file that the proxies wrote."""
+
+    def __init__(self, path: Path) -> None:
+        self.of: dict[tuple[int, int], list[Question]] = defaultdict(list)
+        self._by_sender: dict[tuple[str, str, str, int], list[Question]] = defaultdict(list)
+        self._sessions: dict[int, Parts] = {}
+        seen: set[int] = set()
+        for line in _lines(path):
+            if line.get("api") not in APIS or line["number"] in seen:
+                continue
+            seen.add(line["number"])
+            if line["kind"] == "request":
+                self._request(line)
+            else:
+                self._answer(line)
+
+    def _request(self, line: dict[str, Any]) -> None:
+        asked: Parts = line.get("parts", {})
+        if line["api"] == "Fetch":
+            asked = self._in_session(line, asked)
+        one = Question(
+            line["number"], line["from"], line["to"], line["api"], line["correlation"],
+            line["at"], asked, line.get("acks", 0),
+            line.get("session_epoch", -1) > 0,
+        )  # fmt: skip
+        self.of[line.get("port", 0), one.correlation].append(one)
+        self._by_sender[one.sender, one.to, one.api, one.correlation].append(one)
+
+    def _in_session(self, line: dict[str, Any], asked: Parts) -> Parts:
+        connection = line["connection"]
+        if line.get("session_epoch", -1) <= 0:  # a full fetch
+            self._sessions[connection] = {}
+        session = self._sessions.setdefault(connection, {})
+        for one in line.get("forgotten", ()):
+            session.pop(one, None)
+        session.update(asked)
+        return {name: dict(part) for name, part in sorted(session.items())}
+
+    def _answer(self, line: dict[str, Any]) -> None:
+        for one in reversed(self.of.get((line.get("port", 0), line["correlation"]), ())):
+            if not one.answered:
+                one.answer, one.answered = line.get("parts", {}), True
+                return
+
+    def handled(self, port: int, correlation: int, at: float) -> Question | None:
+        """The one that a broker says that it handles; the newest that was there by then."""
+        there = [one for one in self.of.get((port, correlation), ()) if one.at <= at + EARLY_S]
+        return there[-1] if there else None
+
+    def sent_by(
+        self, sender: int, to: int, api: str, correlation: int, at: float
+    ) -> Question | None:
+        """The one that a broker says that it sends; None if it did not come to the proxy."""
+        key = (str(sender), str(to), api, correlation)
+        for one in self._by_sender.get(key, ()):
+            if not one.sent and -EARLY_S <= one.at - at <= LATE_S:
+                one.sent = True
+                return one
+        return None
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    found = []
+    with path.open(encoding="utf-8") as lines:
+        for raw in lines:
+            try:
+                line = json.loads(raw)
+            except ValueError:
+                continue  # the last one, cut
+            if "number" in line:
+                found.append(line)
+    return found

@@ -1,0 +1,276 @@
+"""Real Kafka under random faults, traced, and every line of it judged by the model.
+
+A round is a new cluster of a release with three brokers; records are written all the while, faults
+befall it one after the other, then its trace is judged like that of our own processes. What a
+round came to is a line of `rounds.jsonl`; a soak that was interrupted goes on after the last one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka import keeper, requests
+from conformance.kafka.control import do_line
+from conformance.kafka.faults import faults
+from conformance.kafka.lab import LOOPBACK, Lab, ended_at_last
+from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.trace import write_trace
+from conformance.running.judge import RunningReport, judge_running
+from impl.server.processes import ClusterError
+from specs.verdict import Verdict, combine
+
+BROKERS = (1, 2, 3)
+PARTITIONS = 2
+TOPIC = "t"
+ROUNDS = "rounds.jsonl"
+FORMAT = "insync.kafka_soak/1"
+ROUND_FORMAT = "insync.kafka_soak_round/1"
+BEGINS_S = 30.0
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "2500",
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.backoff.ms": "200",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "controller.socket.timeout.ms": "10000",
+}
+"""Shorter than Kafka's defaults, so that a fault of seconds has consequences."""
+
+
+@dataclass
+class Round:
+    """What one came to: lines of partitions and of the controllership, and how many fitted."""
+
+    number: int
+    seed: int
+    version: str
+    faults: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
+    acknowledged: int = 0
+    lines: int = 0
+    explained: int = 0
+    steps: int = 0
+    verdict: str = Verdict.NOT_CHECKED.value
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    by_force: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a soak does."""
+
+    release: KafkaRelease
+    rounds: int
+    seed: int
+    faults: int
+    home: Path | None = None
+    keep: bool = False
+
+
+class OtherSoak(ValueError):
+    """The folder has rounds of another soak; the message says of which."""
+
+
+def rounds_in(folder: Path, plan: Plan) -> list[Round]:
+    """Rounds that are done. OtherSoak if they are of another release, seed or number of faults."""
+    path = folder / ROUNDS
+    found: list[Round] = []
+    if not path.exists():
+        return found
+    for raw in path.read_text(encoding="utf-8").splitlines():
+        try:
+            fields = json.loads(raw)
+        except ValueError:
+            continue  # the last one, cut
+        if not isinstance(fields, dict) or fields.pop("format", None) != ROUND_FORMAT:
+            raise OtherSoak(f"{path} is no file of a soak; name another directory")
+        found.append(Round(**fields))
+    for one in found:
+        if (one.version, one.seed, len(one.faults)) != (
+            plan.release.text, _seed(plan, one.number), plan.faults,
+        ):  # fmt: skip
+            raise OtherSoak(
+                f"{path} has rounds of Kafka {one.version} with {len(one.faults)} faults and "
+                "another seed; name another directory, or the same release, --seed and --faults"
+            )
+    return found
+
+
+def _seed(plan: Plan, number: int) -> int:
+    return plan.seed * 1000 + number
+
+
+def soak(
+    folder: Path, plan: Plan, told: Callable[[str], None] = lambda _text: None
+) -> Iterator[Round]:
+    """The rounds that are not done yet, one after the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    done = {one.number for one in rounds_in(folder, plan)}
+    for number in range(1, plan.rounds + 1):
+        if number in done:
+            continue
+        one = _round(folder / f"round-{number}", plan, number, told)
+        with (folder / ROUNDS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"format": ROUND_FORMAT, **asdict(one)}) + "\n")
+        yield one
+
+
+def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -> Round:
+    shutil.rmtree(folder, ignore_errors=True)  # of a round that was interrupted
+    began = time.monotonic()
+    one = Round(number, _seed(plan, number), plan.release.text)
+    lab = Lab.create(folder, plan.release, BROKERS, plan.home, SETTINGS)
+    finished = False
+    try:
+        with ended_at_last(lab):
+            lab.start()
+            _make_topic(lab)
+            with written_to(lab, one.seed) as acknowledged:
+                for at, fault in enumerate(faults(plan.faults, one.seed, BROKERS), 1):
+                    told(f"round {number} of {plan.rounds}, {at} of {plan.faults}: {fault.told}, "
+                         f"{acknowledged[0]} acknowledged")  # fmt: skip
+                    one.faults.append(fault.told)
+                    one.undone += _befall(lab, fault.begins)
+                    time.sleep(fault.lasts)
+                    one.undone += _befall(lab, fault.ends)
+                    time.sleep(1.0)
+                time.sleep(2.0)
+            one.acknowledged = acknowledged[0]
+        _judge(one, judge_running(write_trace(lab), str(lab.folder / "trace")))
+        finished = True
+    finally:
+        one.seconds = round(time.monotonic() - began, 1)
+        if not finished or (one.verdict == Verdict.HOLDS.value and not plan.keep):
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            for broker in lab.brokers:  # logs and traces tell it all
+                shutil.rmtree(lab.data(broker), ignore_errors=True)
+    return one
+
+
+def _befall(lab: Lab, lines: tuple[str, ...]) -> list[str]:
+    """Do them; those that could not be done, with the reason."""
+    undone = []
+    for line in lines:
+        try:
+            do_line(lab, line)
+        except (ClusterError, OSError) as error:
+            undone.append(f"{line}: {error}")
+    return undone
+
+
+def _judge(one: Round, report: RunningReport) -> None:
+    one.verdict = report.verdict.value
+    one.steps = sum(report.fired.values())
+    one.lines = sum(part.lines + part.left for part in report.replayed)
+    one.explained = sum(part.explained for part in report.replayed)
+    one.findings = [found.as_json() for found in report.findings]
+    one.by_force = report.details["by_force"]
+
+
+# What is written meanwhile
+
+
+def _make_topic(lab: Lab) -> None:
+    """A topic of three replicas, as Kafka's own tool makes it; returns once all partitions lead."""
+    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    try:
+        zk.ensure_path("/config/topics")
+        zk.create(f"/config/topics/{TOPIC}", b'{"version":1,"config":{}}')
+        places = {
+            str(number): [BROKERS[(number + at) % len(BROKERS)] for at in range(len(BROKERS))]
+            for number in range(PARTITIONS)
+        }
+        text = json.dumps({"version": 1, "partitions": places})
+        zk.create(f"/brokers/topics/{TOPIC}", text.encode())
+        deadline = time.monotonic() + BEGINS_S
+        while not all(zk.exists(_state_path(number)) for number in range(PARTITIONS)):
+            if time.monotonic() > deadline:
+                raise ClusterError(f"topic {TOPIC} has no leaders after {BEGINS_S:.0f} s")
+            time.sleep(0.1)
+    finally:
+        keeper.disconnect(zk)
+
+
+def _state_path(partition: int) -> str:
+    return f"/brokers/topics/{TOPIC}/partitions/{partition}/state"
+
+
+@contextlib.contextmanager
+def written_to(lab: Lab, seed: int) -> Iterator[list[int]]:
+    """Records are written to all partitions; the list counts those that were acknowledged."""
+    ended, acknowledged = threading.Event(), [0]
+    threads = [
+        threading.Thread(target=_write, args=(lab, part, seed, ended, acknowledged), daemon=True)
+        for part in range(PARTITIONS)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield acknowledged
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join(10)
+
+
+def _write(
+    lab: Lab, partition: int, seed: int, ended: threading.Event, acknowledged: list[int]
+) -> None:
+    chance = random.Random(seed * 31 + partition)
+    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    try:
+        while not ended.wait(chance.uniform(0.05, 0.4)):
+            leader = json.loads(zk.get(_state_path(partition))[0])["leader"]
+            if leader not in lab.state.ports:
+                continue
+            with contextlib.suppress(OSError):
+                code, _ = requests.produce(
+                    lab.release, lab.state.ports[leader][1], TOPIC, b"v", chance.choice((-1, 1)),
+                    2000, partition, 3.0,
+                )  # fmt: skip
+                acknowledged[0] += code == 0
+    finally:
+        keeper.disconnect(zk)
+
+
+# What all of them came to
+
+
+def summary(plan: Plan, done: list[Round]) -> dict[str, Any]:
+    """The answer as data: sums, and findings by their rule."""
+    by_rule: dict[str, int] = {}
+    for one in done:
+        for found in one.findings:
+            by_rule[found["rule"]] = by_rule.get(found["rule"], 0) + 1
+    lines, explained = sum(one.lines for one in done), sum(one.explained for one in done)
+    return {
+        "format": FORMAT,
+        "verdict": verdict_of(done).value,
+        "version": plan.release.text,
+        "rounds": len(done),
+        "faults": sum(len(one.faults) for one in done),
+        "undone": sum(len(one.undone) for one in done),
+        "acknowledged": sum(one.acknowledged for one in done),
+        "lines": lines,
+        "explained": explained,
+        "share": round(explained / lines, 4) if lines else 0.0,
+        "steps": sum(one.steps for one in done),
+        "findings": dict(sorted(by_rule.items())),
+        "seconds": round(sum(one.seconds for one in done), 1),
+        "all": [asdict(one) for one in done],
+    }
+
+
+def verdict_of(done: list[Round]) -> Verdict:
+    """Of all rounds; none is not checked."""
+    return combine(Verdict(one.verdict) for one in done)

@@ -1,0 +1,87 @@
+"""The trace of a lab: files as our own processes write them, of what real Kafka did.
+
+DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
+DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads told (`broker_trace`)
+
+`insync check DIR/trace` judges them as it judges `insync cluster start --trace`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka.broker_trace import UNSEEN, BrokerTraceOf
+from conformance.kafka.daemon import MESSAGES
+from conformance.kafka.lab import TRACE, ZOOKEEPER, Lab
+from conformance.kafka.log4j import starts_in
+from conformance.kafka.protocol_log import told_in
+from conformance.kafka.questions import Questions
+from conformance.kafka.transactions import Znodes, transactions_in
+from impl.server.processes import ClusterError
+from impl.server.trace import SUFFIX, TraceFile
+
+IDS = "/brokers/ids/"
+CLUSTER = "/cluster/id"
+
+
+def write_trace(lab: Lab) -> list[Path]:
+    """Write the trace of what the lab's processes did so far, over an older one; its files.
+
+    ClusterError if nothing was recorded.
+    """
+    folder = lab.folder / TRACE
+    messages = folder / MESSAGES
+    if not messages.is_file():
+        raise ClusterError(
+            f"{folder} has no {MESSAGES}: nothing passed the proxies yet; write: "
+            f"insync kafka start {lab.folder}"
+        )
+    if not any(starts_in(lab.logs(one)) for one in lab.brokers):
+        raise ClusterError(
+            f"{lab.folder / 'logs'} has no protocol-1.log of any broker: it was made by an older "
+            "insync; start a new one"
+        )
+    for old in sorted(folder.glob(f"*{SUFFIX}")):
+        old.unlink()
+    znodes, lines = Znodes(), []
+    sessions: dict[int, int] = {}
+    cluster = ""
+    for one in transactions_in(lab.folder / ZOOKEEPER / "data"):
+        step, args = znodes.line(one)
+        lines.append((step, args))
+        for op in args.get("ops", ()):
+            if op["op"] == "Create" and op["path"].startswith(IDS):
+                sessions[one.zxid] = one.session
+            if op["path"] == CLUSTER and "data" in op:
+                cluster = str(json.loads(op["data"]).get("id", ""))
+    _write(folder, ZOOKEEPER, ZOOKEEPER, {"cluster": cluster, "of": "ZooKeeper"}, lines)
+    questions = Questions(messages)
+    protocol = lab.release.protocol
+    head = {
+        "cluster": cluster, "version": protocol, "of": f"Apache Kafka {lab.release.text}",
+        "settings": {
+            "protocol": protocol,
+            "unclean": lab.setting("unclean.leader.election.enable") == "true",
+        },
+        "not_seen": list(UNSEEN),
+    }  # fmt: skip
+    for broker in lab.brokers:
+        for path in starts_in(lab.logs(broker)):
+            reader = BrokerTraceOf(broker, questions, sessions, lab.release.caches_epochs)
+            events = reader.go(told_in(path))
+            _write(folder, "broker", broker, head, events)
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def _write(
+    folder: Path, kind: str, node: int | str, head: dict[str, Any],
+    events: list[tuple[str, dict[str, Any]]],
+) -> None:  # fmt: skip
+    file = TraceFile(folder, kind, node, head)
+    try:
+        for step, args in events:
+            file.line(step, args)
+    finally:
+        file.close()

@@ -1,0 +1,299 @@
+"""Traces of real Kafka: runs that were recorded, taken apart and judged like those of our own."""
+
+from __future__ import annotations
+
+import json
+import struct
+import tarfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.kafka.broker_trace import BrokerTraceOf
+from conformance.kafka.faults import KINDS, faults
+from conformance.kafka.lab import Lab
+from conformance.kafka.protocol_log import told_in
+from conformance.kafka.questions import Questions
+from conformance.kafka.releases import release_of
+from conformance.kafka.schedule import parse_line
+from conformance.kafka.soak import OtherSoak, Plan, rounds_in, summary, verdict_of
+from conformance.kafka.trace import write_trace
+from conformance.kafka.transactions import WrongLog, Znodes, transactions_in
+from conformance.running.judge import RunningReport, judge_running
+from impl.server.processes import ClusterError
+from specs.verdict import Verdict
+
+RECORDED = Path("tests/data/kafka")
+
+
+def unpacked(version: str, folder: Path) -> Lab:
+    with tarfile.open(RECORDED / f"run-{version}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return Lab(folder)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return unpacked("2.8.2", tmp_path_factory.mktemp("lab"))
+
+
+@pytest.fixture(scope="module")
+def files(lab: Lab) -> list[Path]:
+    return write_trace(lab)
+
+
+def judged(files: list[Path]) -> RunningReport:
+    return judge_running(files, "recorded")
+
+
+def test_every_line_of_a_run_of_real_kafka_is_a_step_of_the_model(files: list[Path]) -> None:
+    report = judged(files)
+
+    assert report.verdict is Verdict.HOLDS, report.findings
+    rows = {str(one["partition"]): one for one in report.partitions()}
+    assert sorted(rows) == ["/controller", "t-0"]
+    assert rows["t-0"]["explained"] == rows["t-0"]["lines"] == 472
+    assert report.fired["follower_truncates"] > 0
+    assert report.fired["broker_crashes"] > 0
+
+
+def changed(
+    files: list[Path], folder: Path, change: Callable[[str, dict[str, Any]], object]
+) -> list[Path]:
+    """The files with the first line changed of which `change` says so."""
+    found, done = [], False
+    for file in files:
+        lines = []
+        for raw in file.read_text().splitlines():
+            line = json.loads(raw)
+            if not done and "step" in line:
+                done = bool(change(line["step"], line["args"]))
+            lines.append(json.dumps(line))
+        target = folder / file.name
+        target.write_text("\n".join(lines) + "\n")
+        found.append(target)
+    assert done
+    return found
+
+
+def _lower_end(step: str, args: dict[str, Any]) -> bool:
+    if step == "records_replicated" and args["log_end"] > 1:
+        args["log_end"] -= 1
+        return True
+    return False
+
+
+def _higher_mark(step: str, args: dict[str, Any]) -> bool:
+    if step == "high_watermark_raised":
+        args["now"] += 1
+        return True
+    return False
+
+
+def _other_isr(step: str, args: dict[str, Any]) -> bool:
+    if step == "isr_updated":
+        args["isr"] = args["isr"][:1]
+        return True
+    return False
+
+
+def _other_epoch(step: str, args: dict[str, Any]) -> bool:
+    if step == "became_leader":
+        args["leader_epoch"] += 1
+        return True
+    return False
+
+
+@pytest.mark.parametrize("change", [_lower_end, _higher_mark, _other_isr, _other_epoch])
+def test_a_line_that_real_kafka_did_not_write_is_noticed(
+    files: list[Path], tmp_path: Path, change: Callable[[str, dict[str, Any]], object]
+) -> None:
+    report = judged(changed(files, tmp_path, change))
+
+    assert report.verdict is Verdict.BROKEN
+
+
+def test_a_trace_says_whose_it_is_and_what_it_does_not_show(files: list[Path]) -> None:
+    header = json.loads(files[0].read_text().splitlines()[0])
+
+    assert header["of"] == "Apache Kafka 2.8.2"
+    assert header["version"] == "2.6"  # what its brokers speak
+    assert header["partial"] is True
+    assert any("live" in one or "alive" in one for one in header["not_seen"])
+
+
+def test_without_a_brokers_log_nothing_is_claimed_of_what_it_did(
+    lab: Lab, files: list[Path]
+) -> None:
+    report = judged([one for one in files if not one.name.startswith("broker2")])
+
+    assert report.verdict is Verdict.UNKNOWN
+    assert any("broker 2" in one.why for one in report.findings)
+
+
+def test_a_lab_of_which_nothing_was_recorded_has_no_trace(tmp_path: Path) -> None:
+    lab = unpacked("2.8.2", tmp_path)
+    (lab.folder / "trace" / "messages.jsonl").unlink()
+
+    with pytest.raises(ClusterError, match=r"messages\.jsonl"):
+        write_trace(lab)
+
+
+def test_a_fetch_that_waited_is_told_where_it_was_read_and_where_it_was_read_again(
+    lab: Lab, files: list[Path]
+) -> None:
+    leader = next(one for one in files if one.name == "broker2-1.ndjson")
+    steps = [json.loads(raw) for raw in leader.read_text().splitlines()[1:-1]]
+    served = [one["args"] for one in steps if one["step"] == "fetch_served"]
+    again = [one for one in served if one["waited"]]
+
+    assert again
+    for one in again:
+        first = next(other for other in served if other["correlation"] == one["correlation"])
+        assert not first["waited"]
+        assert first["reply"]["end"] == first["asked"]["offset"]  # nothing was there yet
+
+
+# ZooKeeper's transaction log
+
+
+def record(session: int, xid: int, zxid: int, kind: int, body: bytes = b"") -> bytes:
+    entry = struct.pack(">qiqqi", session, xid, zxid, 0, kind) + body
+    return struct.pack(">qi", zlib.adler32(entry), len(entry)) + entry + b"B"
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">i", len(value)) + value.encode()
+
+
+def created(path: str, data: str, ephemeral: bool) -> bytes:
+    acl = struct.pack(">ii", 1, 31) + text("world") + text("anyone")
+    return text(path) + text(data) + acl + struct.pack(">?i", ephemeral, 1)
+
+
+def kept(folder: Path, *records: bytes) -> Path:
+    place = folder / "version-2"
+    place.mkdir(parents=True)
+    (place / "log.1").write_bytes(b"ZKLG" + bytes(12) + b"".join(records) + bytes(64))
+    return folder
+
+
+def test_an_ended_session_takes_its_ephemeral_znodes_with_it(tmp_path: Path) -> None:
+    folder = kept(
+        tmp_path, record(7, 1, 2, 1, created("/brokers/ids/1", "", True)),
+        record(7, 2, 3, 1, created("/kept", "x", False)), record(7, 0, 4, -11),
+    )  # fmt: skip
+    znodes = Znodes()
+    lines = [znodes.line(one) for one in transactions_in(folder)]
+
+    assert lines[0][1]["ops"][0]["owner"] == 7
+    assert lines[2] == (
+        "session_ended", {"zxid": 4, "session": 7, "gone": ["/brokers/ids/1"], "closed": False}
+    )  # fmt: skip
+
+
+def test_a_transaction_that_is_cut_is_left_out_and_one_that_was_changed_is_refused(
+    tmp_path: Path,
+) -> None:
+    whole = record(7, 1, 2, 2, text("/a"))
+    cut = kept(tmp_path / "cut", whole, whole[: len(whole) // 2])
+    assert len(list(transactions_in(cut))) == 1
+
+    other = kept(tmp_path / "other", whole[:20] + b"\x01" + whole[21:])
+    with pytest.raises(WrongLog, match="checksum"):
+        list(transactions_in(other))
+
+
+def test_a_file_that_is_no_transaction_log_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "version-2"
+    place.mkdir()
+    (place / "log.1").write_text("hello")
+
+    with pytest.raises(WrongLog, match=r"log\.1 is no transaction log"):
+        list(transactions_in(tmp_path))
+
+
+# Lines of releases
+
+
+def events_of(folder: Path, *texts: str) -> list[tuple[str, dict[str, Any]]]:
+    log, messages = folder / "protocol-1.log", folder / "messages.jsonl"
+    log.write_text(
+        "".join(f"[2026-01-01 00:00:00,00{at}] [thread-1] {one} (kafka.Logger)\n"
+                for at, one in enumerate(texts))
+        + "[2026-01-01 00:00:09,000] [thread-1] a line that is cu"
+    )  # fmt: skip
+    messages.write_text("")
+    return BrokerTraceOf(1, Questions(messages), {}).go(told_in(log))
+
+
+def test_2_3_and_2_8_tell_of_an_isr_in_other_words(tmp_path: Path) -> None:
+    older = events_of(
+        tmp_path, "[Partition t-0 broker=1] Expanding ISR from 1 to 1,2",
+        "[Partition t-0 broker=1] ISR updated to [Replica(replicaId=1, topic=t, partition=0), "
+        "Replica(replicaId=2, topic=t, partition=0)] and zkVersion updated to [4]",
+    )  # fmt: skip
+    newer = events_of(
+        tmp_path, "[Partition t-0 broker=1] ISR updated to 1,2 and version updated to [4]"
+    )
+
+    assert [step for step, _ in older] == [step for step, _ in newer]
+    assert older[1] == newer[1]
+    assert older[1][1]["isr"] == [1, 2]
+
+
+def test_a_controllers_request_is_read_in_the_words_of_2_3_and_of_2_8(tmp_path: Path) -> None:
+    state = (
+        "controllerEpoch=1, leader=2, leaderEpoch=3, isr={}, zkVersion=4, replicas={}, isNew=true"
+    )
+    sent = "correlation id 5 from controller 2 epoch 1"
+    received = "[Broker id=1] Received LeaderAndIsr request"
+    older = events_of(
+        tmp_path,
+        f"{received} PartitionState({state.format('2,1', '1,2')}) {sent} for partition t-0",
+    )
+    newer = events_of(
+        tmp_path, f"{received} LeaderAndIsrPartitionState(topicName='t', partitionIndex=0, "
+        f"{state.format('[2, 1]', '[1, 2]')}) {sent}",
+    )  # fmt: skip
+
+    assert older == newer
+    assert older[0][1]["order"]["isr"] == [2, 1]
+
+
+# Soaks
+
+
+def test_faults_follow_from_the_seed_and_are_lines_of_a_schedule() -> None:
+    some = list(faults(200, 3, (1, 2, 3)))
+
+    assert some == list(faults(200, 3, (1, 2, 3)))
+    assert some != list(faults(200, 4, (1, 2, 3)))
+    assert len({one.begins[0].split()[0] for one in some}) >= 6
+    assert len(KINDS) == 9
+    for one in some:
+        for line in (*one.begins, *one.ends):
+            parse_line(line.split())
+
+
+def test_a_soak_of_nothing_is_not_checked(tmp_path: Path) -> None:
+    plan = Plan(release_of("2.8.2"), 1, 1, 2)
+
+    assert rounds_in(tmp_path, plan) == []
+    assert verdict_of([]) is Verdict.NOT_CHECKED
+    assert summary(plan, [])["share"] == 0.0
+
+
+def test_a_soak_does_not_go_on_in_the_folder_of_another(tmp_path: Path) -> None:
+    row = {
+        "format": "insync.kafka_soak_round/1", "number": 1, "seed": 1001, "version": "2.8.2",
+        "faults": ["kill 1 for 1.0 s"],
+    }  # fmt: skip
+    (tmp_path / "rounds.jsonl").write_text(json.dumps(row) + "\n" + '{"cut')
+
+    assert len(rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1))) == 1
+    with pytest.raises(OtherSoak, match="another directory"):
+        rounds_in(tmp_path, Plan(release_of("2.3.1"), 2, 1, 1))
