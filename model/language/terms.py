@@ -17,6 +17,7 @@ are a length and an offset-indexed field. The constructors simplify, and never c
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from model.language.errors import ProtocolError
@@ -33,12 +34,32 @@ class Term:
     sort: Sort
     free: frozenset[str]
     order: int
+    """Parts come before what is made of them. Of terms over cells it depends on the term alone, so
+    that code made of them is the same whatever was recorded before it in this process."""
 
     def __repr__(self) -> str:
         return show(self)
 
 
 _table: dict[tuple[Any, ...], Term] = {}
+
+_A_HEIGHT = 1 << 64
+
+
+def _order(op: str, args: tuple[Any, ...], sort: Sort) -> int:
+    """Of terms over cells the height, then a hash of the term; of others how many there were."""
+    height = max((arg.order // _A_HEIGHT for arg in args if isinstance(arg, Term)), default=0)
+    if op != "cell" and not height:
+        return len(_table)
+    parts = (_stable(arg) for arg in args)
+    return (height + 1) * _A_HEIGHT + hash((_stable(op), _stable(sort.name), *parts)) % _A_HEIGHT
+
+
+def _stable(part: Any) -> int:
+    """A number that is the same in every process, as hashes of text are not."""
+    if isinstance(part, Term):
+        return part.order if part.order >= _A_HEIGHT else _stable(part.args[0])
+    return int(part) if isinstance(part, int) else zlib.crc32(str(part).encode())
 
 
 def make(op: str, args: tuple[Any, ...], sort: Sort) -> Term:
@@ -48,7 +69,8 @@ def make(op: str, args: tuple[Any, ...], sort: Sort) -> Term:
     if found is not None:
         return found
     term = object.__new__(Term)
-    term.op, term.args, term.sort, term.order = op, args, sort, len(_table)
+    term.op, term.args, term.sort = op, args, sort
+    term.order = _order(op, args, sort)
     free: set[str] = set()
     for arg in args:
         if isinstance(arg, Term):

@@ -24,7 +24,10 @@ PAGES = (ROOT / "docs" / "guide.md", ROOT / "README.md")
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STATED = re.compile(r"#\s*exit (\d+)\b")
 TESTED_ELSEWHERE = ("verify", "test")
-RUN_BY = {"insync prove no_message_loss": "tests/proofs/test_no_message_loss.py"}
+RUN_BY = {
+    "insync prove no_message_loss": "tests/proofs/test_no_message_loss.py",
+    "insync story specs/stories": "tests/cli/test_story.py",
+}
 """Commands that take long and that another test runs, as it needs what they answer."""
 
 

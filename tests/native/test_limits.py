@@ -160,6 +160,35 @@ def test_another_text_has_another_key():
     assert machine.code_key(text) != machine.code_key(text.replace("i64 0", "i64 1"))
 
 
+def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
+    # What is kept on disk would else be found only by a process that did the same before.
+    script = (
+        "import sys\n"
+        "from model.language.frozen import Frozen\n"
+        "from model.language.grounding import Grounded\n"
+        "from model.language.native_code import NativeCode\n"
+        "from model.language.packing import Packing\n"
+        "from model.systems import SYSTEMS\n"
+        "from specs.native.machine import code_key\n"
+        "for name in sys.argv[1:]:\n"
+        "    system = SYSTEMS[name]\n"
+        "    grounded = Grounded(system.recorded(), system.limits({}))\n"
+        "    frozen = Frozen(grounded)\n"
+        "    code = NativeCode(grounded, frozen, Packing(grounded, frozen.values))\n"
+        "print(code_key(code.text))\n"
+    )
+
+    keys = [
+        subprocess.run(
+            [sys.executable, "-c", script, *names], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for names, seed in ((("replication",), "1"), (("election", "classic", "replication"), "2"))
+    ]  # fmt: skip
+
+    assert keys[0] == keys[1] != ""
+
+
 def test_bounds_symmetry_and_claims_each_have_code_of_their_own(tmp_path):
     kernels = [
         kernel(tmp_path),

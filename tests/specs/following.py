@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from model.language import RecordedSystem
@@ -16,6 +16,8 @@ from model.language.sorts import Names, Numbers, Sort
 from specs.explorer import Exploration
 from specs.reading import Reading
 from specs.runs import Run
+from specs.story import parse, play, story_from_run
+from specs.verdict import Verdict
 
 
 def code_of(sort: Sort, value: Any) -> int:
@@ -144,3 +146,21 @@ def _loops_without_it(exploration: Exploration, run: Run, states: list[SparseSta
         for state in (turn[0], turn[-1])
     )
     return first == last and not any(satisfied) and not neglected
+
+
+def becomes_a_story_that_plays(recorded: RecordedSystem, run: Run) -> bool:
+    """Is the run, written as a story and read again, played to the same end?"""
+    outcome = play(parse(story_from_run(run, recorded)), recorded)
+    return (
+        outcome.failed is None
+        and outcome.verdict is Verdict.HOLDS
+        and outcome.steps == len(run.steps)
+        and _tells_what_was_looked_for(outcome.lines[0], run)
+    )
+
+
+def _tells_what_was_looked_for(told: Sequence[str], run: Run) -> bool:
+    if run.loop is None:
+        return any(line.startswith(f"{run.claim}: broken") for line in told)
+    closed = run.loop == len(run.steps) or "the state is the one marked here" in told
+    return closed and any(line.startswith(f"{run.claim}: not so here") for line in told)

@@ -12,7 +12,7 @@ from model.language import always
 from model.systems import SYSTEMS
 from specs.explorer import find
 from specs.verdict import Verdict
-from tests.specs.following import settles_in_its_last_state_only
+from tests.specs.following import becomes_a_story_that_plays, settles_in_its_last_state_only
 from tests.specs.planted import BUGS, Bug
 
 CLAIMS = [(name, one.name) for name, model in SYSTEMS.items() for one in model.claims]
@@ -60,14 +60,15 @@ def test_no_bug_is_planted_for_a_claim_that_is_gone():
 
 
 @pytest.mark.parametrize(("system", "claim", "bug"), each_bug())
-def test_the_planted_bug_breaks_the_claim_by_a_run_that_the_twin_can_follow(system, claim, bug):
-    bounds = SYSTEMS[system].limits(bug.bounds)
+def test_the_planted_bug_breaks_the_claim_by_a_run_that_twin_and_story_follow(system, claim, bug):
+    bounds, planted = SYSTEMS[system].limits(bug.bounds), bug.planted(system)
 
-    found, run = find(bug.planted(system), bounds, claim, engine=engine(bug))
+    found, run = find(planted, bounds, claim, engine=engine(bug))
 
     assert found.claims[claim].verdict is Verdict.BROKEN
     assert (None if run is None else run.depth) == bug.depth
     assert run is None or settles_in_its_last_state_only(found, run)
+    assert run is None or becomes_a_story_that_plays(planted, run)
     assert healthy(system, claim, bug, found.distinct)
 
 
