@@ -84,6 +84,7 @@ FILES: dict[str, Callable[[Input], str | None]] = {
     ),
     "election": _shape(("elect", {"strategy", "assignment", "isr", "live"})),
     "leader_epoch_cache": _shape(("epochCache", {"ops"})),
+    "log_cleaner": _shape(("compacted", {"segments"}), ("compacted", {"steps"})),
     "partition_replication": _either(
         _by_op("outOfSync", "hw", "checkCurrentLeaderEpoch", "produce"),
         _shape(
@@ -95,6 +96,7 @@ FILES: dict[str, Callable[[Input], str | None]] = {
         ),
     ),
     "partition_state_machine": _by_op("transition", "effects", "offlineCount", "initialState"),
+    "producer_state": _shape(("appends", {"steps"})),
     "reassignment": _by_op(
         "moveMap",
         "statesToString",

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 _LOGS = "needs brokers that remove logs from their disks; a controller alone does not show it"
+_RECORDS = (
+    "the model's logs are of records with an offset and a leader epoch: no producers, no keys"
+)
 _NO_SCHEMA = "no case of it is public, so that its input is not known"
 _TEXTS = "the model knows no texts: what tools read and print is the implementation's"
 _ONE_STEP = "no single transition of the model answers it, and no walk of several is written yet"
@@ -24,6 +27,8 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
     "model": {
         ("topic_deletion", "delete"): _LOGS,
         ("topic_deletion", "addPartitionsDuringDelete"): _LOGS,
+        ("producer_state", "appends"): _RECORDS,
+        ("log_cleaner", "compacted"): _RECORDS,
         ("reassignment", "moveMap"): _NO_SCHEMA,
         ("controller_context", "imbalance"): _NO_SCHEMA,
         **{

@@ -21,6 +21,37 @@ CONTROLLER_EPOCH = 50
 """The epoch of the controller of a case that does not name it."""
 
 
+NULLS: dict[tuple[str, str], frozenset[str]] = {
+    key: frozenset(names.split())
+    for key, names in {
+        ("assignment", "addPartitions"): "racks.",
+        ("assignment", "assign"): "racks.",
+        ("assignment", "assignProperties"): "racks.",
+        (
+            "controller_flow",
+            "registerController",
+        ): "controllerZnode controller epochZnode readEpoch",
+        (
+            "partition_replication",
+            "checkCurrentLeaderEpoch",
+        ): "request requestLeaderEpoch requested",
+        ("partition_state_machine", "initialState"): "leader",
+        ("reassignment", "apiValidate"): "target rar to",
+        ("reassignment", "generate"): "racks.",
+        ("topic_admin", "describe"): "leader",
+        ("truncation", "fetchState"): "latestEpoch followerLatestEpoch",
+        ("truncation", "loops"): "partitionsLatestEpoch. latestEpoch.",
+        ("truncation", "offsetTruncationState"): "followerLatestEpoch latestEpoch",
+        ("truncation", "scenario"): "latestEpoch followerLatestEpoch",
+        ("zk_store", "encode"): "rack",
+    }.items()
+}
+"""By file and operation, fields that may be null, or with a dot whose entries may.
+
+Any other that is null is as one that is left out. In a registered state a leader that is null is
+nobody."""
+
+
 class Lacks(ValueError):
     """A case without a field that its question needs; the message names both."""
 
@@ -63,6 +94,20 @@ class Fields(dict[str, Any]):
         """A field that is an object."""
         found = self.get(name)
         return found if isinstance(found, Fields) else None
+
+
+def _said(value: Any, nulls: frozenset[str], field: str = "") -> Any:
+    """What a case says, without the fields by which it says nothing."""
+    if not isinstance(value, Mapping):
+        return [_said(one, nulls, field) for one in value] if isinstance(value, list) else value
+    said = {
+        name: _said(one, nulls, name)
+        for name, one in value.items()
+        if one is not None or not nulls.isdisjoint((name, f"{field}."))
+    }
+    if "isr" in value and value.get("leader", 0) is None and "leader" not in said:
+        said["leader"] = -1
+    return said
 
 
 def _read(value: Any, where: str) -> Any:
@@ -685,6 +730,27 @@ def _offset_errors(said: Mapping[str, bool]) -> Iterable[tuple[str, str]]:
             yield "earliest" if "earliest" in name else "latest", "UNKNOWN_LEADER_EPOCH"
 
 
+def _appends(asked: Fields) -> None:
+    producer, epoch = 1, 0
+    for step in asked.rows("steps"):
+        step.fill("do", "op", default="append")
+        step.fill("producer", "producerId", default=producer)
+        step.fill("epoch", "producerEpoch", default=epoch)
+        step.fill("records", "count", default=1)
+        producer, epoch = step["producer"], step["epoch"]
+
+
+def _compaction(asked: Fields) -> None:
+    if "segments" in asked:
+        segments = [{"do": "append", "records": one} for one in asked["segments"]]
+        asked.fill("steps", default=[*segments, {"do": "clean"}])
+    for step in asked.rows("steps"):
+        step.fill("do", "op", default="append")
+    asked.fill("deleteRetentionMs", default=24 * 60 * 60 * 1000)
+    asked.fill("minCompactionLagMs", default=0).fill("capacity", default=1_000_000)
+    asked.fill("segmentBytes", default=1 << 30)
+
+
 def _sequential(asked: Fields) -> None:
     asked.fill("prefix", "path").fill("times", "count", default=1)
 
@@ -751,6 +817,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("controller_flow", "restarts"): _restarts,
     ("election", "elect"): _election,
     ("leader_epoch_cache", "epochCache"): _epoch_cache,
+    ("log_cleaner", "compacted"): _compaction,
     ("partition_replication", "assignmentState"): _in_sync,
     ("partition_replication", "checkCurrentLeaderEpoch"): _leader_epoch_check,
     ("partition_replication", "hw"): _high_watermark,
@@ -764,6 +831,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("partition_state_machine", "initialState"): _initial_state,
     ("partition_state_machine", "offlineCount"): _offline_count,
     ("partition_state_machine", "transition"): _transition,
+    ("producer_state", "appends"): _appends,
     ("reassignment", "apiValidate"): _api,
     ("reassignment", "execute"): _execute,
     ("reassignment", "findStates"): _find_states,
@@ -819,7 +887,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
 
 def completed(file: str, operation: str, given: Mapping[str, Any]) -> Fields:
     """An input with all that it leaves unsaid; the one that was given stays as it is."""
-    fields = Fields(given, f"{file} {operation}")
+    fields = Fields(_said(given, NULLS.get((file, operation), frozenset())), f"{file} {operation}")
     complete = SHAPES.get((file, operation))
     if complete is not None:
         complete(fields)

@@ -14,7 +14,7 @@ from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.judge import SIDES, answers_of
 from conformance.vectors.not_applicable import EXCEPTIONS
 from impl.vectors import answer
-from impl.vectors.shapes import Lacks, completed
+from impl.vectors.shapes import NULLS, Lacks, completed
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 MOST_REFUSALS = {"impl": 95, "model": 62}
@@ -54,24 +54,58 @@ def asked_of(side: str) -> Iterator[Case]:
                 yield case
 
 
+def changed(given: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """An input with another value of one field."""
+    other = copy.deepcopy(given)
+    inner = other
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    return other
+
+
 @pytest.mark.parametrize("side", SIDES)
-def test_a_field_that_is_missing_is_natural_or_is_named(side: str):
-    answers, seen, refused = answers_of(side), set(), []
+def test_a_field_that_is_missing_or_null_is_natural_or_is_named(side: str):
+    answers, seen, refused, stumbled = answers_of(side), set(), [], []
+
+    def told(case: Case, given: Any) -> Any:
+        try:
+            return answers[case.file, case.operation]({**case.question, "input": given})
+        except Lacks as lacking:
+            return lacking
+
     for case in asked_of(side):
+        nulls = NULLS.get((case.file, case.operation), frozenset())
         for path in places(case.input):
             kind = (case.file, case.operation, *(one for one in path if isinstance(one, str)))
             if path[-1] == "op" or kind in seen:
                 continue
             seen.add(kind)
-            question = {**case.question, "input": without(case.input, path)}
-            try:
-                answers[case.file, case.operation](question)
-            except Lacks as lacking:
-                refused.append((kind, str(lacking)))
+            missing = told(case, without(case.input, path))
+            if isinstance(missing, Lacks):
+                refused.append((kind, str(missing)))
+            # The leader of a registered state is nobody where it is null.
+            elif path[-1] != "leader" and nulls.isdisjoint((path[-1], f"{path[-2:][0]}.")):
+                null = told(case, changed(case.input, path, None))
+                if null != missing:
+                    stumbled.append((kind, missing, null))
 
     assert all(kind[1] in line and "\n" not in line for kind, line in refused)
     assert len(seen) > 250
     assert len(refused) <= MOST_REFUSALS[side]
+    assert stumbled == []
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_field_that_nobody_knows_changes_no_answer(side: str):
+    answers, seen = answers_of(side), set()
+    for case in asked_of(side):
+        key = (case.file, case.operation)
+        if key not in seen:
+            seen.add(key)
+            more = {**case.input, "note": "said beside it", "jira": ["KAFKA-1"], "seed": {"at": 1}}
+            assert answers[key]({**case.question, "input": more}) == answers[key](case.question)
+    assert len(seen) > 40
 
 
 @pytest.mark.parametrize("side", SIDES)
