@@ -146,6 +146,9 @@ ROWS: dict[str, Row] = {
             "broker_updates_metadata", "older_controller_is_refused", why=_OLD),
         row("stop_replica_arrives", "broker sender",
             "broker_stops_fetching", "older_controller_is_refused", why=_OLD),
+        row("orphaned_request_arrives", "broker sender",
+            beyond="what a channel has under way when it is closed may arrive all the same; in "
+                   "`cluster` it is lost with the channel"),
         row("leader_commits", "leader partition", "leader_commits", stands=_commits,
             why="the append, the fetches of the ISR and the answer to the producer; `replication` "
                 "has them one by one"),
@@ -227,7 +230,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server)
         table.put("cache.events.at.subject", (broker, slot), subject)
     table.put("cache.events.end", (broker,), len(server.events))
     for to in world.servers:
-        queue = world.queues.get((broker, to), ())
+        queue = world.queue(broker, to)
         table.put("cache.queue.end", (broker, to), len(queue))
         for slot, sent in enumerate(queue):
             _request(table, (broker, to, slot), sent)

@@ -7,6 +7,7 @@ very objects get back what they held, so that whoever refers to one of them need
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from enum import Enum
@@ -26,6 +27,11 @@ _VALUES = (
 def _set_dict(one: dict[Any, Any], held: dict[Any, Any]) -> None:
     one.clear()
     one.update(held)
+
+
+def _set_queue(one: deque[Any], held: deque[Any]) -> None:
+    one.clear()
+    one.extend(held)
 
 
 def _set_items(one: Any, held: Any) -> None:
@@ -96,6 +102,7 @@ def _kind(cls: type) -> _Kind | None:
     simple: dict[type, _Kind] = {
         dict: _Kind(dict.copy, _set_dict, _of_mapping),
         list: _Kind(list.copy, _set_items, _itself),
+        deque: _Kind(deque.copy, _set_queue, _itself),
         set: _Kind(set.copy, _set_members, _nothing),
         bytearray: _Kind(bytes, _set_items, _nothing),
         Random: _Kind(Random.getstate, Random.setstate, _nothing),

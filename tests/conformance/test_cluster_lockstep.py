@@ -282,7 +282,10 @@ def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
 
     def jumps() -> None:
         world.do(Step("controller_goes_on", (1,)))
-        world.queues[1, 2].reverse()
+        channel = world.servers[1].channels.open[2]
+        assert channel.under_way is not None
+        channel.waiting.appendleft(channel.under_way)
+        channel.under_way = channel.waiting.pop()
 
     wrong = effects(world, cluster.MAP, jumps)
 

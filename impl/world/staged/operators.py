@@ -69,15 +69,15 @@ def rebalance_timer_fires(world: StagedCluster, broker: int) -> None:
 def _repeatable(world: StagedCluster) -> One:
     return [
         (to, sender)
-        for (sender, to), queue in sorted(world.queues.items())
-        if queue and isinstance(queue[0].request, StopReplica)
+        for sender, to, queue in world.queues()
+        if isinstance(queue[0].request, StopReplica)
         and world.servers[to].up and to not in world.late
     ]  # fmt: skip
 
 
 def stop_replica_is_sent_again(world: StagedCluster, broker: int, sender: int) -> None:
     """The connection breaks under it: the first copy is late."""
-    world.late[broker] = world.queues[sender, broker][0]
+    world.late[broker] = world.queue(sender, broker)[0]
 
 
 def _late(world: StagedCluster) -> One:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from impl.core.answers import NONE
+from impl.core.channels import Channels
 from impl.core.fetcher_thread import Phase
 from impl.core.partition import Partition
 from impl.core.replica_manager import (
@@ -107,6 +108,7 @@ class Server(StoredBroker):
         self.held: dict[TopicPartition, dict[int, int]] = {}
         self.events: list[tuple[str, int]] = []
         self.answered: dict[int, Answers] = {}
+        self.channels: Channels[SentRequest] = Channels()
         self.thread = ControllerThread(
             broker, zookeeper, NO_SESSION, release, grain,
             lambda effect: carry_out(broker, effect),

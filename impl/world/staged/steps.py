@@ -95,8 +95,8 @@ async def _shut_down(controller: EventController, subject: int, epoch: int) -> N
 def _arriving(*kinds: type) -> Callable[[StagedCluster], One]:
     def candidates(world: StagedCluster) -> One:
         found: list[tuple[int, ...]] = []
-        for (sender, to), queue in sorted(world.queues.items()):
-            if not queue or not world.servers[to].up or not isinstance(queue[0].request, kinds):
+        for sender, to, queue in world.queues():
+            if not world.servers[to].up or not isinstance(queue[0].request, kinds):
                 continue
             if isinstance(queue[0].request, LeaderAndIsr):
                 found += [(to, sender, one.partition) for one in queue[0].request.partitions]
@@ -114,29 +114,51 @@ def leader_and_isr_arrives(
 
     After the last one it answers, which is an event where it says anything of log directories.
     """
-    server, queue = world.servers[broker], world.queues[sender, broker]
-    sent = queue.pop(0)
-    request, one = sent.request, at(partition)
+    server, channel = world.servers[broker], world.servers[sender].channels.to(broker)
+    sent, one = channel.under_way, at(partition)
+    assert sent is not None, "a request is under way"
+    request = sent.request
     assert isinstance(request, LeaderAndIsr), "it is a LeaderAndIsr"
     orders = dict(request.partitions)
     order = orders.pop(one)
     error, errors = server.hear(sent, replace(request, partitions={one: order}))
     server.look(one)
+    if orders and error == NONE:
+        channel.under_way = replace(sent, request=replace(request, partitions=orders))
+    else:
+        channel.done()
     if error != NONE:
         return
     controller = world.servers[sender]
     controller.note(broker, one, errors[one])
-    if orders:
-        queue.insert(0, replace(sent, request=replace(request, partitions=orders)))
-    elif broker in controller.answered:
+    if not orders and broker in controller.answered:
         add_event(controller, ANSWER, broker)
 
 
 def request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
     """UpdateMetadata or StopReplica is carried out, or refused."""
     server = world.servers[broker]
-    sent = world.queues[sender, broker].pop(0)
+    channel = world.servers[sender].channels.to(broker)
+    sent = channel.under_way
+    assert sent is not None, "a request is under way"
+    channel.done()
     server.hear(sent, sent.request)
+
+
+def _orphaned(world: StagedCluster) -> One:
+    return [
+        (to, sender)
+        for sender, server in world.servers.items()
+        for to in sorted(server.channels.orphans)
+        if world.servers[to].up
+    ]
+
+
+def orphaned_request_arrives(world: StagedCluster, broker: int, sender: int) -> None:
+    """Its channel was closed when it was under way: nobody waits for the answer."""
+    sent = world.servers[sender].channels.orphans.pop(broker).under_way
+    assert sent is not None, "what is orphaned is under way"
+    world.servers[broker].hear(sent, sent.request)
 
 
 KINDS = (
@@ -154,6 +176,7 @@ KINDS = (
     offered("update_metadata_arrives", "broker sender", _arriving(UpdateMetadata),
                 request_arrives),
     offered("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
+    offered("orphaned_request_arrives", "broker sender", _orphaned, orphaned_request_arrives),
 )  # fmt: skip
 
 ALL = (*KINDS, *directories.KINDS, *lifecycle.KINDS, *operators.KINDS, *leaders.KINDS)

@@ -9,6 +9,7 @@ all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -56,8 +57,8 @@ def every_effect(thread: ControllerThread, place: Place) -> bool:
 class StagedCluster(WorldOfSteps):
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
-    ``queues`` are the requests under way, by controller and target; ``hears`` is told of each that
-    is sent. ``version`` is a release from 1.1 on; ValueError for an older one.
+    ``hears`` is told of each request that is sent. ``version`` is a release from 1.1 on; ValueError
+    for an older one.
     """
 
     kinds = STAGED_KINDS
@@ -79,7 +80,6 @@ class StagedCluster(WorldOfSteps):
         for path in paths.persistent(self.release):
             wait(self.admin.make_path(path))
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
-        self.queues: dict[tuple[int, int], list[SentRequest]] = {}
         self.hears: Callable[[int, int, SentRequest], None] = lambda controller, to, sent: None
         self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
         self.leaving: dict[int, int] = {}  # the same, of requests that wait in an event queue
@@ -163,31 +163,40 @@ class StagedCluster(WorldOfSteps):
         if request.broker_epoch not in (NO_BROKER_EPOCH, self.servers[to].registered):
             return
         context = self.servers[controller].thread.controller.core.context
-        if to not in context.broker_epochs:
-            return
+        channels = self.servers[controller].channels
+        channels.epochs = dict(context.broker_epochs)
         ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
         versions = {one: known.zk_version for one, known in context.leadership.items()}
         sent = SentRequest(request, ports, versions)
-        self.hears(controller, to, sent)
-        self.queues.setdefault((controller, to), []).append(sent)
+        if channels.send(to, sent):
+            self.hears(controller, to, sent)
+
+    def queue(self, controller: int, to: int) -> list[SentRequest]:
+        """What a broker gets next of a controller, and what waits behind it."""
+        channel = self.servers[controller].channels.open.get(to)
+        if channel is None or channel.under_way is None:
+            return []
+        return [channel.under_way, *channel.waiting]
+
+    def queues(self) -> list[tuple[int, int, list[SentRequest]]]:
+        """(controller, broker, its requests) of every channel that is busy."""
+        pairs = product(self.servers, repeat=2)
+        return [(one, to, queue) for one, to in pairs if (queue := self.queue(one, to))]
 
     def refuse_old_requests(self, broker: int) -> None:
         """What names an earlier registration than the broker's comes, and is refused (KIP-380)."""
         server = self.servers[broker]
-        for (_, to), queue in self.queues.items():
-            if to == broker:
-                for sent in queue:
-                    server.hear(sent, sent.request)
-                queue.clear()
+        for controller in self.servers:
+            for sent in self.queue(controller, broker):
+                server.hear(sent, sent.request)
+            self.drop_requests(controller, [broker])
         copy = self.late.pop(broker, None)
         if copy is not None:
             server.hear(copy, copy.request)
 
     def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
         """A controller's channels to some brokers are closed, by default to all."""
-        for sender, to in [*self.queues]:
-            if sender == controller and (brokers is None or to in brokers):
-                del self.queues[sender, to]
+        self.servers[controller].channels.close(None if brokers is None else [*brokers])
 
     # Stepping
 
@@ -247,7 +256,6 @@ class StagedCluster(WorldOfSteps):
         """The whole state as a value."""
         return (
             self.zookeeper.save(), self.clock, self.next_record,
-            {one: list(queue) for one, queue in self.queues.items()},
             dict(self.asked), dict(self.leaving), dict(self.late),
             {one: dict(records) for one, records in self.committed.items()},
             {one: list(states) for one, states in self.history.items()},
@@ -258,11 +266,10 @@ class StagedCluster(WorldOfSteps):
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         (
-            zookeeper, self.clock, self.next_record, queues, asked, leaving, late, committed,
+            zookeeper, self.clock, self.next_record, asked, leaving, late, committed,
             history, servers, threads,
         ) = snapshot  # fmt: skip
         self.zookeeper.load(zookeeper)
-        self.queues = {one: list(queue) for one, queue in queues.items()}
         self.asked, self.leaving, self.late = dict(asked), dict(leaving), dict(late)
         self.committed = {one: dict(records) for one, records in committed.items()}
         self.history = {one: list(states) for one, states in history.items()}
