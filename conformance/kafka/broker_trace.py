@@ -84,6 +84,7 @@ class BrokerTraceOf:
         self.fetches: dict[str, _Fetch] = {}  # thread -> what it serves
         self.reading: dict[str, _Fetch] = {}  # thread -> what it reads again
         self.epochs: dict[str, tuple[Question, set[str]]] = {}  # thread -> what is not served yet
+        self.left: dict[str, tuple[int, list[Event]]] = {}
         self.turning: dict[str, dict[str, Any]] = {}  # follows anew, its fetcher not stopped yet
         self.open: list[_Fetch] = []
         self.handled: dict[str, Told] = {}
@@ -115,7 +116,7 @@ class BrokerTraceOf:
         all_: list[Event] = []
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
-        return all_
+        return _after_appends(all_)
 
     def tell(self, step: str, partition: str | None = None, **args: Any) -> dict[str, Any]:
         """One event more."""
@@ -162,7 +163,20 @@ class BrokerTraceOf:
             later = [one for one in self.completes.get(key, ()) if one > line.number]
             fetch.done_at = later[0] if later else fetch.done_at
         elif found[1] == "OFFSET_FOR_LEADER_EPOCH" and question.sender.isdecimal():
-            self.epochs[line.thread] = question, set(question.asked)
+            left = set(question.asked)
+            for partition in sorted(left):
+                if self._would_refuse(question, partition):
+                    left.discard(partition)
+                    self._serves_epoch(question, partition)
+            self.epochs[line.thread] = question, left
+
+    def _would_refuse(self, question: Question, partition: str) -> bool:
+        """Is what it is in already the reason of the error that it answers?"""
+        error = question.answer.get(partition, {}).get("error", "NONE")
+        asked, mine = question.asked[partition]["leader_epoch"], self.epoch[partition]
+        if error == "UNKNOWN_LEADER_EPOCH":
+            return mine < asked
+        return error == "FENCED_LEADER_EPOCH" and mine > asked
 
     def _looks_up(self, found: re.Match[str], line: Told) -> None:
         """A thread looks up where an epoch ends: for a follower, or as one."""
@@ -328,6 +342,7 @@ class BrokerTraceOf:
         self.isr[partition] = order.get("isr", [])
         self.zk_version[partition] = order.get("zk_version", -1)
         self.wants.discard(partition)
+        self._leaves_epoch(partition, epoch)
         self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
                   start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
 
@@ -346,7 +361,14 @@ class BrokerTraceOf:
     def _turned(self, partition: str) -> None:
         args = self.turning.pop(partition, None)
         if args is not None:
+            self._leaves_epoch(partition, args["leader_epoch"])
             self.tell("became_follower", partition, **args)
+
+    def _leaves_epoch(self, partition: str, epoch: int) -> None:
+        """What was built in an earlier epoch, and is sent later, was built before this."""
+        slot: list[Event] = []
+        self.events.append(slot)
+        self.left[partition] = epoch, slot
 
     def _stops_fetchers(self, _found: re.Match[str], _line: Told) -> None:
         """Until then the fetcher may append what the last leader answered."""
@@ -472,7 +494,10 @@ class BrokerTraceOf:
                 what = {"leader_epoch": known, "epoch": asked["epoch"]}
             step = "records_asked" if api == "Fetch" else "epoch_asked"
             args = {"leader": leader, "asked": what, "correlation": question.number}
-            if built is not None:
+            epoch, before = self.left.get(partition, (-1, []))
+            if known is not None and known < epoch:
+                before.append((step, {"partition": partition} | args))
+            elif built is not None:
                 built.append((step, {"partition": partition} | args))
             else:
                 self.tell(step, partition, **args)
@@ -525,13 +550,36 @@ class BrokerTraceOf:
         self.tell("controller_resigned")
 
 
+def _after_appends(events: list[Event]) -> list[Event]:
+    """What was handed out had been appended: a read may be told before the append that it saw."""
+    found: list[Event] = []
+    early: dict[str, list[Event]] = defaultdict(list)
+    end: dict[str, int] = {}
+    for step, args in events:
+        partition = args.get("partition", "")
+        if step == "fetch_served" and args["reply"]["end"] > end.get(partition, 0):
+            early[partition].append((step, args))
+            continue
+        found.append((step, args))
+        if step == "records_appended":
+            end[partition] = args["end"]
+            found += early.pop(partition, [])
+        elif step == "log_truncating":
+            end[partition] = min(end.get(partition, 0), args["offset"])
+        elif "log_end" in args:
+            end[partition] = args["log_end"]
+    for some in early.values():
+        found += some
+    return found
+
+
 def _key(text: str) -> tuple[int, int] | None:
     """The connection of a request as its broker names it, and its correlation id."""
     port, correlation = _CONNECTION.search(text), _CORRELATION.search(text)
     return (int(port[1]), int(correlation[1])) if port and correlation else None
 
 
-_OF_FETCHERS = ("records_replicated", "answer_received")
+_OF_FETCHERS = ("records_replicated", "answer_received", "log_truncating")
 _APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
 _LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
 _REFUSED = re.compile(r"(old controller|controller|correlation id|epoch) (\d+)")
