@@ -50,6 +50,10 @@ class _Fetch:
     read: dict[str, dict[str, Any]] = field(default_factory=dict)
     again: set[str] = field(default_factory=set)
     done_at: int = 1 << 60
+    recorded: bool = False
+    """Its own thread has told what it read at first: only then can it wait, and be read again."""
+    sent: bool = False
+    """Its answer is made: nothing is read for it any more."""
     closed: bool = False
     """What it read at first is told: what its thread reads now is read again."""
 
@@ -66,7 +70,8 @@ class BrokerTraceOf:
     ) -> None:  # fmt: skip
         self.caches_epochs = caches_epochs
         self.broker, self.questions, self.sessions = broker, questions, sessions
-        self.events: list[Event] = []
+        self.events: list[Event | list[Event]] = []  # a list: what its thread built there
+        self.building: dict[str, list[Event]] = {}
         self.end: dict[str, int] = {}
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
@@ -79,6 +84,8 @@ class BrokerTraceOf:
         self.fetches: dict[str, _Fetch] = {}  # thread -> what it serves
         self.reading: dict[str, _Fetch] = {}  # thread -> what it reads again
         self.epochs: dict[str, tuple[Question, set[str]]] = {}  # thread -> what is not served yet
+        self.left: dict[str, tuple[int, list[Event]]] = {}
+        self.turning: dict[str, dict[str, Any]] = {}  # follows anew, its fetcher not stopped yet
         self.open: list[_Fetch] = []
         self.handled: dict[str, Told] = {}
         self.appended: dict[tuple[str, int], tuple[int, int]] = {}
@@ -104,10 +111,23 @@ class BrokerTraceOf:
                     break
         for one in self.open:
             self._complete(one)
-        return self.events
+        for partition in list(self.turning):
+            self._turned(partition)
+        all_: list[Event] = []
+        for event in self.events:
+            all_ += event if isinstance(event, list) else [event]
+        return _after_appends(all_)
 
     def tell(self, step: str, partition: str | None = None, **args: Any) -> dict[str, Any]:
         """One event more."""
+        epoch = self.turning.get(partition or "", {}).get("leader_epoch", -1)
+        of_before = (
+            step in _OF_FETCHERS or args.get("asked", {}).get("leader_epoch", epoch) != epoch
+        )
+        if epoch >= 0 and not of_before:
+            self._turned(partition or "")
+        if "sender" in args:
+            self._stop_fetchers()
         found = ({"partition": partition} if partition else {}) | args
         self.events.append((step, found))
         return found
@@ -122,9 +142,14 @@ class BrokerTraceOf:
             fetch = self.fetches.get(line.thread)
             if fetch is not None and not fetch.closed:
                 for partition in list(fetch.begun):
-                    self._served(fetch, partition)
-                fetch.closed = True
-            self.reading.pop(line.thread, None)
+                    if partition in fetch.question.answer:
+                        self._served(fetch, partition)  # refused
+                fetch.closed = fetch.recorded = True
+            again = self.reading.pop(line.thread, None)
+            if "Sending Fetch response" in line.text:
+                done = again or fetch
+                if done is not None:
+                    done.sent = True
 
     def _handles(self, found: re.Match[str], line: Told) -> None:
         self.fetches.pop(line.thread, None)
@@ -138,7 +163,20 @@ class BrokerTraceOf:
             later = [one for one in self.completes.get(key, ()) if one > line.number]
             fetch.done_at = later[0] if later else fetch.done_at
         elif found[1] == "OFFSET_FOR_LEADER_EPOCH" and question.sender.isdecimal():
-            self.epochs[line.thread] = question, set(question.asked)
+            left = set(question.asked)
+            for partition in sorted(left):
+                if self._would_refuse(question, partition):
+                    left.discard(partition)
+                    self._serves_epoch(question, partition)
+            self.epochs[line.thread] = question, left
+
+    def _would_refuse(self, question: Question, partition: str) -> bool:
+        """Is what it is in already the reason of the error that it answers?"""
+        error = question.answer.get(partition, {}).get("error", "NONE")
+        asked, mine = question.asked[partition]["leader_epoch"], self.epoch[partition]
+        if error == "UNKNOWN_LEADER_EPOCH":
+            return mine < asked
+        return error == "FENCED_LEADER_EPOCH" and mine > asked
 
     def _looks_up(self, found: re.Match[str], line: Told) -> None:
         """A thread looks up where an epoch ends: for a follower, or as one."""
@@ -179,7 +217,7 @@ class BrokerTraceOf:
         def fits(one: _Fetch) -> bool:
             read = one.read.get(partition)
             return (
-                read is not None and partition not in one.again
+                read is not None and one.recorded and not one.sent and partition not in one.again
                 and read["asked"]["offset"] == offset and one.done_at > line.number
             )  # fmt: skip
 
@@ -251,8 +289,10 @@ class BrokerTraceOf:
     def _first(self, line: Told, partition: str) -> None:
         """The first that a thread tells of what it read of a partition."""
         fetch = self.fetches.get(line.thread)
-        if fetch is not None and partition in fetch.begun:
-            self._served(fetch, partition)
+        if fetch is not None and not fetch.closed:
+            if partition in fetch.begun:
+                self._served(fetch, partition)
+            fetch.recorded = not fetch.begun
 
     # A controller's requests
 
@@ -302,10 +342,11 @@ class BrokerTraceOf:
         self.isr[partition] = order.get("isr", [])
         self.zk_version[partition] = order.get("zk_version", -1)
         self.wants.discard(partition)
+        self._leaves_epoch(partition, epoch)
         self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
                   start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
 
-    def _follows(self, found: re.Match[str], _line: Told) -> None:
+    def _follows(self, found: re.Match[str], line: Told) -> None:
         partition = found[1]
         order, _ = self.orders.get(partition, ({}, {}))
         epoch = order.get("leader_epoch", -1)
@@ -313,7 +354,29 @@ class BrokerTraceOf:
             return  # told of already
         self._is_there(partition)
         self.epoch[partition] = epoch
-        self.tell("became_follower", partition, leader=order["leader"], leader_epoch=epoch)
+        self.turning[partition] = {"leader": order["leader"], "leader_epoch": epoch}
+        if not line.text.endswith("."):  # up to 2.6 it is told when its fetcher has stopped
+            self._turned(partition)
+
+    def _turned(self, partition: str) -> None:
+        args = self.turning.pop(partition, None)
+        if args is not None:
+            self._leaves_epoch(partition, args["leader_epoch"])
+            self.tell("became_follower", partition, **args)
+
+    def _leaves_epoch(self, partition: str, epoch: int) -> None:
+        """What was built in an earlier epoch, and is sent later, was built before this."""
+        slot: list[Event] = []
+        self.events.append(slot)
+        self.left[partition] = epoch, slot
+
+    def _stops_fetchers(self, _found: re.Match[str], _line: Told) -> None:
+        """Until then the fetcher may append what the last leader answered."""
+        self._stop_fetchers()
+
+    def _stop_fetchers(self) -> None:
+        for partition in list(self.turning):
+            self._turned(partition)
 
     def _ignored(self, found: re.Match[str], _line: Told) -> None:
         partition = found[1]
@@ -353,7 +416,8 @@ class BrokerTraceOf:
         self._first(line, partition)
         for other in list(self.fetches.values()):
             # Another thread recorded what this one counts, and tells of it later.
-            if other.begun.get(partition, -1) >= now:
+            failed = other.question.answer.get(partition, {}).get("error", "NONE") != "NONE"
+            if other.begun.get(partition, -1) >= now and not failed:
                 self._served(other, partition)
         if now != self.hw[partition]:
             self.tell("high_watermark_raised", partition, before=self.hw[partition], now=now)
@@ -417,6 +481,7 @@ class BrokerTraceOf:
         if not question:
             return
         self.sent[leader, question.api, question.correlation] = question
+        built = self.building.pop(line.thread, None)
         for partition, asked in question.asked.items():
             known = asked["leader_epoch"] if asked["leader_epoch"] >= 0 else None
             if api == "Fetch":
@@ -428,7 +493,20 @@ class BrokerTraceOf:
             else:
                 what = {"leader_epoch": known, "epoch": asked["epoch"]}
             step = "records_asked" if api == "Fetch" else "epoch_asked"
-            self.tell(step, partition, leader=leader, asked=what, correlation=question.number)
+            args = {"leader": leader, "asked": what, "correlation": question.number}
+            epoch, before = self.left.get(partition, (-1, []))
+            if known is not None and known < epoch:
+                before.append((step, {"partition": partition} | args))
+            elif built is not None:
+                built.append((step, {"partition": partition} | args))
+            else:
+                self.tell(step, partition, **args)
+
+    def _builds(self, _found: re.Match[str], line: Told) -> None:
+        """A fetcher has built a question; it is sent once there is a connection, maybe later than
+        it is told to stop."""
+        self.building[line.thread] = []
+        self.events.append(self.building[line.thread])
 
     def _hears(self, found: re.Match[str], line: Told) -> None:
         """An answer that may say nothing of a partition: what is asked next is asked after it."""
@@ -472,12 +550,36 @@ class BrokerTraceOf:
         self.tell("controller_resigned")
 
 
+def _after_appends(events: list[Event]) -> list[Event]:
+    """What was handed out had been appended: a read may be told before the append that it saw."""
+    found: list[Event] = []
+    early: dict[str, list[Event]] = defaultdict(list)
+    end: dict[str, int] = {}
+    for step, args in events:
+        partition = args.get("partition", "")
+        if step == "fetch_served" and args["reply"]["end"] > end.get(partition, 0):
+            early[partition].append((step, args))
+            continue
+        found.append((step, args))
+        if step == "records_appended":
+            end[partition] = args["end"]
+            found += early.pop(partition, [])
+        elif step == "log_truncating":
+            end[partition] = min(end.get(partition, 0), args["offset"])
+        elif "log_end" in args:
+            end[partition] = args["log_end"]
+    for some in early.values():
+        found += some
+    return found
+
+
 def _key(text: str) -> tuple[int, int] | None:
     """The connection of a request as its broker names it, and its correlation id."""
     port, correlation = _CONNECTION.search(text), _CORRELATION.search(text)
     return (int(port[1]), int(correlation[1])) if port and correlation else None
 
 
+_OF_FETCHERS = ("records_replicated", "answer_received", "log_truncating")
 _APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
 _LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
 _REFUSED = re.compile(r"(old controller|controller|correlation id|epoch) (\d+)")
@@ -527,6 +629,8 @@ _LINES = [
           r"Previous [Ll]eader [Ee]poch was:? (-?\d+)", BrokerTraceOf._leads),
     _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+) "
           r"with", BrokerTraceOf._follows),
+    _line(r"Stopped fetchers as part of become-follower request from .* for \d+ partitions",
+          BrokerTraceOf._stops_fetchers),
     _line(r"Skipped the become-follower state change after marking .* for partition (\S+-\d+) ",
           BrokerTraceOf._follows),
     _line(r"Ignoring LeaderAndIsr request from .* for partition (\S+-\d+) since its associated",
@@ -539,6 +643,8 @@ _LINES = [
           r"sent by controller (\d+) epoch (\d+) with correlation id (\d+)", BrokerTraceOf._cached),
     _line(r"Finished handling stop replica \(delete=(\w+)\) for partition (\S+-\d+)",
           BrokerTraceOf._stopped),
+    _line(r"fetcherId=\d+\] Sending (?:fetch request |offset for leader epoch request )",
+          BrokerTraceOf._builds),
     _line(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_LEADER_EPOCH) ",
           BrokerTraceOf._asks),
     _line(r"leaderId=(\d+), fetcherId=\d+\] (?:Completed receive from node \d+ for "

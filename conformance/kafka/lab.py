@@ -50,6 +50,7 @@ SETTINGS = {
     "controlled.shutdown.retry.backoff.ms": "200",
     "delete.topic.enable": "true",
     "log.cleaner.enable": "false",
+    "log.retention.ms": "-1",
     "num.io.threads": "4",
     "num.network.threads": "2",
     "offsets.topic.replication.factor": "1",
