@@ -78,6 +78,7 @@ COMMANDS: dict[str, CommandEntry] = {
     **_group(
         "The implementation",
         cluster="Run a cluster of the implementation.",
+        chaos="Break a cluster while clients use it.",
         topics="Create, describe, alter, delete topics.",
         reassign="Move partitions to other replicas.",
         elect="Give leadership to preferred replicas.",

@@ -101,10 +101,15 @@ class Gate:
                 raise LookupError("no such message is held")
             self.settle(self.held(line.which)[0], "pass")
         else:
-            with self._changed:
-                self._rules = [one for one in self._rules if one.which != line.which]
+            self.end(line.which)
             for one in self.held(line.which):
                 self.settle(one, "pass")
+
+    def end(self, which: Which) -> None:
+        """The rules for such messages hold no more."""
+        with self._changed:
+            self._rules = [one for one in self._rules if one.which != which]
+            self._changed.notify_all()
 
     def held(self, which: Which) -> list[Held]:
         """The messages of that kind that wait, the oldest first."""

@@ -207,7 +207,7 @@ class Broker:
             lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
-        host, number = self.listener.address
+        host, number = self.config.advertised or self.listener.address
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
             now_ms(),

@@ -20,7 +20,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from impl.releases import DEFAULT, Release
@@ -41,7 +41,10 @@ FORMAT = "insync.cluster/1"
 
 @dataclass
 class ClusterState:
-    """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere."""
+    """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere.
+
+    ``advertised``: by broker, a port that leads to its own, as that of a proxy before it.
+    """
 
     version: str
     zookeeper: str
@@ -51,6 +54,7 @@ class ClusterState:
     settings: dict[str, str]
     request_log: bool = False
     trace: bool = False
+    advertised: dict[int, int] = field(default_factory=dict)
 
 
 class Cluster(Processes):
@@ -73,8 +77,8 @@ class Cluster(Processes):
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise ClusterError(f"{path} is not of the format {FORMAT}")
         try:
-            for name in ("ports", "racks"):
-                fields[name] = {int(key): value for key, value in fields[name].items()}
+            for name in ("ports", "racks", "advertised"):
+                fields[name] = {int(key): value for key, value in fields.get(name, {}).items()}
             return ClusterState(**fields)
         except (KeyError, TypeError, ValueError) as error:
             raise ClusterError(f"{path}: {error} is wrong or missing") from error
@@ -101,6 +105,11 @@ class Cluster(Processes):
             self.state.racks[broker] = rack
         _write(self.folder, self.state)
         return f"broker{broker}"
+
+    def advertise(self, ports: dict[int, int]) -> None:
+        """Brokers say from their next start on that they listen there."""
+        self.state.advertised = ports
+        _write(self.folder, self.state)
 
     # Who lives
 
@@ -129,8 +138,9 @@ class Cluster(Processes):
         return [name for name in self.names() if self.pid(name) is not None]
 
     def addresses(self) -> list[tuple[str, int]]:
-        """Where its brokers listen."""
-        return [(LOOPBACK, port) for _, port in sorted(self.state.ports.items())]
+        """Where its brokers listen, or say that they do."""
+        ports = self.state.ports | self.state.advertised
+        return [(LOOPBACK, port) for _, port in sorted(ports.items())]
 
     @property
     def bootstrap_servers(self) -> str:
@@ -191,6 +201,9 @@ class Cluster(Processes):
             "zookeeper.connect": self.state.connect,
             "log.dirs": str(self.folder / f"broker{number}" / "data"),
         }
+        if number in self.state.advertised:
+            port = self.state.advertised[number]
+            lines["advertised.listeners"] = f"PLAINTEXT://{LOOPBACK}:{port}"
         if number in self.state.racks:
             lines["broker.rack"] = self.state.racks[number]
         lines |= self.state.settings

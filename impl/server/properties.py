@@ -56,6 +56,11 @@ def _listeners(text: str) -> str:
     return text
 
 
+def _address(listener: str) -> tuple[str, int]:
+    host, _, port = listener.partition("://")[2].rpartition(":")
+    return host, int(port)
+
+
 def _protocol(text: str) -> str:
     try:
         Release.of(text)
@@ -87,6 +92,7 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "reserved.broker.max.id": (_whole(0), 1000),
     "broker.rack": (_text, None),
     "listeners": (_listeners, "PLAINTEXT://127.0.0.1:9092"),
+    "advertised.listeners": (lambda text: text and _listeners(text), ""),
     "zookeeper.connect": (_text, None),
     "zookeeper.session.timeout.ms": (
         _whole(1),
@@ -224,8 +230,13 @@ class BrokerProperties:
     @property
     def address(self) -> tuple[str, int]:
         """Where the broker listens."""
-        host, _, port = self.text("listeners").partition("://")[2].rpartition(":")
-        return host, int(port)
+        return _address(self.text("listeners"))
+
+    @property
+    def advertised(self) -> tuple[str, int] | None:
+        """Where others are told that it listens, if that is elsewhere, as behind a proxy."""
+        text = self.text("advertised.listeners")
+        return _address(text) if text else None
 
 
 def read_properties(path: Path, release: Release) -> BrokerProperties:

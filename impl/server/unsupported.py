@@ -11,7 +11,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "num.replica.alter.log.dirs.threads",
     ),
     "there is one listener, for clients and brokers": (
-        "advertised.listeners", "advertised.host.name", "advertised.port", "host.name", "port",
+        "advertised.host.name", "advertised.port", "host.name", "port",
         "listener.security.protocol.map", "inter.broker.listener.name",
         "control.plane.listener.name", "security.inter.broker.protocol", "socket.send.buffer.bytes",
         "socket.receive.buffer.bytes",

@@ -1,0 +1,473 @@
+"""A cluster of real processes behind proxies, faults by a seed, and what became of the records."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from conformance.chaos.history import History
+from conformance.chaos.judge import (
+    DIVERGED,
+    LOST,
+    LOST_READ,
+    ON_DISK,
+    TORN,
+    WENT_BACK,
+    Anomaly,
+    judge,
+)
+from conformance.chaos.schedule import ChaosFault
+from conformance.chaos.workload import TOPIC, Workload, at_work
+from conformance.disks.findings import Severity
+from conformance.disks.inspecting import inspect
+from conformance.disks.reading import NothingHereError
+from conformance.disks.truncation import preset_for
+from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message
+from conformance.kafka.proxy import Gate, Proxy
+from conformance.kafka.schedule import Rule, Which
+from conformance.running.judge import judge_running
+from conformance.trace_report import TraceReport
+from impl.releases import Release
+from impl.server.clients import ClientError
+from impl.server.cluster import TRACE, Cluster, new_state
+from impl.server.groups.coordinator import OFFSETS_TOPIC
+from impl.server.processes import ClusterError
+from impl.server.trace import SUFFIX
+from impl.wire import api_key
+from impl.znodes import TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.errors import NoNode, ZooKeeperError
+from impl.zookeeper.port import wait
+from specs.verdict import Verdict, combine
+
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "1500",
+    "controlled.shutdown.retry.backoff.ms": "200",
+    "controlled.shutdown.max.retries": "1",
+    "replica.fetch.backoff.ms": "100",
+    "replica.lag.time.max.ms": "2000",
+    "replica.high.watermark.checkpoint.interval.ms": "500",
+    "leader.imbalance.check.interval.seconds": "5",
+    "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "100",
+    "log.segment.bytes": "65536",
+}
+DIRECTORIES = ("data", "data2")
+RECOVERY_S = 60.0
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ChaosPlan:
+    """What is to be done."""
+
+    faults: tuple[ChaosFault, ...]
+    seed: int
+    version: str
+    brokers: int = 3
+    partitions: int = 2
+    min_isr: int = 2
+    unclean: bool = False
+    trace: bool = False
+
+
+@dataclass
+class ChaosReport:
+    """What came of a run. ``unfinished`` says why the log could not be read at the end."""
+
+    plan: ChaosPlan
+    history: History = field(default_factory=History)
+    anomalies: list[Anomaly] = field(default_factory=list)
+    allowed: Counter[str] = field(default_factory=Counter)
+    befell: list[dict[str, Any]] = field(default_factory=list)
+    unfinished: str = ""
+    trace: TraceReport | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the clients' history, and of the trace if there is one."""
+        counts = self.history.counts()
+        if self.anomalies:
+            found = Verdict.BROKEN
+        elif self.unfinished:
+            found = Verdict.UNKNOWN
+        elif not (counts["acknowledged_by_all"] and counts["read"] and counts["found"]):
+            found = Verdict.NOT_CHECKED
+        else:
+            found = Verdict.HOLDS
+        return combine([found] if self.trace is None else [found, self.trace.verdict])
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain data."""
+        plan = asdict(self.plan)
+        return {
+            "verdict": self.verdict.value,
+            **{name: value for name, value in plan.items() if name != "faults"},
+            "rounds": len(self.plan.faults),
+            "faults": self.befell,
+            "counts": self.history.counts(),
+            "allowed": dict(sorted(self.allowed.items())),
+            "anomalies": [asdict(one) for one in self.anomalies],
+            "unfinished": self.unfinished,
+            "trace": None if self.trace is None else {
+                "verdict": self.trace.verdict.value, "events": self.trace.events,
+                "findings": [one.as_json() for one in self.trace.findings], **self.trace.coverage,
+            },
+        }  # fmt: skip
+
+
+class ChaosCluster:
+    """Brokers behind one proxy each; every fault by its name."""
+
+    def __init__(self, folder: Path, plan: ChaosPlan) -> None:
+        numbers = list(range(1, plan.brokers + 1))
+        state = new_state(numbers, plan.version, "embedded", settings=_settings(plan))
+        state.trace = plan.trace
+        self.gate = Gate()
+        self.partitions = plan.partitions
+        self.proxies: dict[int, Proxy] = {}
+        passing = count(1)
+        try:
+            for broker, port in state.ports.items():
+                proxy = Proxy(0, port, self.gate, _unread(str(broker)), passing)
+                self.proxies[broker] = proxy
+                state.advertised[broker] = proxy.port
+            self.cluster = Cluster.create(folder, state)
+        except BaseException:
+            self.close_proxies()
+            raise
+
+    def start(self, partitions: int) -> None:
+        """Start everything, with the topic; ClusterError, and then nothing runs."""
+        self.cluster.start()
+        replicas = self.cluster.brokers
+        places = {
+            number: [replicas[(number + at) % len(replicas)] for at in range(min(3, len(replicas)))]
+            for number in range(partitions)
+        }
+        with self._client() as client:
+            wait(client.create_topic(TOPIC, places))
+
+    @contextmanager
+    def _client(self) -> Iterator[ZnodeClient]:
+        port = self.cluster.session()
+        try:
+            yield ZnodeClient(port, self.cluster.release)
+        finally:
+            port.close()
+
+    def befall(self, fault: ChaosFault) -> str:
+        """Let a fault happen, and be over; what else is to be said of it."""
+        act: Callable[[ChaosFault], str | None] = getattr(self, f"_{fault.kind}")
+        return act(fault) or ""
+
+    def _kill(self, fault: ChaosFault) -> None:
+        self.cluster.kill(fault.broker)
+        time.sleep(fault.lasts)
+        self._started(fault.broker)
+
+    def _stop(self, fault: ChaosFault) -> None:
+        self.cluster.stop_one(fault.broker)
+        time.sleep(fault.lasts)
+        self._started(fault.broker)
+
+    def _pause(self, fault: ChaosFault) -> None:
+        self.cluster.pause(fault.broker)
+        try:
+            time.sleep(fault.lasts)
+        finally:
+            self.cluster.resume(fault.broker)
+
+    def _depose(self, _fault: ChaosFault) -> str:
+        with self._client() as client:
+            controller = wait(client.controller())
+            with contextlib.suppress(NoNode):
+                wait(client.port.delete(paths.CONTROLLER))
+        return "nobody was controller" if controller is None else f"it was {controller}"
+
+    def _cut(self, fault: ChaosFault) -> None:
+        self.proxies[fault.broker].shut()
+        try:
+            time.sleep(fault.lasts)
+        finally:
+            self.proxies[fault.broker].admit()
+
+    def _slow(self, fault: ChaosFault) -> None:
+        which = Which("any", to=str(fault.broker))
+        self.gate.add(Rule("delay", which, delay_ms=fault.delay_ms))
+        try:
+            time.sleep(fault.lasts)
+        finally:
+            self.gate.end(which)
+
+    def _cascade(self, fault: ChaosFault) -> str:
+        """Of one partition. Up to 0.10 followers cut to high watermarks when leaders change."""
+        partition = TopicPartition(TOPIC, fault.broker % self.partitions)
+        with self._client() as client:
+            first = wait(client.state(partition))
+            others = [] if first is None else [one for one in first.isr if one != first.leader]
+            if first is None or not others or not self._runs(first.leader):
+                return "there was nobody to lead next"
+            slow = [Which("Fetch", to=str(one)) for one in others]
+            for which in slow:
+                self.gate.add(Rule("delay", which, delay_ms=3000))
+            try:
+                self.cluster.kill(first.leader)
+                deadline = time.monotonic() + 6
+                while (now := wait(client.state(partition))) is None or now.leader == first.leader:
+                    if time.monotonic() > deadline:
+                        break
+                    time.sleep(0.02)
+                time.sleep(0.1)
+                followed = -1 if now is None or now.leader == first.leader else now.leader
+                if followed >= 0 and self._runs(followed):
+                    self.cluster.kill(followed)
+            finally:
+                for which in slow:
+                    self.gate.end(which)
+        time.sleep(fault.lasts)
+        for broker in (first.leader, followed):
+            if broker >= 0:
+                self._started(broker)
+        return f"broker {first.leader}, then broker {followed} of {partition}"
+
+    def _disk(self, fault: ChaosFault) -> str:
+        """The directory's name is given to a file: whatever opens anything in it fails."""
+        folder = self.cluster.folder / f"broker{fault.broker}" / DIRECTORIES[-1]
+        away = folder.with_name(f"{folder.name}.away")
+        folder.rename(away)
+        try:
+            folder.touch()
+            time.sleep(fault.lasts)
+            said = "went on without it" if self._runs(fault.broker) else "ended by itself"
+            if self._runs(fault.broker):
+                self.cluster.kill(fault.broker)
+        finally:
+            folder.unlink(missing_ok=True)
+            away.rename(folder)
+        self._started(fault.broker)
+        return said
+
+    def _runs(self, broker: int) -> bool:
+        return self.cluster.pid(f"broker{broker}") is not None
+
+    def _started(self, broker: int) -> None:
+        """Start a broker again; one that is not known to all in time is known later."""
+        with contextlib.suppress(ClusterError):
+            self.cluster.start(patience_s=20, only=f"broker{broker}")
+
+    def whole_again(self, partitions: int, patience_s: float) -> str:
+        """Start who does not run, and wait for whole ISRs: which are not, when the time is up."""
+        deadline = time.monotonic() + patience_s
+        left = "no broker could be started"
+        while time.monotonic() < deadline:
+            try:
+                self.cluster.start()
+                left = self._lacking(partitions)
+                if not left:
+                    return ""
+            except (ClusterError, ZooKeeperError) as error:
+                left = str(error)
+            time.sleep(0.2)
+        return left
+
+    def _lacking(self, partitions: int) -> str:
+        with self._client() as client:
+            for number in range(partitions):
+                registered = wait(client.topic(TOPIC))
+                state = wait(client.state(TopicPartition(TOPIC, number)))
+                if registered is None or state is None or state.leader < 0:
+                    return f"{TOPIC}-{number} has no leader"
+                lacking = set(registered.partitions[number].replicas) - set(state.isr)
+                if lacking:
+                    return f"{sorted(lacking)} of {TOPIC}-{number} are not in its ISR"
+        return ""
+
+    def stop(self) -> None:
+        """End everything cleanly; the cluster can be started again without proxies."""
+        self.cluster.stop(10)
+        self.close_proxies()
+        self.cluster.advertise({})
+
+    def end(self) -> None:
+        """End everything at once."""
+        self.cluster.end(self.cluster.running(), signal.SIGKILL, 5.0)
+        self.close_proxies()
+
+    def close_proxies(self) -> None:
+        """Let nothing through any more."""
+        self.gate.close()
+        for proxy in self.proxies.values():
+            proxy.close()
+
+
+def _settings(plan: ChaosPlan) -> dict[str, str]:
+    release = Release.of(plan.version)
+    found = SETTINGS | {
+        "min.insync.replicas": str(plan.min_isr),
+        "unclean.leader.election.enable": str(plan.unclean).lower(),
+        "offsets.topic.replication.factor": str(min(3, plan.brokers)),
+    }
+    if release.since("1.0"):  # before, one that fails ends the broker (KIP-112)
+        found["log.dirs"] = ",".join(DIRECTORIES)
+    else:
+        found["log.dirs"] = DIRECTORIES[-1]
+    return found
+
+
+_FETCH = api_key("Fetch").to_bytes(2, "big")
+
+
+class _Unread(KafkaReader):
+    """Lets frames pass by without a look at more than their headers' first bytes."""
+
+    def request(self, frame: bytes) -> Message:
+        """A request, of whoever it is."""
+        api = "Fetch" if frame[:2] == _FETCH else ""
+        return Message(REQUEST, "?", self.to, api, frame, self.connection)
+
+    def answer(self, frame: bytes) -> Message:
+        """An answer."""
+        return Message(ANSWER, "?", self.to, "", frame, self.connection)
+
+
+def _unread(to: str) -> Callable[[int], _Unread]:
+    return lambda connection: _Unread(to, connection)
+
+
+def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> ChaosReport:
+    """The whole run. ClusterError if the cluster does not start; everything is ended at the end."""
+    report = ChaosReport(plan)
+    told("the cluster starts")
+    brokers = ChaosCluster(folder, plan)
+    try:
+        brokers.start(plan.partitions)
+        workload = Workload(brokers.cluster.addresses(), plan.partitions, plan.seed)
+        report.history = workload.history
+        with at_work(workload, idempotent=Release.of(plan.version).since("0.11")):
+            _wait_for_records(workload)
+            for number, fault in enumerate(plan.faults, 1):
+                told(f"{number} of {len(plan.faults)}: {fault}; "
+                     f"{workload.acknowledged:,} records acknowledged")  # fmt: skip
+                began, said = workload.now(), ""
+                try:
+                    said = brokers.befall(fault)
+                except (ClusterError, ZooKeeperError, OSError) as error:
+                    said = f"not carried out: {error}"
+                report.befell.append(fault._asdict() | {"at": began, "said": said})
+                time.sleep(fault.quiet)
+            told("brokers recover")
+            lacking = brokers.whole_again(plan.partitions, RECOVERY_S)
+            time.sleep(1.0)  # readers go on for a moment
+        told("the log is read")
+        try:
+            workload.read_all(30.0)
+        except ClientError as error:
+            report.unfinished = f"the log could not be read at the end: {error}"
+        if lacking:
+            report.unfinished = report.unfinished or f"the cluster did not recover: {lacking}"
+        told("brokers stop")
+        brokers.stop()
+    except BaseException:
+        brokers.end()
+        raise
+    told("what clients saw is judged")
+    _judge(report, brokers.cluster)
+    if plan.trace:
+        told("what brokers traced is judged by the model")
+        report.trace = judge_running(_traces(folder / TRACE), str(folder / TRACE))
+    return report
+
+
+def _traces(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def _wait_for_records(workload: Workload) -> None:
+    deadline = time.monotonic() + 20
+    while workload.acknowledged < 10 and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _judge(report: ChaosReport, cluster: Cluster) -> None:
+    if report.history.final:
+        judged = judge(report.history)
+        report.anomalies, report.allowed = judged.anomalies, judged.allowed
+    report.anomalies += _on_disks(cluster)
+    cuts = list(_cuts(cluster))
+    report.anomalies = [_explained(one, cluster.release, cuts) for one in report.anomalies]
+
+
+def _on_disks(cluster: Cluster) -> Iterator[Anomaly]:
+    """What log directories contradict each other or themselves in, as `insync inspect` has it."""
+    folders = [str(cluster.folder / f"broker{one}") for one in cluster.brokers]
+    try:
+        found = inspect(folders, preset_for(str(cluster.release)), lambda text: None)
+    except NothingHereError:
+        return
+    for one in found.findings:
+        if one.kind == Severity.BROKEN.value:
+            kind = DIVERGED if one.rule == "replicas_agree" else ON_DISK
+            number = -1 if one.partition is None else one.partition
+            yield Anomaly(kind, number, -1, f"{one.topic or ''} {one.where}: {one.why}".strip())
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """A line of a broker's log that tells of a cut."""
+
+    where: str
+    topic: str
+    partition: int
+    offset: int
+
+
+_CUT = re.compile(r"Truncating log \[?([\w.]+)[-,](\d+)\]? to offset (\d+)")
+
+
+def _cuts(cluster: Cluster) -> Iterator[Truncation]:
+    """The cuts of logs that brokers of 0.10 tell of."""
+    for path in sorted(cluster.folder.glob("logs/*/server.log")):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(lines, 1):
+                found = _CUT.search(line)
+                if found:
+                    yield Truncation(f"{path}:{number}", found[1], int(found[2]), int(found[3]))
+
+
+def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[Truncation]) -> Anomaly:
+    """With the entry of the zoo that it is a case of: which the release has, and a line shows.
+
+    Up to 0.10 a follower cuts its log to its high watermark, and may lead then (KIP-101): what was
+    after that is lost, of the records or of the offsets that a group had committed.
+    """
+    if release.since("0.11") or anomaly.kind not in _OF_A_CUT:
+        return anomaly
+    of_records = [
+        one for one in cuts
+        if (one.topic, one.partition) == (TOPIC, anomaly.partition)
+        and (anomaly.offset < 0 or one.offset <= anomaly.offset)
+    ]  # fmt: skip
+    if anomaly.kind == WENT_BACK and not of_records:
+        of_records = [one for one in cuts if one.topic == OFFSETS_TOPIC]
+    if not of_records:
+        return anomaly
+    cut = max(of_records, key=lambda one: one.offset)
+    log = f"{cut.topic}-{cut.partition}"
+    because = f"{cut.where}: a follower cut {log} to offset {cut.offset}, its high watermark"
+    return replace(anomaly, entry="KIP-101", because=because)
+
+
+_OF_A_CUT = (LOST, LOST_READ, DIVERGED, TORN, WENT_BACK)
+
+
+__all__ = ["ChaosReport", "ChaosPlan", "carry_out"]

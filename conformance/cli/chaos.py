@@ -1,0 +1,185 @@
+"""`insync chaos`: real brokers under faults while clients write and read, and what they saw."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.chaos.schedule import KINDS, UNTRACED, faults
+from conformance.cli.cluster import ends_as_interrupt
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    unknown,
+    write_atomically,
+)
+from conformance.cli.kafka_tool import preset_of
+from impl.releases import DEFAULT, Release
+from impl.server.processes import ClusterError
+
+if TYPE_CHECKING:
+    from conformance.chaos.run import ChaosReport
+
+SHOWN = 20
+LEAST_BROKERS, MOST_BROKERS = 2, 9
+
+
+@click.command()
+@click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True, metavar="N",
+              help="How many faults, one after the other.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S",
+              help="What happens to whom, and for how long.")  # fmt: skip
+@click.option("--version", default=DEFAULT, show_default=True, metavar="V", help="The release.")
+@click.option("--brokers", type=click.IntRange(LEAST_BROKERS, MOST_BROKERS), default=3,
+              show_default=True, metavar="N", help="How many.")  # fmt: skip
+@click.option("--partitions", type=click.IntRange(1, 20), default=2, show_default=True,
+              metavar="N", help="Of the topic that is written.")  # fmt: skip
+@click.option("--min-isr", type=click.IntRange(1, 9), default=2, show_default=True, metavar="N",
+              help="min.insync.replicas.")  # fmt: skip
+@click.option("--faults", "named", metavar="F,F", help=f"Of {', '.join(KINDS)}; all by default.")
+@click.option("--unclean", is_flag=True, help="Let replicas lead that are not in sync.")
+@click.option("--trace", is_flag=True, help="Judge what brokers trace on the model as well.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
+              help="Keep the cluster, its logs and traces, and what clients saw.")  # fmt: skip
+@json_option
+def chaos(
+    rounds: int,
+    seed: int,
+    version: str,
+    brokers: int,
+    partitions: int,
+    min_isr: int,
+    named: str | None,
+    unclean: bool,
+    trace: bool,
+    out: Path | None,
+    json_target: str | None,
+) -> None:
+    """Break a cluster of real processes while clients use it, and judge what the clients saw.
+
+    Plain and idempotent producers write numbered records, a group reads them, and one broker after
+    the other is killed, stopped, paused, cut off, slowed down, deposed or loses a directory. Then
+    everything is read: no record that acks=all acknowledged may be lost, none of an idempotent
+    producer be there twice or out of order, no batch be torn, nothing be read that was never
+    written, no reader go back or leave something out, no two replicas differ. Faults follow from
+    the seed; what comes of them depends on the machine.
+
+    Exit code 0: nothing is wrong; 1: something is, and where a release has it by a known bug, its
+    entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read.
+
+    \b
+    Example:
+      insync chaos --rounds 20 --seed 1
+      insync chaos --rounds 100 --seed 7 --faults kill,pause --out chaos
+      insync chaos --rounds 10 --trace --json -
+      insync chaos --version 0.10 --rounds 10 --faults cascade
+    """
+    from conformance.chaos.run import ChaosPlan, carry_out
+
+    kinds = _kinds(named, trace)
+    release = preset_of(version)
+    if min_isr > min(3, brokers):
+        raise WrongUse(f"--min-isr {min_isr}: a partition has {min(3, brokers)} replicas here")
+    if trace and Release.of(release).since("2.7"):
+        raise WrongUse(
+            f"--trace: the model has no brokers that compare logs at each fetch, as {release} has "
+            "them; write --version 2.4, or leave out --trace"
+        )
+    plan = ChaosPlan(
+        tuple(faults(rounds, seed, brokers, kinds)), seed, release, brokers, partitions, min_isr,
+        unclean, trace,
+    )  # fmt: skip
+    began = time.monotonic()
+    with ends_as_interrupt(), _folder(out) as folder, Progress() as progress:
+        try:
+            report = carry_out(folder / "cluster", plan, progress)
+        except (ClusterError, OSError) as error:
+            raise WrongUse(f"the cluster cannot run: {error}") from error
+        if out is not None:
+            kept = json.dumps(report.history.as_json(), separators=(",", ":"))
+            write_atomically(folder / "history.json", kept + "\n")
+    seconds = round(time.monotonic() - began, 1)
+    emit_json(json_target, {"command": "chaos", **report.as_json(), "seconds": seconds})
+    for line in _lines(report, seconds):
+        say(line, json_target)
+    finish(report.verdict)
+
+
+def _kinds(named: str | None, trace: bool) -> tuple[str, ...]:
+    if named is None:
+        return tuple(one for one in KINDS if not (trace and one in UNTRACED))
+    found = tuple(dict.fromkeys(part.strip() for part in named.split(",")))
+    for name in found:
+        if name not in KINDS:
+            raise unknown("fault", name, KINDS)
+        if trace and name in UNTRACED:
+            raise WrongUse(f"--faults {name}: the model has no such step; leave out --trace")
+    return found
+
+
+@contextlib.contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """Where the cluster is: kept if it is named, else gone at the end."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="insync-chaos-") as folder:
+            yield Path(folder)
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise WrongUse(f"--out {out} is there, and not empty; name an empty directory")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WrongUse(f"--out {out}: {error.strerror}; name a folder you may write") from error
+    yield out
+
+
+def _lines(report: ChaosReport, seconds: float) -> Iterator[str]:
+    counts = report.history.counts()
+    befell = ", ".join(
+        f"{sum(one['kind'] == kind for one in report.befell)} {kind}"
+        for kind in KINDS
+        if any(one["kind"] == kind for one in report.befell)
+    )
+    yield (
+        f"{len(report.befell)} faults on {report.plan.brokers} brokers of {report.plan.version} "
+        f"({befell}), {seconds:.0f} s"
+    )
+    yield (
+        f"{counts['acknowledged']:,} of {counts['sent']:,} records acknowledged "
+        f"({counts['acknowledged_by_all']:,} by all), {counts['found']:,} in the log, "
+        f"{counts['read']:,} read by a group in {counts['joins']} memberships"
+    )
+    for what, number in sorted(report.allowed.items()):
+        yield f"allowed: {number:,} {what}"
+    for one in report.anomalies[:SHOWN]:
+        where = f"partition {one.partition}" + (f" offset {one.offset}" if one.offset >= 0 else "")
+        yield f"{one.kind}: {where}: {one.why}"
+        if one.entry:
+            yield f"    {one.entry} (insync zoo {one.entry}): {one.because}"
+    if len(report.anomalies) > SHOWN:
+        yield f"... and {len(report.anomalies) - SHOWN} more; --json has them all"
+    if report.unfinished:
+        yield f"unknown: {report.unfinished}"
+    if report.trace is not None:
+        yield (
+            f"the model: {report.trace.verdict}, {report.trace.events:,} traced lines, "
+            f"{sum(report.trace.fired.values()):,} steps"
+        )
+        for found in report.trace.findings[:SHOWN]:
+            yield f"    {found.file}:{found.line}: {found.why}"
+    explained = sum(bool(one.entry) for one in report.anomalies)
+    as_history = ""
+    if report.anomalies:
+        as_history = f": {len(report.anomalies)} anomalies, {explained} of them known bugs of it"
+    yield f"{report.verdict}{as_history}"

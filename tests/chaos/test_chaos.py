@@ -1,0 +1,117 @@
+"""`insync chaos` on the command line: a short run, wrong use, and (deep) longer ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def typed(line: str) -> Result:
+    return CliRunner().invoke(main, ["chaos", *line.split()])
+
+
+def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
+    out = tmp_path / "out"
+
+    result = typed(f"--rounds 1 --seed 5 --faults kill --trace --out {out} --json -")
+
+    told = json.loads(result.stdout)
+    history = json.loads((out / "history.json").read_text())
+    assert result.exit_code == 0, result.output
+    assert told["verdict"] == told["trace"]["verdict"] == "holds"
+    assert told["anomalies"] == []
+    assert len(told["faults"]) == told["rounds"] == 1
+    assert told["counts"]["acknowledged_by_all"] > 0
+    assert told["counts"]["read"] > 0
+    assert told["trace"]["events"] > 100
+    assert len(history["sends"]) > 10
+    assert len(list((out / "cluster" / "trace").iterdir())) >= 4
+
+
+@pytest.mark.parametrize(
+    "line, why",
+    [
+        ("--faults kil", "did you mean 'kill'"),
+        ("--faults depose --trace", "leave out --trace"),
+        ("--version 2.7 --trace", "write --version 2.4"),
+        ("--version 1.9", "1.9"),
+        ("--brokers 2 --min-isr 3", "a partition has 2 replicas here"),
+        ("--rounds 0", "0 is not in the range"),
+    ],
+)
+def test_wrong_use_is_answered_with_what_would_be_right(line: str, why: str):
+    result = typed(line)
+
+    assert result.exit_code == 64
+    assert why in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path):
+    (tmp_path / "mine").write_text("x")
+
+    result = typed(f"--out {tmp_path}")
+
+    assert result.exit_code == 64
+    assert "not empty" in result.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["mine"]
+
+
+def test_an_interrupt_ends_every_process(tmp_path: Path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "conformance.cli", "chaos", "--out", str(out)]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 40
+    pids = out / "cluster" / "run"
+    while time.monotonic() < deadline and not (pids / "broker3.pid").exists():
+        time.sleep(0.1)
+    time.sleep(1.0)
+    numbers = [int(one.read_text()) for one in pids.glob("*.pid")]
+
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    assert len(numbers) == 4
+    assert [one for one in numbers if Path(f"/proc/{one}").exists() and not _is_gone(one)] == []
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("version", ["0.11", "2.3", "2.7"])
+def test_no_release_since_0_11_loses_what_all_acknowledged(version: str, tmp_path: Path):
+    result = typed(f"--rounds 20 --seed 11 --version {version} --json -")
+
+    told = json.loads(result.stdout)
+    assert told["anomalies"] == [], told["anomalies"]
+    assert result.exit_code == 0
+
+
+@pytest.mark.deep
+def test_0_10_loses_records_and_each_loss_is_a_known_bug():
+    result = typed("--rounds 6 --seed 3 --faults cascade --version 0.10 --json -")
+
+    told = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert told["anomalies"]
+    assert {one["entry"] for one in told["anomalies"]} == {"KIP-101"}

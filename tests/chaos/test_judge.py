@@ -1,0 +1,157 @@
+"""Histories of clients with one thing wrong in each: the judge names it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from conformance.chaos import judge as kinds
+from conformance.chaos.history import Commit, History, Read, Restored, Send
+from conformance.chaos.judge import judge
+
+
+def right() -> History:
+    """Three writers, one reader; nothing is wrong."""
+    return History(
+        sends=[
+            Send("idempotent", 0, 0, 2, -1, True, 0.1, 0.2, 0),
+            Send("plain", 0, 0, 1, -1, False, 0.2, 0.3, 2),
+            Send("idempotent", 0, 2, 1, -1, True, 0.3, 0.4, 3),
+            Send("leader", 0, 0, 2, 1, False, 0.4, 0.5, 4),
+            Send("plain", 0, 1, 1, -1, False, 0.6, 2.0, -1, "REQUEST_TIMED_OUT"),
+        ],
+        reads=[
+            Read("reader 1", 1, 0, 0, ((0, "idempotent-0"), (1, "idempotent-1")), 0.5),
+            Read("reader 1", 1, 0, 2, ((2, "plain-0"), (3, "idempotent-2")), 0.6),
+        ],
+        commits=[Commit("reader 1", 0, 2, 0.55, 0.6), Commit("reader 1", 0, 4, 0.7, 0.8)],
+        restored=[Restored("reader 2", 0, 4, 0.9)],
+        final={0: {0: "idempotent-0", 1: "idempotent-1", 2: "plain-0", 3: "idempotent-2",
+                   4: "leader-0", 5: "leader-1"}},
+    )  # fmt: skip
+
+
+def lose(history: History) -> None:
+    del history.final[0][2]
+    history.reads.pop()
+
+
+def lose_what_was_read(history: History) -> None:
+    history.reads.append(Read("reader 1", 2, 0, 6, ((6, "plain-1"),), 1.0))
+
+
+def write_twice(history: History) -> None:
+    history.final[0][6] = "idempotent-2"
+
+
+def turn_round(history: History) -> None:
+    log = history.final[0]
+    log[1], log[3] = log[3], log[1]
+    history.reads.clear()
+    history.sends[0] = replace(history.sends[0], count=1)
+    history.sends.insert(1, Send("idempotent", 0, 1, 1, -1, True, 0.2, 0.25, 3))
+    history.sends[3].offset = 1
+
+
+def tear(history: History) -> None:
+    del history.final[0][5]
+
+
+def invent(history: History) -> None:
+    history.final[0][6] = "nobody-0"
+
+
+def disagree(history: History) -> None:
+    history.reads[1] = replace(history.reads[1], records=((2, "plain-0"), (3, "plain-1")))
+
+
+def answer_wrongly(history: History) -> None:
+    history.sends[1].offset = 1
+
+
+def go_back(history: History) -> None:
+    history.reads.append(Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.0))
+
+
+def forget_the_commit(history: History) -> None:
+    history.restored = [Restored("reader 2", 0, 2, 0.9)]
+
+
+def pass_over(history: History) -> None:
+    history.reads[1] = replace(history.reads[1], records=((3, "idempotent-2"),))
+
+
+def nothing(history: History) -> None:
+    """All is as it was."""
+
+
+def write_a_plain_record_twice(history: History) -> None:
+    history.final[0][6] = "plain-0"
+
+
+def lose_what_the_leader_alone_had(history: History) -> None:
+    del history.final[0][4], history.final[0][5]
+
+
+def join_again_further_back(history: History) -> None:
+    history.reads.append(Read("reader 1", 2, 0, 2, ((2, "plain-0"),), 1.0))
+
+
+def commit_at_the_same_time(history: History) -> None:
+    history.commits.append(Commit("reader 2", 0, 3, 0.75, 0.85))
+    history.restored = [Restored("reader 1", 0, 3, 0.9)]
+
+
+def be_told_that_it_is_out_of_range(history: History) -> None:
+    history.reads += [
+        Read("reader 1", 1, 0, 4, (), 1.0, "OFFSET_OUT_OF_RANGE"),
+        Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong, kind",
+    [
+        (lose, kinds.LOST),
+        (lose_what_was_read, kinds.LOST_READ),
+        (write_twice, kinds.DUPLICATE),
+        (turn_round, kinds.REORDERED),
+        (tear, kinds.TORN),
+        (invent, kinds.UNWRITTEN),
+        (disagree, kinds.DIVERGED),
+        (answer_wrongly, kinds.DIVERGED),
+        (go_back, kinds.WENT_BACK),
+        (forget_the_commit, kinds.WENT_BACK),
+        (pass_over, kinds.SKIPPED),
+    ],
+)
+def test_what_is_wrong_is_found_and_named(wrong: Callable[[History], None], kind: str):
+    history = right()
+    wrong(history)
+
+    found = judge(history)
+
+    assert [one.kind for one in found.anomalies] == [kind]
+
+
+@pytest.mark.parametrize(
+    "change, allowed",
+    [
+        (nothing, 0),
+        (write_a_plain_record_twice, 1),
+        (lose_what_the_leader_alone_had, 2),
+        (join_again_further_back, 0),
+        (commit_at_the_same_time, 0),
+        (be_told_that_it_is_out_of_range, 1),
+    ],
+)
+def test_what_may_happen_is_counted_and_no_anomaly(change: Callable[[History], None], allowed: int):
+    history = right()
+    change(history)
+
+    found = judge(history)
+
+    assert found.anomalies == []
+    assert found.allowed.total() == allowed
