@@ -433,10 +433,12 @@ def trace(folder: Path, json_target: str | None) -> None:
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="S",
               help="What the faults follow from.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Keep logs and traces of rounds that hold, too.")
+@click.option("--again", is_flag=True,
+              help="Judge the rounds that are in DIR once more, and start none.")  # fmt: skip
 @json_option
 def soak(
     folder: Path, version: str, home: Path | None, rounds: int, faults: int, seed: int,
-    keep: bool, json_target: str | None,
+    keep: bool, again: bool, json_target: str | None,
 ) -> None:  # fmt: skip
     """Let random faults befall real Kafka while records are written, and judge every line of it.
 
@@ -453,9 +455,18 @@ def soak(
     Example:
       insync kafka soak DIR --version 2.8.2 --rounds 10 --seed 7
       insync kafka soak DIR --version 2.3.1 --faults 5 --json -
+      insync kafka soak DIR --version 2.8.2 --seed 7 --again
       insync check DIR/round-1/trace
     """
-    from conformance.kafka.soak import OtherSoak, Plan, Round, rounds_in, summary, verdict_of
+    from conformance.kafka.soak import (
+        OtherSoak,
+        Plan,
+        Round,
+        judged_again,
+        rounds_in,
+        summary,
+        verdict_of,
+    )
     from conformance.kafka.soak import soak as soaked
 
     def tell(one: Round) -> None:
@@ -472,15 +483,18 @@ def soak(
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     with _changing(folder), Progress() as progress:
         plan = Plan(release_of(version), rounds, seed, faults, home, keep)
-        libs_of(plan.release, home)
+        if not again:
+            libs_of(plan.release, home)
         try:
             done = rounds_in(folder, plan)
         except OtherSoak as error:
             raise WrongUse(str(error)) from error
+        if again:
+            done = judged_again(folder, done)
         for one in done:
             tell(one)
         try:
-            for one in soaked(folder, plan, progress):
+            for one in () if again else soaked(folder, plan, progress):
                 progress.wipe()
                 tell(one)
                 done.append(one)

@@ -116,7 +116,7 @@ class BrokerTraceOf:
         all_: list[Event] = []
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
-        return _after_appends(all_)
+        return _after_causes(all_)
 
     def tell(self, step: str, partition: str | None = None, **args: Any) -> dict[str, Any]:
         """One event more."""
@@ -550,24 +550,34 @@ class BrokerTraceOf:
         self.tell("controller_resigned")
 
 
-def _after_appends(events: list[Event]) -> list[Event]:
-    """What was handed out had been appended: a read may be told before the append that it saw."""
+def _after_causes(events: list[Event]) -> list[Event]:
+    """What was handed out had been appended, and what was shown as committed had been raised: a
+    read may be told before the append or the high watermark that it saw."""
     found: list[Event] = []
     early: dict[str, list[Event]] = defaultdict(list)
-    end: dict[str, int] = {}
+    end: dict[str, int] = defaultdict(int)
+    hw: dict[str, int] = defaultdict(int)
     for step, args in events:
         partition = args.get("partition", "")
-        if step == "fetch_served" and args["reply"]["end"] > end.get(partition, 0):
-            early[partition].append((step, args))
-            continue
+        if step == "fetch_served":
+            reply = args["reply"]
+            if reply["end"] > end[partition] or reply["high_watermark"] > hw[partition]:
+                early[partition].append((step, args))
+                continue
         found.append((step, args))
         if step == "records_appended":
             end[partition] = args["end"]
-            found += early.pop(partition, [])
-        elif step == "log_truncating":
-            end[partition] = min(end.get(partition, 0), args["offset"])
-        elif "log_end" in args:
-            end[partition] = args["log_end"]
+        elif step == "high_watermark_raised":
+            hw[partition] = args["now"]
+        elif step == "became_leader":
+            end[partition], hw[partition] = args["start"], args["high_watermark"]
+        else:
+            continue
+        waiting = early.pop(partition, [])
+        for one in waiting:
+            reply = one[1]["reply"]
+            late = reply["end"] > end[partition] or reply["high_watermark"] > hw[partition]
+            (early[partition] if late else found).append(one)
     for some in early.values():
         found += some
     return found

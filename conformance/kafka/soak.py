@@ -21,7 +21,7 @@ from typing import Any
 from conformance.kafka import keeper, requests
 from conformance.kafka.control import do_line
 from conformance.kafka.faults import faults
-from conformance.kafka.lab import LOOPBACK, Lab, ended_at_last
+from conformance.kafka.lab import LOOPBACK, STATE, Lab, ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
 from conformance.running.judge import RunningReport, judge_running
@@ -103,6 +103,22 @@ def rounds_in(folder: Path, plan: Plan) -> list[Round]:
                 "another seed; name another directory, or the same release, --seed and --faults"
             )
     return found
+
+
+def judged_again(folder: Path, done: list[Round]) -> list[Round]:
+    """The rounds whose logs were kept, traced and judged anew; `rounds.jsonl` is written anew.
+
+    A round without logs, since it held and was not kept, stays as it was.
+    """
+    for one in done:
+        place = folder / f"round-{one.number}"
+        if (place / STATE).is_file():
+            _judge(one, judge_running(write_trace(Lab(place)), str(place / "trace")))
+    text = "".join(json.dumps({"format": ROUND_FORMAT, **asdict(one)}) + "\n" for one in done)
+    unfinished = folder / f"{ROUNDS}.unfinished"
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(folder / ROUNDS)
+    return done
 
 
 def _seed(plan: Plan, number: int) -> int:

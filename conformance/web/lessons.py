@@ -246,7 +246,7 @@ def index_page(folder: Path = FOLDER, place: PageContext = SERVED) -> str:
         for one in lessons(folder)
     )
     return _page(
-        "Lessons", '<main class="text"><h1>Lessons</h1><p>Sixteen lessons, each beside a living '
+        "Lessons", '<main class="text"><h1>Lessons</h1><p>Seventeen lessons, each beside a living '
         "board: predict, step, break, repair, claim. Read down, or press → and ←.</p>"
         f'<ol class="index">{items}</ol></main>', place,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from conformance.kafka.java import NoJava, java_for
 from conformance.kafka.releases import release_of
 from conformance.kafka.replay import Answer, Report, replay
 from conformance.kafka.run import run_of
+from conformance.kafka.soak import Plan, rounds_in, soak
 from specs.story import read_story
 
 pytestmark = pytest.mark.deep
@@ -36,7 +37,8 @@ def replayed(story: str, version: str, folder: Path) -> Report:
 @pytest.mark.parametrize(
     ("story", "bug", "fixed"),
     [
-        ("m2_is_lost", "0.10.2.2", "0.11.0.3"),  # KIP-101
+        ("m2_is_lost", "0.10.2.2", "0.11.0.3"),  # KIP-101, scenario 1
+        ("power_loss_parts_the_logs", "0.10.2.2", "0.11.0.3"),  # KIP-101, scenario 2
         ("two_fast_elections_diverge", "1.1.1", "2.0.1"),  # KAFKA-6361, KIP-279
         ("rejoins_too_early", "1.1.1", "2.0.1"),  # KAFKA-7128
         ("epoch_is_not_recorded", "2.0.0", "2.0.1"),  # KAFKA-7415
@@ -53,6 +55,35 @@ def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed
     assert report.answer is Answer.NOT_SHOWN
     assert report.stopped is not None
     assert report.broken == []
+
+
+def test_the_lesson_shows_what_its_replays_show_now(tmp_path: Path) -> None:
+    text = (Path("specs/lessons") / "17-the-same-run-on-real-kafka.md").read_text()
+    story = tmp_path / "lost.story"
+    (found,) = (block for block in read_lesson_text(text) if block.startswith("# The shortest"))
+    story.write_text(found)
+    for version in ("0.10.2.2", "0.11.0.3"):
+        needs(version)
+        report = replay(run_of(read_story(story)), release_of(version), tmp_path / version)
+        for done in report.done[11:]:
+            assert f"{done.number:3}  {done.label}:" in text
+        assert report.answer is (Answer.SHOWN if version == "0.10.2.2" else Answer.NOT_SHOWN)
+
+
+def read_lesson_text(text: str) -> list[str]:
+    return [part.partition("```")[0] for part in text.split("```story\n")[1:]]
+
+
+def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
+    needs("2.8.2")
+    plan = Plan(release_of("2.8.2"), 1, 3, 3)
+
+    (found,) = soak(tmp_path, plan)
+
+    assert found.lines > 500
+    assert found.explained >= 0.9 * found.lines
+    assert [one.number for one in rounds_in(tmp_path, plan)] == [1]
+    assert list(soak(tmp_path, plan)) == []
 
 
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:

@@ -83,6 +83,8 @@ def test_the_commands_of_a_lesson_end_as_it_says(
     monkeypatch.chdir(tmp_path)
 
     for command, code in commands(lesson):
+        if command.startswith("insync kafka"):
+            continue  # tests/kafka/test_real_kafka.py: it needs releases of Kafka
         result = CliRunner().invoke(main, shlex.split(command)[1:])
 
         assert result.exit_code == code, f"{command}\n{result.output}"
