@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 STEPS = 300
 SEEDS = "0..9"
 ONE_PARTITION, CLUSTER, BROKERS = "replication", "cluster", "brokers"
-RELEASES = {ONE_PARTITION: (DEFAULT,), CLUSTER: (DEFAULT, "2.4"), BROKERS: (DEFAULT, "2.4", "2.6", "2.7")}
+RELEASES = {
+    ONE_PARTITION: (DEFAULT,),
+    CLUSTER: (DEFAULT, "2.4"),
+    BROKERS: (DEFAULT, "2.4", "2.6", "2.7"),
+}
 """In which releases ``--all`` walks each of them."""
 
 
