@@ -140,7 +140,7 @@ def mutants(
             f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(every):,}; "
             f"of {len(survivors)} survivors {sum(one.key in because for one in survivors)} have a "
             f"reason, {sum(one.why == all_of.NOT_RUN for one in survivors)} are in lines that no "
-            "walk runs",
+            f"walk runs; {all_of.by_rule(tried)} of those caught by plain rules alone",
             json_target,
         )
     say(f"{verdict}, {seconds} s", json_target)
@@ -156,6 +156,7 @@ def mutants(
             "not_explained": [one.key for one in survivors if one.key not in because],
             "population": len(every),
             "caught": new.caught,
+            "by_rule": all_of.by_rule(tried),
             "tried": new.tried,
             "interval": [round(new.low, 4), round(new.high, 4)],
             "seconds": seconds,

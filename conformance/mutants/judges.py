@@ -78,10 +78,14 @@ FEWER_STEPS = 400
 CASES = Path(__file__).parents[2] / "tests" / "data" / "vectors"
 """Cases that both sides answer; without the folder there is no such judge."""
 
-AT_FIRST = 3
+OF_RULES = ("rules", "cases of rules")
+"""These ask plain rules of the model's side, which no transition uses: they look last of all, so
+that what nobody else notices is counted by itself."""
+
+AT_FIRST = 2
 """So many judges of each kind a mutant is put before, until one notices."""
 
-MOST_S = 15.0
+MOST_S = 10.0
 """A survivor is put before more of them, who take so many seconds in all."""
 
 SHORTEST_S = 0.05
@@ -284,7 +288,7 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
     """The judges that run a mutant's line: those that look first, and the rest.
 
     Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Who is worth most goes first.
+    Who is worth most goes first, and plain rules go last.
     """
     kinds: dict[str, list[str]] = {}
     for name in reached.judges.get((mutant.module, mutant.line), ()):
@@ -293,11 +297,12 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
         names.sort(key=lambda name: hashlib.sha256(f"{mutant.key} {name}".encode()).digest())
     turns = [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
-    first = {name for names in kinds.values() for name in names[:AT_FIRST]}
-    rest = iter([one for one in turns if one not in first])
-    left = MOST_S - sum(reached.seconds.get(name, 1.0) for name in first)
-    more = []
+    drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}
+    first = [one for one in turns if one in drawn and JUDGES[one].kind not in OF_RULES]
+    rest = iter([one for one in turns if one not in drawn])
+    left = MOST_S - sum(reached.seconds.get(name, 1.0) for name in drawn)
+    last = []
     while left > 0 and (one := next(rest, None)) is not None:
-        more.append(one)
+        last.append(one)
         left -= reached.seconds.get(one, 1.0)
-    return [one for one in turns if one in first], more
+    return first, [*last, *(one for one in turns if one in drawn and one not in first)]

@@ -18,6 +18,7 @@ from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.judges import (
     JUDGES,
     OF_ONE_PARTITION,
+    OF_RULES,
     SEEDS,
     STEPS,
     Catches,
@@ -86,6 +87,11 @@ def interval(caught: int, tried: int, z: float = 1.96) -> tuple[float, float]:
     spread = z * math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
     scale = 1 + z * z / tried
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def by_rule(trials: Iterable[Trial]) -> int:
+    """How many of them nobody noticed but those that ask plain rules."""
+    return sum(one.by in JUDGES and JUDGES[one.by].kind in OF_RULES for one in trials)
 
 
 def score(trials: Iterable[Trial]) -> Score:
@@ -229,7 +235,7 @@ def try_sample(mutants: Iterable[Mutant], reached: Reach, at_once: int = 1) -> I
     def tasks() -> Iterator[_Task]:
         for mutant in mutants:
             first, rest = in_order(mutant, reached, catches)
-            if not first:
+            if not (first or rest):
                 not_run.append(Trial(mutant.key, mutant.label, "", NOT_RUN, 0.0))
                 continue
             names = first if mutant.key in explained else [*first, *rest]

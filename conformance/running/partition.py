@@ -647,6 +647,68 @@ class PartitionReplay(Driver):
         if not self.committed or self.committed[-1][0] < line.args["now"]:
             self.committed.append((line.args["now"], line))
 
+    def _on_offset_listed(self, line: TraceLine, b: int) -> None:
+        """Where a log ends: for consumers at the high watermark, once it has reached the epoch."""
+        args, epoch = line.args, self.read("replica.epoch", b) - 1
+        hw, timestamp = self.read("replica.hw", b), args["timestamp"]
+        fenced = self.judge.switches["fetch_fencing"]
+        asked = args["leader_epoch"] if fenced and args["leader_epoch"] is not None else epoch
+        late = hw < self.read("replica.epoch_start", b) and bool(
+            self.judge.switches["broker_epoch"]
+        )
+        error, offset = "NONE", -1
+        if self.read("replica.role", b) != _LEADS:
+            error = args["error"] if str(args["error"]).startswith("NOT_LEADER") else "NOT_LEADER"
+        elif asked != epoch:
+            error = "FENCED_LEADER_EPOCH" if asked < epoch else "UNKNOWN_LEADER_EPOCH"
+        elif timestamp == _EARLIEST:
+            offset = args["log_start"]
+        elif not args["for_consumer"]:
+            offset = self.ends.get(line.broker, 0)
+        elif timestamp == _LATEST or (timestamp == 0 and self.bounds[hw] <= args["log_start"]):
+            offset = self.bounds[hw] if timestamp == _LATEST else -1
+            has_one = timestamp == _LATEST or self.ends.get(line.broker, 0) > args["log_start"]
+            error, offset = ("OFFSET_NOT_AVAILABLE", -1) if late and has_one else (error, offset)
+        elif timestamp == 0:
+            offset = args["log_start"]
+        if (args["error"], args["offset"]) != (error, offset):
+            raise MisfitError(
+                "who asks where a log ends hears it of its leader",
+                f"asked for time {timestamp} in leader epoch {args['leader_epoch']} it answers "
+                f"{args['error']}, offset {args['offset']}, where the model has {error}, {offset}",
+                f"{error}, offset {offset}",
+            )  # fmt: skip
+
+    def _on_leaders_elected(self, line: TraceLine, b: int) -> None:
+        """ElectLeaders: what a controller answers is what it has registered."""
+        args = line.args
+        error = "NONE" if self.read("belief", b) else "NOT_CONTROLLER"
+        if args["error"] != error:
+            raise MisfitError(
+                "who is the controller answers ElectLeaders",
+                f"it answers {args['error']}, where the model has {error}", error,
+            )  # fmt: skip
+        nowhere = [code for one, code in args["errors"].items() if one not in args["preferred"]]
+        if any(code != "UNKNOWN_TOPIC_OR_PARTITION" for code in nowhere) or (
+            error == "NONE" and not args["all"] and not nowhere
+        ):
+            raise MisfitError("who asks for a topic that does not exist is told so",
+                         f"the answers are {nowhere}", "UNKNOWN_TOPIC_OR_PARTITION")  # fmt: skip
+        if args["error"] != "NONE" or self.partition not in args["preferred"]:
+            return
+        known = [version for version, one in self.states.items()
+                 if one["controller_epoch"] <= args["epoch"]]  # fmt: skip
+        leads = known and self.states[max(known)]["leader"] == args["preferred"][self.partition]
+        code = args["errors"].get(self.partition)
+        said = {None: True, "ELECTION_NOT_NEEDED": True, "NONE": True,
+                "PREFERRED_LEADER_NOT_AVAILABLE": False}.get(code)  # fmt: skip
+        if said is not bool(leads) or (code is None and not args["all"]):
+            raise MisfitError(
+                "a controller answers ElectLeaders by what is registered",
+                f"it answers {code}, and the preferred replica "
+                f"{'leads' if leads else 'does not lead'}", "the leader that there is",
+            )  # fmt: skip
+
     # Questions of followers
 
     def _leader_asked(self, line: TraceLine, b: int) -> int:
@@ -971,5 +1033,6 @@ class PartitionReplay(Driver):
 
 _LEADS = 1
 _EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED, _GIVEN_UP = 1, 2, 3, 4, 5
-_OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned")
+_EARLIEST, _LATEST = -2, -1
+_OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned", "leaders_elected")
 _OF_CONTROLLERS = ("leader_cached", "leader_and_isr_received")

@@ -18,9 +18,10 @@ from conformance.running.at_rest import AtRest, ReplicaAtRest
 from conformance.running.judge import RunningReport, judge_running
 from conformance.running.profiles import traced_profile
 from impl.core.answers import NONE
+from impl.core.api import PREFERRED_TYPE, ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
-from impl.core.fetcher_thread import EpochQuestion
+from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion
 from impl.core.replica_manager import CONSUMER
 from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
@@ -33,8 +34,12 @@ from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.runs import WideSimulator
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition
+from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Create, Created, Op
+
+NOWHERE = "nowhere"
+"""A topic that does not exist."""
 
 UNTRACED = ("ListOffsets",)
 """What a fetcher asks that no line tells of."""
@@ -126,12 +131,18 @@ class TracedWorld(WideWorld):
 
     def take(self, step: Step) -> None:
         """Take a step; what of it the core does not report is reported here."""
+        if step.name == "preferred_election_is_requested" and self._asks_its_controller():
+            self.clock += 1
+            self.happened.clear()
+            return
         if step.name == "producer_hears":
             self._acknowledged(*step.args)
         with self._asker(step):
             super().take(step)
         if step.name == "producer_appends":
             self._note_who_waits(*step.args)
+        if step.name == "consumer_reads":
+            self._lists_offsets(*step.args)
         for broker, happened in self.happened:
             if isinstance(happened, ConsumerRead):
                 self._read(broker, happened)
@@ -172,6 +183,54 @@ class TracedWorld(WideWorld):
             "waited": False,
         })  # fmt: skip
 
+    def _lists_offsets(self, broker: int, topic: int, partition: int) -> None:
+        """Clients and followers ask where a log ends, in right and in wrong leader epochs."""
+        node, one = self.nodes[broker], TopicPartition(f"t{topic}", partition)
+        replica = node.replicas.partitions[one]
+        epoch = replica.leader_epoch
+        for timestamp, for_consumer, asked in (
+            (LATEST, True, None), (LATEST, True, epoch - 1), (LATEST, True, epoch + 1),
+            (LATEST, False, epoch), (EARLIEST, True, None), (0, True, None),
+            (self.now_ms() + 1, True, epoch),
+        ):  # fmt: skip
+            found = wait(node.replicas.list_offset(one, timestamp, for_consumer, asked))
+            node.trace.file.line("offset_listed", {
+                "partition": str(one), "timestamp": timestamp, "for_consumer": for_consumer,
+                "leader_epoch": asked, "error": found.error, "offset": found.offset,
+                "log_start": replica.log_start,
+            })  # fmt: skip
+
+    def _asks_its_controller(self) -> bool:
+        """Every other time it is ElectLeaders (KIP-460, 2.4) in place of the znode.
+
+        Now and then it is a broker that is not the controller, and a topic that does not exist.
+        """
+        running = [self.nodes[broker] for broker, _ in self.running()]
+        active = [node for node in running if node.controller.active]
+        if not self.release.since("2.4") or self.clock % 2 or not active:
+            return False
+        node = running[0] if self.clock % 5 == 0 else active[-1]
+        every = [TopicPartition(NOWHERE, 0)]
+        preferred: dict[str, int] = {}
+        for topic in range(self.topics):
+            there = wait(self.admin.topic(f"t{topic}"))
+            for number, assignment in there.partitions.items() if there else ():
+                every.append(TopicPartition(f"t{topic}", number))
+                preferred[str(every[-1])] = assignment.replicas[0]
+        some = None if self.clock % 4 else every
+        trace = node.trace
+
+        async def elect(controller: EventController) -> None:
+            epoch = controller.core.context.epoch
+            error, errors = await ControllerApi(controller).elect_leaders(PREFERRED_TYPE, some)
+            trace.file.line("leaders_elected", {
+                "epoch": epoch, "all": some is None, "preferred": preferred, "error": error,
+                "errors": {str(one): code for one, code in errors.items()},
+            })  # fmt: skip
+
+        node.events.put("ElectLeaders", elect)
+        return True
+
     def _note_questions(self) -> None:
         """Fetchers that have asked anew."""
         for follower, node in self.nodes.items():
@@ -198,8 +257,20 @@ class TracedWorld(WideWorld):
         self.zookeeper.trace.file.close()
 
 
+class _Simulator(WideSimulator):
+    """Runs in which a step may cease to be taken."""
+
+    def without(self, name: str) -> None:
+        """It is taken no more."""
+        self._weights[name] = 0
+        self._kinds = self._possible()
+
+
 SETTLING_STEPS = 4_000
 """So long a cluster is left alone, if it does not come to rest before."""
+
+WITHOUT_ONE_STEPS = 900
+"""So long if one of its brokers is dead for good."""
 
 
 def traced_run(
@@ -214,7 +285,7 @@ def traced_run(
         folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
         release=release, seed=seed,
     )  # fmt: skip
-    simulator, taken = WideSimulator(world, seed, faults), 0
+    simulator, taken = _Simulator(world, seed, faults), 0
     try:
         for _ in range(steps):
             if simulator.advance() is None:
@@ -223,8 +294,9 @@ def traced_run(
         if not settles:
             return taken, None
         simulator.calm_down()
-        for number in range(SETTLING_STEPS):
-            if number % 25 == 0 and is_at_rest(world) and _all_is_committed(world):
+        dead = _controller_dies(simulator) if seed % 3 == 2 else False
+        for number in range(WITHOUT_ONE_STEPS if dead else SETTLING_STEPS):
+            if not (number % 25 or dead) and is_at_rest(world) and _all_is_committed(world):
                 break
             if simulator.advance() is None:
                 break
@@ -232,6 +304,17 @@ def traced_run(
         return taken, _at_rest(world)
     finally:
         world.close()
+
+
+def _controller_dies(simulator: _Simulator) -> bool:
+    """It goes for good: others must notice. False if there is none, or others are needed too."""
+    world = simulator.world
+    held = [number for number, node in world.running() if node.controller.active and node.alive]
+    if not held or len(world.running()) < len(world.nodes):
+        return False
+    world.take(Step("broker_crashes", (held[-1],)))
+    simulator.without("broker_starts")
+    return True
 
 
 def _all_is_committed(world: TracedWorld) -> bool:
@@ -248,12 +331,13 @@ def _at_rest(world: TracedWorld) -> AtRest:
                 replica.leads, replica.leader, replica.leader_epoch, replica.zk_version,
                 replica.isr, replica.hw, replica.log_end,
             )  # fmt: skip
+    up = {broker: node for broker, node in world.nodes.items() if node.up}
     return AtRest(
-        replicas,
-        {broker: node.replicas.controller_epoch for broker, node in world.nodes.items()},
+        {name: {one: held[one] for one in held if one in up} for name, held in replicas.items()},
+        {broker: node.replicas.controller_epoch for broker, node in up.items()},
         {
             broker: node.controller.core.context.epoch if node.controller.active else 0
-            for broker, node in world.nodes.items()
+            for broker, node in up.items()
         },
     )
 

@@ -162,6 +162,28 @@ def test_a_fault_that_shows_seldom_is_found_in_longer_runs(
     assert any(run.verdict is Verdict.BROKEN for run in runs)
 
 
+ANSWERS = {
+    "who leads already is elected again": (ControllerApi._needs, "leader !=", "leader ==",),
+    "a client hears a high watermark that may be stale": (
+        Partition.list_offset, "if self.hw_may_be_stale:", "if False:",
+    ),
+    "a consumer hears the log end": (
+        ReplicaManager.list_offset, "found is None or found.offset >= replica.hw", "found is None",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_clients_and_tools_are_answered_is_held_to_the_model(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, line, otherwise = ANSWERS[name]
+    plant(monkeypatch, function, line, otherwise)
+
+    runs = (judged_run(seed, 2 * STEPS, "failures", "2.4") for seed in range(8))
+    assert any(run.verdict is Verdict.BROKEN for run in runs)
+
+
 # What must happen in the end
 
 STUCK = {
