@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from conformance.mapping import MAP, Facts, SystemMap
 from model.language import RecordedSystem
-from model.language.grounding import Grounded
-from model.language.instances import Instance
-from model.language.python_code import PythonCode
 from model.language.scalars import blank_term
 from model.systems import system
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
+from specs.lowering.python_code import PythonCode
 from specs.reading import Reading, text
 
 Key = tuple[str, tuple[int, ...]]

@@ -12,11 +12,11 @@ from typing import Any
 
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
-from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
-from model.language.python_code import PythonCode
 from specs.growth import Counts, Grown, growth
 from specs.lasso import Ending
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from specs.runs import Run, build_run, replay_command
 from specs.verdict import Verdict
 

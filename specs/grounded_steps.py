@@ -8,11 +8,11 @@ from typing import Any
 import z3
 
 from model.language import RecordedSystem
-from model.language.grounding import Grounded
-from model.language.instances import Instance
 from model.language.sorts import BOOL
 from model.language.terms import Term
-from model.language.z3_code import lower_grounded
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
+from specs.lowering.z3_code import lower_grounded
 
 
 class GroundedSteps:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from model.language.grounding import Grounded
 from model.language.schema import Field
 from model.language.sorts import Bounded, Numbers
+from specs.lowering.grounding import Grounded
 from specs.reading import plain, text
 
 Counts = Sequence[Sequence[int]]

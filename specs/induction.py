@@ -15,12 +15,12 @@ import z3
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.instances import Instance
 from model.language.recording import Requirement
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.grounded_steps import GroundedSteps
 from specs.invariants import Proof
+from specs.lowering.instances import Instance
 from specs.obligations import Conjunct, conjuncts
 from specs.progress.obligations import awaited_somewhere, waiting
 from specs.progress.ranking import Ranking

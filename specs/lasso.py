@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode, State
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode, State
 from specs.verdict import Verdict
 
 

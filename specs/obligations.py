@@ -19,7 +19,6 @@ from model.language.scalars import Scalar
 from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
 from model.language.values import read
-from model.language.z3_code import Function, State, Z3Code
 from specs.invariants import (
     DERIVED,
     Definition,
@@ -31,6 +30,7 @@ from specs.invariants import (
     folded,
     given_symbol,
 )
+from specs.lowering.z3_code import Function, State, Z3Code
 from specs.splitting import Part, Splitter
 
 AFTER = " after"

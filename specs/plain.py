@@ -11,12 +11,12 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
-from model.language.python_code import PythonCode
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.growth import Counts
 from specs.lasso import Ending
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from specs.plain_loops import plain_ending
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import networkx
 
-from model.language.python_code import PythonCode, State
 from specs.lasso import Ending, holds, loop_from, unknown_beyond_bounds, vacuous
+from specs.lowering.python_code import PythonCode, State
 from specs.verdict import Verdict
 
 

@@ -19,8 +19,8 @@ from model.language import ProtocolError, RecordedSystem
 from model.language.recording import Recorded
 from model.language.sorts import Sort
 from model.language.terms import AFTER
-from model.language.z3_code import Z3Code
 from specs.invariants import Proof
+from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas, Goal, Matrix
 from specs.progress.obligations import RankingObligations
 from specs.solvers import PROVED, RLIMIT, Question, combined

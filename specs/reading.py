@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from model.language.grounding import Grounded
-from model.language.instances import Cell, Instance
 from model.language.scalars import blank_term
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Cell, Instance
 
 Leaves = dict[str, Any]
 """Path -> plain value: bool, int, None, a name, a sorted list (a set), a list of dicts (a log)."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode
 from model.versions import SWITCHES
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from specs.reading import Reading, named, told_arguments
 from specs.verdict import Verdict
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.cli.choice import described, ruled_out, ruled_out_in_words
-from model.language.grounding import Grounded
 from specs.exploration import ClaimResult
+from specs.lowering.grounding import Grounded
 from specs.runs import Run
 from specs.verdict import Verdict
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from conformance.distributed.segments import Segments
 from model.language.errors import ImpossibleValue
-from model.language.llvm_terms import LANES
 from model.systems import system
 from specs.exploration import grounded_for
+from specs.lowering.llvm_terms import LANES
 from specs.native import driver
 from specs.native.kernel import Kernel, kernel_of
 from specs.native.search import letter_room, worker_for

@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from model.language.grounding import Grounded
     from specs.bounded.bits import Bits
+    from specs.lowering.grounding import Grounded
 
 SYSTEM = "replication"
 WRITES = (
@@ -262,10 +262,10 @@ def _agree(asking: _Asking) -> Iterator[Any]:
 @lru_cache(maxsize=64)
 def _asking(brokers: int, preset: str, switch: str | None) -> _Asking | None:
     from model.language.errors import ProtocolError
-    from model.language.grounding import Grounded
     from model.systems import system
     from model.versions import SWITCHES
     from specs.bounded.bits import Bits
+    from specs.lowering.grounding import Grounded
 
     whole = system(SYSTEM)
     transitions = tuple(one for one in whole.transitions if one.name in WRITES)

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from impl.releases import Release
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode
 from model.language.sorts import Names, Numbers
 from model.systems import system
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 
 Place = tuple[str, tuple[int, ...]]
 """A cell: the field's name and its indices."""

@@ -19,12 +19,12 @@ from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
 from conformance.web.phrases import heading_of, phrase
 from conformance.web.picture import Picture
-from conformance.web.quick import QuickEvaluator
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded, Requirement
 from model.language.schema import SetOf
 from model.language.sorts import Enumeration, Sort
+from specs.lowering.closures import QuickEvaluator
 from specs.story.commands import Arguments, label, read_command
 from specs.story.heading import ROOM, Heading, read_heading
 from specs.story.leaves import Leaves

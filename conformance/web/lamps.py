@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.web.known import RunNode
-from conformance.web.quick import QuickEvaluator
 from model.language.evaluate import Evaluator, SparseState
 from model.language.explain import why_not
 from model.language.recording import Requirement, fields_read
 from model.language.terms import AFTER, not_
+from specs.lowering.closures import QuickEvaluator
 from specs.story.heading import ROOM, Heading
 
 MOST_TOLD = 5_000

@@ -1,4 +1,4 @@
-"""The notation: one protocol text, recorded over hash-consed terms, lowered four ways.
+"""The notation: one protocol text, recorded over hash-consed terms; `specs/lowering` runs it.
 
 A protocol author needs only what this package exports; see `model/classic` for a first example.
 """

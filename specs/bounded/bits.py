@@ -12,11 +12,11 @@ from typing import Any
 import z3
 
 from model.language.errors import ProtocolError
-from model.language.grounding import Grounded
-from model.language.instances import Cell
-from model.language.intervals import Intervals
 from model.language.sorts import BOOL
 from model.language.terms import Term
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Cell
+from specs.lowering.intervals import Intervals
 
 
 class Bits:

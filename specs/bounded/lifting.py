@@ -16,14 +16,14 @@ import z3
 from model.language import ProtocolError, RecordedSystem
 from model.language import terms as t
 from model.language.errors import unknown_name
-from model.language.grounding import Grounded
-from model.language.instances import Cell, Instance
-from model.language.python_code import PythonCode
 from model.language.scalars import blank_term
 from model.language.schema import SetOf
 from model.language.sorts import Bounded, Numbers, Sort
 from model.language.terms import Term
 from specs.bounded.unrolling import Unrolling, any_of
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Cell, Instance
+from specs.lowering.python_code import PythonCode
 
 
 class Lifting:

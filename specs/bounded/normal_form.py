@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.language.grounding import Grounded
-from model.language.instances import Instance
-from model.language.packing import is_broker_like
 from model.language.properties import DEADLOCK
 from model.language.schema import SetOf
-from model.language.symmetry import why_not_symmetric
+from model.language.symmetry import is_broker_like, why_not_symmetric
 from model.language.terms import Term
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
 
 
 def exchangeable(instances: Sequence[Instance]) -> list[list[int]]:

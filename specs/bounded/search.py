@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from model.language import ProtocolError, RecordedSystem
-from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
-from model.language.python_code import PythonCode
 from specs.bounded.lifting import Lifting
 from specs.bounded.unrolling import OutOfWork, Solver, Unrolling
 from specs.exploration import NO_DEADLOCK, ClaimResult, Report
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from specs.runs import Run, build_run
 from specs.verdict import Verdict
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import z3
 
-from model.language.grounding import Grounded
-from model.language.instances import Instance
 from model.language.properties import DEADLOCK
 from model.language.terms import FALSE, Term
 from specs.bounded.bits import Bits, Frame
 from specs.bounded.normal_form import Introductions, exchangeable
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
 
 z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `unknown`
 

@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import z3
 
-from model.language.instances import Instance
 from model.language.terms import Term
 from specs.finding.houdini import Candidate, Scope
 from specs.finding.observed import chosen_values
 from specs.finding.vocabulary import Slice
+from specs.lowering.instances import Instance
 
 Report = Callable[[str], None]
 State = tuple[int, ...]

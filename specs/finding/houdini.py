@@ -18,13 +18,13 @@ import z3
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.instances import Instance
 from model.language.sorts import BOOL
-from model.language.symmetry import permutations
 from model.language.terms import Term
 from specs.finding.observed import Rows, chosen_values
 from specs.finding.vocabulary import Literal, Slice
 from specs.grounded_steps import GroundedSteps
+from specs.lowering.instances import Instance
+from specs.lowering.symmetry import permutations
 
 Report = Callable[[str], None]
 

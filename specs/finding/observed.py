@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.grounding import Grounded
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.finding.vocabulary import Literal, Slice
+from specs.lowering.grounding import Grounded
 
 Column = npt.NDArray[np.uint64]
 Report = Callable[[str], None]

@@ -25,7 +25,6 @@ import z3
 
 from model.language import ProtocolError, RecordedSystem
 from model.language import terms as t
-from model.language.instances import Instance
 from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
@@ -44,6 +43,7 @@ from specs.finding.observed import (
 from specs.finding.vocabulary import REACH, Literal, Slice, Vocabulary
 from specs.induction import InductionCounterexample, SmallScope
 from specs.invariants import Invariant, Proof
+from specs.lowering.instances import Instance
 from specs.prover import IMPLIED, Obligation, prove
 from specs.splitting import substituted
 

@@ -1,6 +1,6 @@
 """What numba has no words for: calls of machine code by its address, and prefetching.
 
-A system's own code (see `model.language.native_code`) is called by address, so that the loops know
+A system's own code (see `specs.lowering.native_code`) is called by address, so that the loops know
 nothing of any system and their compiled form is kept on disk until they change.
 """
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from model.language import ProtocolError
-from model.language.symmetry import canonical_text
+from specs.lowering.symmetry import canonical_text
 from specs.native.kernel import Kernel
 from specs.native.store import FIRST_TABLE, LOAD, Spans, Store, Words
 

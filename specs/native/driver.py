@@ -4,7 +4,7 @@ States are expanded until there is a block of successors, and then the whole blo
 up and inserted: each of these steps is a short loop whose next rounds do not wait for the last.
 
 `code` are the addresses and sizes of a system's own code (`Kernel.addresses`), `tallies` its
-(fired, refused, pruned), `out` the planes of successors, all as in `model.language.native_code`;
+(fired, refused, pruned), `out` the planes of successors, all as in `specs.lowering.native_code`;
 `asked` is (open, open about steps, wanted): the claims still to be settled, a bit each, and the
 truth that settles each. A claim about steps is settled by a step that breaks it.
 """

@@ -18,10 +18,10 @@ import numpy as np
 from numba import njit
 
 from model.language.errors import ImpossibleValue, ProtocolError
-from model.language.grounding import Grounded
-from model.language.llvm_terms import LANES
 from model.language.properties import DEADLOCK
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
+from specs.lowering.grounding import Grounded
+from specs.lowering.llvm_terms import LANES
 from specs.native import driver
 from specs.native.backwards import judge_all
 from specs.native.kernel import Kernel, kernel_of

@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from model.language import ProtocolError
-from model.language.frozen import Frozen
-from model.language.grounding import Grounded
-from model.language.llvm_terms import LANES
-from model.language.native_code import BLOCK, NativeCode
-from model.language.packing import Packing
-from model.language.symmetry import (
+from model.language.symmetry import why_not_symmetric
+from specs.exploration import settling_truths
+from specs.lowering.frozen import Frozen
+from specs.lowering.grounding import Grounded
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.native_code import BLOCK, NativeCode
+from specs.lowering.packing import Packing
+from specs.lowering.symmetry import (
     MOST_BROKERS,
     canonical_text,
     permutations,
     renamed_codes,
-    why_not_symmetric,
 )
-from specs.exploration import settling_truths
 from specs.native.machine import Machine, build
 from specs.native.store import Words
 

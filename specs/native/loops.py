@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from model.language.decisions import decision_tree, order_of
-from model.language.python_code import PythonCode, State
 from specs.exploration import Report
 from specs.lasso import Ending, holds, loop_from, unknown_beyond_bounds, vacuous
+from specs.lowering.decisions import decision_tree, order_of
+from specs.lowering.python_code import PythonCode, State
 from specs.native import graph
 from specs.native.kernel import Kernel, Tallies
 from specs.native.shortest import ShortestRuns

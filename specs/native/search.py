@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from model.language.errors import ImpossibleValue
-from model.language.grounding import Grounded
 from model.language.properties import DEADLOCK
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.growth import Counts
+from specs.lowering.grounding import Grounded
 from specs.native import driver
 from specs.native.backwards import judge_all
 from specs.native.checkpoint import Checkpoint

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from model.language.decisions import decision_tree, order_of
 from model.language.properties import DEADLOCK
-from model.language.python_code import PythonCode, State
+from specs.lowering.decisions import decision_tree, order_of
+from specs.lowering.python_code import PythonCode, State
 from specs.native import backwards, driver
 from specs.native.kernel import DEAD_END, Kernel
 from specs.native.store import Spans, Store, Words

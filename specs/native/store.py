@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from model.language.llvm_terms import LANES
+from specs.lowering.llvm_terms import LANES
 from specs.native.table import MOST_STATES, deal_out, insert_all
 
 Words = npt.NDArray[np.uint64]

@@ -1,6 +1,6 @@
 """One LLVM function over cells without bounds: its terms, its loops, its early returns.
 
-Unlike `model.language.llvm_terms` nothing is enumerated: parameters and the variables of
+Unlike `specs.lowering.llvm_terms` nothing is enumerated: parameters and the variables of
 quantifiers are values of the moment, and a quantifier is a loop. A field that is read at an index
 that does not exist is blank, as it is on sparse states.
 """
@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from model.language.evaluate import Evaluator
-from model.language.llvm_terms import signed
 from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
+from specs.lowering.llvm_terms import signed
 from specs.native.unbounded_layout import (
     BASE,
     CAPACITY,

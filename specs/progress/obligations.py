@@ -20,8 +20,8 @@ from model.language.sets import SetValue, as_set
 from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.terms import Term
 from model.language.values import read
-from model.language.z3_code import State, Z3Code
 from specs.invariants import Formula
+from specs.lowering.z3_code import State, Z3Code
 from specs.obligations import Formulas, Goal
 from specs.progress.ranking import Awaited, Rank, Ranking
 

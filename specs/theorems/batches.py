@@ -17,8 +17,8 @@ import z3
 
 from model.language import RecordedSystem
 from model.language.recording import Recorded
-from model.language.z3_code import State, Z3Code
 from model.systems import system
+from specs.lowering.z3_code import State, Z3Code
 from specs.theorems.theorem import Part, Switches, Theorem, question
 
 RECORD = "record"

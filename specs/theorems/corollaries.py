@@ -15,9 +15,9 @@ from model.language import RecordedSystem
 from model.language.recording import record_step_condition
 from model.language.scalars import Scalar
 from model.language.terms import AFTER
-from model.language.z3_code import Z3Code
 from model.systems import system
 from specs.invariants import Proof, folded
+from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas, Matrix
 from specs.proofs.corollaries import (
     a_lost_disk_is_survived,

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from model.language.grounding import Grounded
 from model.systems import SYSTEMS
 from specs.exploration import grounded_for
+from specs.lowering.grounding import Grounded
 from specs.native.kernel import kernel_of
 from specs.native.search import Options, Search
 from specs.plain import PlainSearch

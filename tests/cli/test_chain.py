@@ -22,12 +22,12 @@ def small(monkeypatch):
 def test_the_chain_is_proved_for_any_number_of_brokers_and_holds_in_the_graphs(
     small, insync, tmp_path
 ):
-    told = insync(f"prove --chain --each --json {tmp_path}/found.json")
+    result = insync(f"prove --chain --each --json {tmp_path}/found.json")
 
     found = json.loads((tmp_path / "found.json").read_text())
     elections, refines = found["claims"]
     (followed,) = found["chain"]
-    assert (told.exit_code, found["verdict"]) == (0, "holds")
+    assert (result.exit_code, found["verdict"]) == (0, "holds")
     assert (elections["claim"], elections["verdict"]) == ("elections_are_as_assumed", "holds")
     assert (refines["claim"], refines["verdict"]) == ("replication_refines_its_proof", "holds")
     assert (refines["brokers"], refines["open"]) == ("any", [])
@@ -44,32 +44,32 @@ def test_the_chain_is_proved_for_any_number_of_brokers_and_holds_in_the_graphs(
     assert (followed["verdict"], followed["failure"]) == ("holds", None)
     assert followed["edges"] == sum(followed["transitions"].values()) > 0
     assert found["counterexample"] is None
-    assert "leader_learns_end then" in told.stdout
-    assert "the furthest offset says all" in told.stdout
+    assert "leader_learns_end then" in result.stdout
+    assert "the furthest offset says all" in result.stdout
 
 
 @pytest.mark.deep
 @pytest.mark.skipif(not has_cvc5(), reason="cvc5 is not installed")
 def test_the_chain_is_proved_by_either_solver(small, insync, tmp_path):
-    told = insync(f"prove --chain --solver cvc5 --json {tmp_path}/found.json")
+    result = insync(f"prove --chain --solver cvc5 --json {tmp_path}/found.json")
 
     found = json.loads((tmp_path / "found.json").read_text())
     asked = [one["result"] for one in found["obligations"] if "frame rule" not in one["result"]]
-    assert (told.exit_code, found["verdict"]) == (0, "holds")
+    assert (result.exit_code, found["verdict"]) == (0, "holds")
     assert {tuple(one.items()) for one in asked} == {(("cvc5", "proved"),)}
-    assert "521 by cvc5" in told.stdout
+    assert "521 by cvc5" in result.stdout
 
 
 @pytest.mark.deep
 def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, insync):
     monkeypatch.setattr(specs.chain, "QUICK", ({"expiries": 0},))
 
-    told = insync("prove --chain --without isr_write_locks")
+    result = insync("prove --chain --without isr_write_locks")
 
-    assert told.exit_code == 1
-    assert "not proved: leader_advances_hw · " in told.stdout
-    assert "in a state that obeys every invariant:" in told.stdout
-    assert "no ISR write of it is under way" in told.stdout
+    assert result.exit_code == 1
+    assert "not proved: leader_advances_hw · " in result.stdout
+    assert "in a state that obeys every invariant:" in result.stdout
+    assert "no ISR write of it is under way" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_step_that_is_none_is_broken_with_the_run_and_not_proved(monkeypatch, 
     ],
 )
 def test_what_does_not_go_together_is_wrong_use(line, why, insync):
-    told = insync(line)
+    result = insync(line)
 
-    assert told.exit_code == 64
-    assert why in told.output
+    assert result.exit_code == 64
+    assert why in result.output

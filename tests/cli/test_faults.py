@@ -125,11 +125,11 @@ def test_a_story_is_played_where_more_goes_wrong_and_is_not_recorded_so(insync, 
     path = tmp_path / "a.story"
     path.write_text(STORY)
 
-    told = insync(f"story {path}")
+    result = insync(f"story {path}")
     struck = insync(f"story {path} --fault broker_crash")
     kept = insync(f"story {path} --fault broker_crash --accept")
 
-    assert (told.exit_code, f"{path}:5: " in told.stdout) == (1, True)
+    assert (result.exit_code, f"{path}:5: " in result.stdout) == (1, True)
     assert struck.exit_code == 0
     assert (kept.exit_code, "either --accept or --fault" in kept.stderr) == (64, True)
 

@@ -33,10 +33,10 @@ def test_the_first_try_of_kip_320_breaks_one_epoch_later(answer):
 
 
 def test_a_run_is_told_in_english_step_by_step_and_can_be_replayed(insync):
-    told = insync("find single_writer election --without zk_writes_fenced")
+    result = insync("find single_writer election --without zk_writes_fenced")
 
-    lines = told.stdout.splitlines()
-    assert told.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1
     assert lines[0] == "single_writer of election 2.3 without zk_writes_fenced"
     assert lines[1] == "  ZooKeeper accepts no controller write from an older controller epoch"
     assert lines[2] == "broken after 10 steps (brokers=2, epoch=2, writes=1)"
@@ -60,28 +60,28 @@ def test_the_line_under_a_run_tells_the_same_run_again(insync):
 
 
 def test_a_claim_that_holds_says_within_what_and_after_how_many_states(insync, answer):
-    told = insync("find strong_isr classic")
+    result = insync("find strong_isr classic")
     code, found = answer("find strong_isr classic")
 
-    assert "holds (brokers=3, log=2, records=2, epoch=1): all 39,619 states" in told.stdout
+    assert "holds (brokers=3, log=2, records=2, epoch=1): all 39,619 states" in result.stdout
     assert (code, found["verdict"], found["steps"], found["depth"]) == (0, "holds", [], None)
     assert found["complete"]
     assert [key for key in CONTRACT if key not in found] == []
 
 
 def test_what_can_happen_is_reached_by_a_run(insync, answer):
-    told = insync("find zombies_overlap election")
+    result = insync("find zombies_overlap election")
     code, found = answer("find zombies_overlap election")
 
-    assert "holds: reached after 9 steps" in told.stdout
+    assert "holds: reached after 9 steps" in result.stdout
     assert (code, found["verdict"], len(found["steps"])) == (0, "holds", 9)
 
 
 def test_what_can_not_happen_within_the_bounds_is_broken(insync, answer):
-    told = insync("find zombies_overlap election --brokers 1")
+    result = insync("find zombies_overlap election --brokers 1")
     code, found = answer("find zombies_overlap election --brokers 1")
 
-    assert "broken (no reachable state within the bounds; brokers=1" in told.stdout
+    assert "broken (no reachable state within the bounds; brokers=1" in result.stdout
     assert (code, found["verdict"], found["steps"]) == (1, "broken", [])
 
 
@@ -93,11 +93,11 @@ def test_a_state_reached_at_once_needs_no_step(insync, monkeypatch):
     more = replace(ELECTION, claims=(*ELECTION.claims, nobody_is))
     monkeypatch.setitem(SYSTEMS, "election", more)
 
-    told = insync("find nobody_is election")
+    result = insync("find nobody_is election")
 
-    assert told.exit_code == 0
-    assert "reached after 0 steps" in told.stdout
-    assert "in the initial state" in told.stdout
+    assert result.exit_code == 0
+    assert "reached after 0 steps" in result.stdout
+    assert "in the initial state" in result.stdout
 
 
 def test_a_vacuous_claim_is_unknown(answer):
@@ -136,48 +136,48 @@ def with_eventuallys(monkeypatch):
 
 
 def test_a_run_that_may_stay_without_it_breaks_an_eventually(insync, answer, with_eventuallys):
-    told = insync("find somebody_has_a_session election")
+    result = insync("find somebody_has_a_session election")
     code, found = answer("find somebody_has_a_session election")
 
-    assert "broken after 0 steps, for ever" in told.stdout
+    assert "broken after 0 steps, for ever" in result.stdout
     assert (code, found["verdict"], found["steps"], found["loop"]) == (1, "broken", [], 0)
 
 
 def test_a_run_into_a_loop_breaks_an_eventually_and_is_told_with_its_loop(
     insync, answer, with_eventuallys
 ):
-    told = insync("find somebody_has_read election")
+    result = insync("find somebody_has_read election")
     code, found = answer("find somebody_has_read election")
 
-    assert "broken after 0 steps, by a loop of 4 steps" in told.stdout
-    assert "and again from step 1, without end" in told.stdout
-    assert "no such loop begins earlier" in told.stdout
+    assert "broken after 0 steps, by a loop of 4 steps" in result.stdout
+    assert "and again from step 1, without end" in result.stdout
+    assert "no such loop begins earlier" in result.stdout
     assert (code, found["kind"], found["loop"], len(found["steps"])) == (1, "eventually", 0, 4)
     assert [key for key in CONTRACT if key not in found] == []
 
 
 def test_an_eventually_is_refused_under_symmetry_with_the_reason(insync, with_eventuallys):
-    told = insync("find somebody_wins election --symmetry")
+    result = insync("find somebody_wins election --symmetry")
 
-    assert told.exit_code == 64
-    assert "what is fair to one broker is lost there; leave --symmetry out" in told.stderr
+    assert result.exit_code == 64
+    assert "what is fair to one broker is lost there; leave --symmetry out" in result.stderr
 
 
 def test_a_deadlock_is_found_by_the_shortest_run_to_it(insync, answer):
-    told = insync("find deadlock classic")
+    result = insync("find deadlock classic")
     code, found = answer("find deadlock classic")
 
-    assert "broken after 2 steps" in told.stdout
+    assert "broken after 2 steps" in result.stdout
     assert (code, found["verdict"], len(found["steps"])) == (1, "broken", 2)
-    assert told.stdout.splitlines()[-1].startswith("again: insync find deadlock classic")
+    assert result.stdout.splitlines()[-1].startswith("again: insync find deadlock classic")
 
 
 def test_where_something_is_always_possible_no_deadlock_is_found(insync, answer):
-    told = insync("find deadlock election")
+    result = insync("find deadlock election")
     code, found = answer("find deadlock election")
     cut_short, _ = answer("find deadlock election --max-states 5")
 
-    assert "holds (brokers=2, epoch=2, writes=1): all" in told.stdout
+    assert "holds (brokers=2, epoch=2, writes=1): all" in result.stdout
     assert (code, found["verdict"], found["steps"]) == (0, "holds", [])
     assert cut_short == 2
 
@@ -190,19 +190,19 @@ def test_claim_and_system_in_the_wrong_order_are_put_right(insync):
 
 
 def test_a_release_gets_the_bounds_in_which_it_breaks_what_it_is_known_to_break(insync, answer):
-    told = insync("find no_message_loss replication --version 0.10")
+    result = insync("find no_message_loss replication --version 0.10")
     code, run = answer("find no_message_loss replication --version 0.10")
 
-    assert (told.exit_code, code, run["bounds"]["crashes"]) == (1, 1, 1)
-    assert "crashes=1, for replication 0.10 is known for KIP-101: " in told.stdout
+    assert (result.exit_code, code, run["bounds"]["crashes"]) == (1, 1, 1)
+    assert "crashes=1, for replication 0.10 is known for KIP-101: " in result.stdout
 
 
 def test_bounds_of_zero_are_named_beside_the_verdict_with_an_offer(insync, answer):
     line = "find no_message_loss replication --version 0.10 --bound crashes=0"
 
-    told, (code, run) = insync(line), answer(line)
+    result, (code, run) = insync(line), answer(line)
 
-    assert (told.exit_code, code) == (0, 0)
-    assert "ruled out by bounds of 0: crashes=0 (processes that crash, in all), " in told.stdout
-    assert "; to allow one: --bound crashes=1" in told.stdout
+    assert (result.exit_code, code) == (0, 0)
+    assert "ruled out by bounds of 0: crashes=0 (processes that crash, in all), " in result.stdout
+    assert "; to allow one: --bound crashes=1" in result.stdout
     assert run["ruled_out"] == ["crashes", "losses"]

@@ -410,8 +410,8 @@ def test_a_broker_that_is_no_number_is_told_as_java_tells_it(here: Path):
     cluster = Cluster(here)
     port = cluster.session()
     wait(port.create("/brokers/ids/x", "y", ephemeral=True))
-    told = typed(f"topics --describe --zookeeper {here}")
+    result = typed(f"topics --describe --zookeeper {here}")
     port.close()
 
-    assert told.exit_code == 1
-    assert told.stdout == f'{FAILING}For input string: "x"\n'
+    assert result.exit_code == 1
+    assert result.stdout == f'{FAILING}For input string: "x"\n'

@@ -69,9 +69,9 @@ def test_a_switch_has_the_old_value_before_its_release_and_the_new_one_since(che
     new_switch(edits, "my_fix", "election", "it is so", "MY-1", ["false", "true"], "2.1")
     edits.write()
 
-    told = ran(checkout, "-c", "from model.election import SYSTEM; print("
+    result = ran(checkout, "-c", "from model.election import SYSTEM; print("
                "[SYSTEM.version(one).switches['my_fix'] for one in ('2.0', '2.1')])")  # fmt: skip
-    assert told.stdout.strip() == "[False, True]", told.stderr
+    assert result.stdout.strip() == "[False, True]", result.stderr
 
 
 def test_a_bug_becomes_the_next_entry_of_the_zoo(checkout: Path):
@@ -80,9 +80,9 @@ def test_a_bug_becomes_the_next_entry_of_the_zoo(checkout: Path):
             {"zk_writes_fenced": False}, {"writes": 1})  # fmt: skip
     edits.write()
 
-    told = ran(checkout, "-c", "from model.zoo import entry; one = entry('my-1'); "
+    result = ran(checkout, "-c", "from model.zoo import entry; one = entry('my-1'); "
                "print(one.number, one.shown.claim, dict(one.shown.thrown))")  # fmt: skip
-    assert told.stdout.strip() == "49 single_writer {'zk_writes_fenced': False}", told.stderr
+    assert result.stdout.strip() == "49 single_writer {'zk_writes_fenced': False}", result.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from conformance.cli.prove import ASKED_FOR, PROGRESS, PROOFS, chosen
 
 
 def test_a_single_controller_is_proved_for_any_number_of_brokers(insync, answer):
-    told = insync("prove single_controller")
+    result = insync("prove single_controller")
     code, found = answer("prove single_controller")
 
     claim = found["claims"][0]
@@ -18,8 +18,8 @@ def test_a_single_controller_is_proved_for_any_number_of_brokers(insync, answer)
     assert (claim["claim"], claim["verdict"], claim["brokers"]) == (
         "single_controller", "holds", "any",
     )  # fmt: skip
-    assert "any number of brokers, epochs without bound" in told.stdout
-    assert "ZooKeeper is linearizable" in told.stdout
+    assert "any number of brokers, epochs without bound" in result.stdout
+    assert "ZooKeeper is linearizable" in result.stdout
 
 
 def test_the_json_keeps_the_contract_and_counts_what_it_lists(answer):
@@ -59,17 +59,17 @@ def test_a_given_number_of_brokers_is_proved_as_well(answer):
 
 
 def test_without_the_fence_the_obligation_is_named_and_a_counterexample_shown(insync, answer):
-    told = insync("prove single_controller --without zk_writes_fenced")
+    result = insync("prove single_controller --without zk_writes_fenced")
     code, found = answer("prove single_controller --without zk_writes_fenced")
 
     claim = found["claims"][0]
-    assert (told.exit_code, code, found["verdict"]) == (2, 2, "unknown")
+    assert (result.exit_code, code, found["verdict"]) == (2, 2, "unknown")
     assert claim["open"] == [{"step": "write_is_applied", "invariant": "nothing_stale_got_through"}]
     assert claim["counterexample"]["step"] == "write_is_applied"
     assert claim["counterexample"]["changes"]["stale_write"] == [False, True]
-    assert "write_is_applied · nothing_stale_got_through: refuted by z3" in told.stdout
-    assert "stale_write: false → true" in told.stdout
-    assert "This alone means unknown (not inductive)" in told.stdout
+    assert "write_is_applied · nothing_stale_got_through: refuted by z3" in result.stdout
+    assert "stale_write: false → true" in result.stdout
+    assert "This alone means unknown (not inductive)" in result.stdout
 
 
 def test_the_command_under_an_open_proof_finds_the_run(insync, answer):
@@ -114,24 +114,24 @@ def test_two_solvers_give_two_answers_to_every_obligation(insync, answer):
 
 
 def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):
-    told = insync(f"prove single_controller --smt2 {tmp_path}/questions --solver cvc5")
+    result = insync(f"prove single_controller --smt2 {tmp_path}/questions --solver cvc5")
 
     manifest = json.loads((tmp_path / "questions" / "manifest.json").read_text())
     first = manifest["claims"][0]["obligations"][0]
-    assert told.exit_code == 0
-    assert "written: " in told.stdout
+    assert result.exit_code == 0
+    assert "written: " in result.stdout
     assert (manifest["format"], first["result"]) == ("insync.smt2/1", {"cvc5": "proved"})
     assert (tmp_path / "questions" / first["files"][0]["file"]).is_file()
 
 
 def test_progress_is_proved_and_broken_by_a_loop_where_a_fairness_is_dropped(insync, answer):
     code, found = answer("prove a_controller_is_heard_by_all")
-    told = insync("prove a_controller_is_heard_by_all --unfair request_is_obeyed")
+    result = insync("prove a_controller_is_heard_by_all --unfair request_is_obeyed")
 
     assert (code, found["verdict"], found["claims"][0]["brokers"]) == (0, "holds", "any")
-    assert told.exit_code == 1
-    assert "some fair instance is awaited: refuted by z3" in told.stdout
-    assert "broken, for the claim is never true on this run" in told.stdout
+    assert result.exit_code == 1
+    assert "some fair instance is awaited: refuted by z3" in result.stdout
+    assert "broken, for the claim is never true on this run" in result.stdout
 
 
 def test_progress_is_the_name_of_all_claims_of_progress():

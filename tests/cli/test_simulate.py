@@ -124,11 +124,11 @@ def test_logs_of_an_earlier_run_never_stand_beside_another_trace(insync, tmp_pat
 
 @pytest.mark.usefixtures("broken")
 def test_one_broken_run_breaks_the_campaign_and_names_its_line(insync, answer, tmp_path):
-    told = insync(f"simulate --seeds 1..3 --steps 50 --out {tmp_path}")
+    result = insync(f"simulate --seeds 1..3 --steps 50 --out {tmp_path}")
     code, found = answer("simulate --seeds 1..3 --steps 50")
 
-    assert (told.exit_code, code, found["verdict"]) == (1, 1, "broken")
-    assert f"{tmp_path}/seed-2.ndjson:12: follower_appends is possible: no" in told.stdout
+    assert (result.exit_code, code, found["verdict"]) == (1, 1, "broken")
+    assert f"{tmp_path}/seed-2.ndjson:12: follower_appends is possible: no" in result.stdout
     assert [run["verdict"] for run in found["runs"]] == ["holds", "broken", "holds"]
     assert found["runs"][1]["findings"][0]["line"] == 12
 
@@ -181,15 +181,15 @@ def test_a_file_is_not_a_folder(insync, tmp_path):
 def test_a_broken_run_is_made_small_and_still_broken(insync, answer, tmp_path, monkeypatch):
     takes_anybody(monkeypatch)
 
-    told = insync(f"simulate --seed 2 --steps 120 --shrink --out {tmp_path}")
+    result = insync(f"simulate --seed 2 --steps 120 --shrink --out {tmp_path}")
     _, found = answer(f"check {tmp_path / 'seed-2-small.ndjson'} --engine local")
 
     small = read_trace(tmp_path / "seed-2-small.ndjson")
-    assert told.exit_code == 1
-    assert "made small: " in told.stdout
+    assert result.exit_code == 1
+    assert "made small: " in result.stdout
     assert found["verdict"] == "broken"
     assert len(small.events) < 30
-    assert f"    {steps_of(small)[-1]}" in told.stdout.splitlines()
+    assert f"    {steps_of(small)[-1]}" in result.stdout.splitlines()
 
 
 def test_a_run_is_told_with_the_commit_that_gives_it_again(answer):

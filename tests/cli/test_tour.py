@@ -74,8 +74,8 @@ def tour(folder: Path, kind: str, version: str) -> Toured:
 
 def ends_well(ended: Toured) -> bool:
     """Enough was sent at every stop of the tour, and the logs tell a run of the protocol."""
-    told = ended.judged
-    return ended.acknowledged > 20 and told.exit_code == 0 and "0 rejected" in told.output
+    result = ended.judged
+    return ended.acknowledged > 20 and result.exit_code == 0 and "0 rejected" in result.output
 
 
 def kill_the_controller(folder: Path) -> None:

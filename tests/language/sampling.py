@@ -10,11 +10,11 @@ from typing import Any
 
 from model.language import ImpossibleValue, System
 from model.language.evaluate import Evaluator, SparseState, blank_code
-from model.language.grounding import Grounded
-from model.language.instances import Cell, Instance
-from model.language.python_code import PythonCode
 from model.language.sorts import BOOL
 from model.language.terms import Term
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Cell, Instance
+from specs.lowering.python_code import PythonCode
 
 
 class Small:

@@ -6,9 +6,9 @@ import pytest
 
 from model.language import ImpossibleValue, ProtocolError, limit, require, smaller, when
 from model.language.evaluate import BeyondBound, Evaluator, SparseState
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode
 from specs.explorer import explore
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from tests.language.small import BROKERS, EPOCHS, system
 
 ALL_BOUNDS = {"brokers": 2, "epoch": 2, "log": 2, "hottest": 2}

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from model.language import BOOL, Enumeration, Numbers, Record, per
 from model.language import terms as t
 from model.language.evaluate import Evaluator, SparseState
-from model.language.grounding import Grounded
-from model.language.intervals import Intervals
-from model.language.python_code import PythonCode
 from model.language.scalars import bind
 from model.language.sorts import Sort
 from model.language.terms import Term
-from model.language.z3_code import Z3Code, lower_grounded
+from specs.lowering.grounding import Grounded
+from specs.lowering.intervals import Intervals
+from specs.lowering.python_code import PythonCode
+from specs.lowering.z3_code import Z3Code, lower_grounded
 from tests.language.small import system
 
 BROKERS = Enumeration("broker", "brokers")

@@ -16,8 +16,8 @@ from model.language.recording import Recorded, record_condition
 from model.language.schema import Field
 from model.language.sorts import BOOL
 from model.language.terms import Term
-from model.language.z3_code import Z3Code, lower_grounded
 from model.replication import SYSTEM as REPLICATION
+from specs.lowering.z3_code import Z3Code, lower_grounded
 from tests.language.sampling import Small
 from tests.language.small import ENDS, OFFSETS, system
 from tests.language.test_agreement import ALWAYS_SO, BUSY

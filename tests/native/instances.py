@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.language.grounding import Grounded
-from model.language.llvm_terms import LANES
-from model.language.packing import Packing
 from model.language.sorts import Enumeration
 from model.systems import SYSTEMS
+from specs.lowering.grounding import Grounded
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.packing import Packing
 from specs.native.kernel import Kernel, kernel_of
 from tests.language.sampling import Small
 

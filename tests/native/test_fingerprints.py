@@ -65,12 +65,12 @@ def test_the_bound_on_collisions_is_that_of_birthdays() -> None:
 
 
 def test_the_command_never_says_exhaustive_and_never_ends_with_0() -> None:
-    told = CliRunner().invoke(main, ["explore", "classic", "--fingerprints"])
+    result = CliRunner().invoke(main, ["explore", "classic", "--fingerprints"])
 
-    assert told.exit_code == 2
-    assert "exhaustive" not in told.stdout.lower()
-    assert "probability of at most" in told.stdout
-    assert " complete\n" not in told.stdout.replace("not complete", "")
+    assert result.exit_code == 2
+    assert "exhaustive" not in result.stdout.lower()
+    assert "probability of at most" in result.stdout
+    assert " complete\n" not in result.stdout.replace("not complete", "")
 
 
 def test_limits_end_it_after_a_whole_level() -> None:
@@ -98,5 +98,5 @@ def test_no_checkpoint_and_no_histogram_without_states(tmp_path) -> None:
 
     with pytest.raises(ProtocolError, match="leave the checkpoint out"):
         explore(chosen.recorded(), chosen.limits({}), fingerprints=True, checkpoint=tmp_path / "c")
-    told = CliRunner().invoke(main, ["explore", "classic", "--fingerprints", "--grew"])
-    assert (told.exit_code, "write one of --grew, --fingerprints" in told.stderr) == (64, True)
+    result = CliRunner().invoke(main, ["explore", "classic", "--fingerprints", "--grew"])
+    assert (result.exit_code, "write one of --grew, --fingerprints" in result.stderr) == (64, True)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from model.language import BOOL, Bounded, ImpossibleValue, Numbers, Record, require
-from model.language.grounding import Grounded
-from model.language.llvm_terms import LANES
-from model.language.native_code import BLOCK
 from specs.explorer import explore
+from specs.lowering.grounding import Grounded
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.native_code import BLOCK
 from specs.native import driver
 from specs.native.kernel import kernel_of
 from specs.native.store import Store

@@ -15,8 +15,8 @@ from conformance.cli import main
 from model.classic import SYSTEM as CLASSIC
 from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError
-from model.language.grounding import Grounded
 from specs.explorer import explore
+from specs.lowering.grounding import Grounded
 from specs.native import machine
 from specs.native.kernel import Kernel, kernel_of
 from specs.native.search import Options, Search
@@ -164,10 +164,10 @@ def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
     # What is kept on disk would else be found only by a process that did the same before.
     script = (
         "import sys\n"
-        "from model.language.frozen import Frozen\n"
-        "from model.language.grounding import Grounded\n"
-        "from model.language.native_code import NativeCode\n"
-        "from model.language.packing import Packing\n"
+        "from specs.lowering.frozen import Frozen\n"
+        "from specs.lowering.grounding import Grounded\n"
+        "from specs.lowering.native_code import NativeCode\n"
+        "from specs.lowering.packing import Packing\n"
         "from model.systems import SYSTEMS\n"
         "from specs.native.machine import code_key\n"
         "for name in sys.argv[1:]:\n"
@@ -275,7 +275,7 @@ def test_code_that_lacks_a_function_is_an_error():
 
 BUILD = """
 from model.classic import SYSTEM
-from model.language.grounding import Grounded
+from specs.lowering.grounding import Grounded
 from specs.native.kernel import kernel_of
 print(kernel_of(Grounded(SYSTEM.recorded(), SYSTEM.limits({}))).machine.key)
 """

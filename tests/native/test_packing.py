@@ -19,11 +19,11 @@ from model.language import (
     Record,
     when,
 )
-from model.language.frozen import Frozen
-from model.language.grounding import Grounded
-from model.language.packing import WORD_BITS, Packing, TooWide, width_of
 from model.systems import SYSTEMS
 from specs.explorer import explore
+from specs.lowering.frozen import Frozen
+from specs.lowering.grounding import Grounded
+from specs.lowering.packing import WORD_BITS, Packing, TooWide, width_of
 from specs.native.kernel import kernel_of
 from tests.language.small import BROKERS, system
 from tests.native.instances import (

@@ -19,12 +19,12 @@ from model.language import (
     SetOf,
     per,
 )
-from model.language.grounding import Grounded
-from model.language.llvm_terms import LANES
-from model.language.packing import Packing
-from model.language.symmetry import canonical_text, permutations, renamed_codes
 from model.systems import SYSTEMS
 from specs.explorer import explore
+from specs.lowering.grounding import Grounded
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.packing import Packing
+from specs.lowering.symmetry import canonical_text, permutations, renamed_codes
 from specs.native.machine import build
 from tests.language.small import BROKERS, system
 from tests.native.instances import (

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from model.language import always_step, every, require, some, sometimes
-from model.language.llvm_terms import LANES
-from model.language.native_code import BLOCK
 from model.systems import SYSTEMS
 from specs.explorer import explore
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.native_code import BLOCK
 from specs.native import driver, table
 from specs.native.kernel import kernel_of
 from specs.native.search import Options, Search

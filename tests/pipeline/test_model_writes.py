@@ -18,10 +18,10 @@ from conformance.pipeline.model_writes import (
     shape_of,
     thrown_back,
 )
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode
 from model.systems import system
 from specs.bounded.bits import Bits, Frame
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 
 BOUNDS = {"brokers": 3, "epoch": 4, "controllers": 3, "versions": 6, "crashes": 2, "expiries": 3}
 State = tuple[int, frozenset[int] | set[int]]

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from model.language import all_of, implies, not_
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode
 from model.protocol.state import BROKERS
 from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
@@ -30,6 +28,8 @@ from specs.chain.graphs import COUPLED, POSSIBLE, PROVED, judged, rules
 from specs.chain.refinement import INVARIANTS, PREMISES
 from specs.induction import SmallScope
 from specs.invariants import Proof, invariant
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from specs.proofs.no_message_loss import PROOF
 from specs.prover import prove
 from specs.verdict import Verdict

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 from conformance.cli import main
 from model.language import Claim, ProtocolError, all_of, below, every, implies
-from model.language.z3_code import Z3Code
 from model.replication.history import SYSTEM
 from model.replication.history.state import BROKERS, ENDS, OFFSETS
 from specs.explorer import explore, find
 from specs.induction import SmallScope, counterexample_to_induction
 from specs.invariants import Proof, lemma
+from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas
 from specs.proofs.no_message_loss import GROUPS, PROOF, kip_279
 from specs.prover import DOMAINS, IMPLIED, INITIALLY, LEMMA, Obligation, ProofResult, prove

@@ -9,11 +9,11 @@ from typing import Any
 
 from model.language import RecordedSystem
 from model.language.evaluate import Evaluator, SparseState, blank_code
-from model.language.instances import Instance
 from model.language.recording import Recorded
 from model.language.schema import SetOf
 from model.language.sorts import Names, Numbers, Sort
 from specs.explorer import Exploration
+from specs.lowering.instances import Instance
 from specs.reading import Reading
 from specs.runs import Run
 from specs.story import parse, play, story_from_run

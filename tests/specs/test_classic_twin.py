@@ -11,9 +11,9 @@ from itertools import chain
 import pytest
 
 from model.classic import SYSTEM as CLASSIC
-from model.language.grounding import Grounded
-from model.language.instances import Cell
-from model.language.python_code import PythonCode
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Cell
+from specs.lowering.python_code import PythonCode
 from tests.specs.published import (
     LAST_EPOCH,
     LOG,

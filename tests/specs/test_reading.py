@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from model.language import ALL, Enumeration, Names, Numbers
-from model.language.grounding import Grounded
-from model.language.python_code import PythonCode
 from model.language.sorts import BOOL
+from specs.lowering.grounding import Grounded
+from specs.lowering.python_code import PythonCode
 from specs.reading import Reading, named, plain, text
 from tests.language.small import BROKERS, system
 from tests.specs.following import code_of, sparse

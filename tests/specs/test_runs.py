@@ -112,11 +112,11 @@ def test_the_command_under_a_run_shows_the_same_run(model, version, claim, chang
     run = run_of(model, claim, version, **changed)
     program, *line = shlex.split(run.replay)
 
-    told = CliRunner().invoke(main, [*line, "--json", "-"])
+    result = CliRunner().invoke(main, [*line, "--json", "-"])
 
-    again: dict[str, Any] = json.loads(told.stdout)
+    again: dict[str, Any] = json.loads(result.stdout)
     assert program == "insync"
-    assert told.exit_code == run.verdict.exit_code
+    assert result.exit_code == run.verdict.exit_code
     assert {key: again[key] for key in run.as_json()} == json.loads(json.dumps(run.as_json()))
 
 

@@ -20,9 +20,9 @@ from model.language import (
     sometimes,
 )
 from model.language.evaluate import Evaluator
-from model.language.z3_code import Z3Code
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import Exploration, explore, find
+from specs.lowering.z3_code import Z3Code
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, EPOCHS, system
 from tests.specs.following import settles_in_its_last_state_only

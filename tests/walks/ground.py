@@ -9,12 +9,12 @@ from math import prod
 from typing import Any
 
 from model.language import RecordedSystem, System
-from model.language.grounding import Grounded
-from model.language.instances import Instance
-from model.language.python_code import PythonCode
 from model.language.schema import SetOf
 from model.language.terms import FALSE
 from model.systems import SYSTEMS
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
+from specs.lowering.python_code import PythonCode
 
 LARGEST = 300_000
 """Cells times steps with their parameters chosen: what generated code makes of it in seconds."""

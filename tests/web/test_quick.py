@@ -7,10 +7,10 @@ import random
 import pytest
 
 from conformance.web.board import Board
-from conformance.web.quick import QuickEvaluator
 from model.language import ImpossibleValue
 from model.language.evaluate import Evaluator
 from model.systems import SYSTEMS
+from specs.lowering.closures import QuickEvaluator
 
 STEPS, CARDS = 5, 3
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.language.decisions import Block, decision_tree, place_locals
-from model.language.frozen import Kept
-from model.language.instances import Check
-from model.language.llvm_terms import LANES
-from model.language.packed_terms import PackedWriter
-from model.language.packing import Packing
 from model.language.terms import Term
+from specs.lowering.decisions import Block, decision_tree, place_locals
+from specs.lowering.frozen import Kept
+from specs.lowering.instances import Check
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.packed_terms import PackedWriter
+from specs.lowering.packing import Packing
 
 HALF = 8
 """Lanes that are stored together: those of one vector of 512 bits."""

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 
 from model.language import terms as t
 from model.language.errors import ProtocolError
-from model.language.instances import Cell
-from model.language.intervals import Intervals
 from model.language.scalars import blank_term
 from model.language.schema import Field
 from model.language.sorts import BOOL, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
+from specs.lowering.instances import Cell
+from specs.lowering.intervals import Intervals
 
 Environment = dict[str, Term]
 """Variable -> what stands for it: a literal, or a term over cells."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from model.language.instances import Check
 from model.language.terms import FALSE, Term
+from specs.lowering.instances import Check
 
 Path = tuple[int, ...]
 

@@ -24,14 +24,14 @@ beyond a field's bits.
 
 from __future__ import annotations
 
-from model.language.decisions import Block, place_locals
-from model.language.frozen import Frozen, Kept
-from model.language.grounding import Grounded
-from model.language.llvm_terms import LANES
-from model.language.native_expand import ExpandCode, is_free
-from model.language.packed_terms import PackedWriter
-from model.language.packing import WORD_BITS, Packing
 from model.language.terms import FALSE, Term, and_
+from specs.lowering.decisions import Block, place_locals
+from specs.lowering.frozen import Frozen, Kept
+from specs.lowering.grounding import Grounded
+from specs.lowering.llvm_terms import LANES
+from specs.lowering.native_expand import ExpandCode, is_free
+from specs.lowering.packed_terms import PackedWriter
+from specs.lowering.packing import WORD_BITS, Packing
 
 BLOCK = 512
 """Successors after which a caller should deal with them, before it lets more be appended."""

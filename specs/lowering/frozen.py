@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from model.language import terms as t
-from model.language.grounding import Grounded
-from model.language.instances import Check, Instance
 from model.language.recording import Recorded
 from model.language.sorts import BOOL
 from model.language.terms import Term
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Check, Instance
 
 
 @dataclass

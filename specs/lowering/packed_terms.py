@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from model.language.llvm_terms import TermWriter
-from model.language.packing import Packing
 from model.language.sorts import BOOL
 from model.language.terms import Term
+from specs.lowering.llvm_terms import TermWriter
+from specs.lowering.packing import Packing
 
 
 class PackedWriter(TermWriter):

@@ -10,15 +10,15 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from model.language import terms as t
-from model.language.enumerated import Enumerated, Environment
 from model.language.errors import ImpossibleValue, ProtocolError, a
-from model.language.instances import Check, Instance
 from model.language.recording import Recorded, Write
 from model.language.scalars import blank_term
 from model.language.schema import Field, SetOf
 from model.language.sorts import BOOL, Bounded, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
+from specs.lowering.enumerated import Enumerated, Environment
+from specs.lowering.instances import Check, Instance
 
 
 class Grounded(Enumerated):

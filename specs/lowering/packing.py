@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from model.language.errors import ProtocolError
-from model.language.grounding import Grounded
-from model.language.instances import Cell
-from model.language.sorts import Enumeration, Sort
+from model.language.symmetry import is_broker_like
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Cell
 
 WORD_BITS = 64
 MOST_WORDS = 64
@@ -36,11 +36,6 @@ class BitPlace:
     def mask(self) -> int:
         """The cell's bits, not shifted."""
         return (1 << self.width) - 1
-
-
-def is_broker_like(sort: Sort) -> bool:
-    """A scalarset: its values are interchangeable."""
-    return isinstance(sort, Enumeration)
 
 
 def width_of(cell: Cell) -> int:

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from model.language.decisions import Block, decision_tree, place_locals
 from model.language.errors import ImpossibleValue
-from model.language.grounding import Grounded
-from model.language.instances import Instance
 from model.language.sorts import BOOL
 from model.language.terms import FALSE, TRUE, Term
+from specs.lowering.decisions import Block, decision_tree, place_locals
+from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
 
 State = Any
 """bytes, or a tuple of ints for wide domains."""
