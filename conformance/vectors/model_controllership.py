@@ -1,4 +1,4 @@
-"""The model's answers about becoming controller (controller_flow.json, registerController).
+"""The model's answers about becoming controller and being deposed (controller_flow.json).
 
 The transitions of `election` are taken as the question tells what lies between them. Epochs and
 versions are counted from those that the candidate read.
@@ -59,4 +59,41 @@ def register_controller(question: Question) -> dict[str, Any]:
         "result": "elected",
         "epoch": epoch + stage.read(elected, "belief.epoch", ME) - READ,
         "epochZkVersion": version + stage.read(elected, "belief.version", ME) - READ,
+    }
+
+
+FENCED = "controller_write_is_fenced"
+WRITES_BY = {
+    "TopicCreation": "electing", "PreferredReplicaElection": "electing",
+    "TopicDeletion": "closing", "PartitionReassignment": "assigning",
+}  # fmt: skip
+"""What makes a controller write -> what it is about to write in `reassignment`: the partition's
+state, or a znode whose version nobody compares. All of them carry the epoch that it won."""
+
+
+def moved(question: Question) -> dict[str, Any]:
+    """The controller epoch is counted up behind a controller's back; then it is to write."""
+    asked = question["input"]
+    if asked["trigger"] not in WRITES_BY:
+        raise ValueError(f"no trigger is called {asked['trigger']!r}")
+    bounds = {
+        "brokers": 2, "replicas": 1, "records": 1, "epoch": 1, "controllers": 2, "versions": 1,
+    }  # fmt: skip
+    stage = ModelStage.of("reassignment", question["release"], (FENCED,), bounds)
+    cells: dict[Place, object] = {
+        ("zk.controller", ()): ME,
+        ("zk.epoch", ()): 2 if asked["externalEpochBump"] else 1,
+        ("zk.registered", (ME,)): True,
+        ("up", (ME,)): True,
+        ("belief", (ME,)): 1,
+        ("cache.task", (ME,)): WRITES_BY[asked["trigger"]],
+    }
+    before = stage.state(cells)
+    # Up to 2.0 no write carries the epoch, and the transition is none of the release's.
+    after = stage.step(FENCED, before, ME) if stage.grounded.instances else None
+    epoch = stage.read(before if after is None else after, "belief", ME)
+    return {
+        "exception": None if after is None else "ControllerMovedException",
+        "resigned": epoch == 0,
+        "epochInMemory": epoch,
     }

@@ -179,6 +179,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_flow", "reassign"): model_moves.flow,
         ("controller_flow", "imbalance"): by_rule(model_rules.imbalance),
         ("controller_flow", "isrPropagation"): by_rule(model_rules.propagation),
+        ("controller_flow", "moved"): model_controllership.moved,
         ("controller_flow", "registerController"): model_controllership.register_controller,
         ("election", "elect"): model_controller.elect,
         ("leader_epoch_cache", "epochCache"): model_caches.cache,

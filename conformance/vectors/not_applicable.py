@@ -53,7 +53,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
             (file, operation): _ONE_STEP
             for file, operations in {
                 "controller_flow": (
-                    "moved", "bounce", "restarts",
+                    "bounce", "restarts",
                 ),
                 "topic_deletion": (
                     "completionZkOrder",

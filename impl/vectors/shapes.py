@@ -240,6 +240,10 @@ def _imbalance(asked: Fields) -> None:
     asked.fill("percentage", "leaderImbalancePerBrokerPercentage", default=10)
 
 
+def _moved(asked: Fields) -> None:
+    asked.fill("externalEpochBump", "epochBump", default=True)
+
+
 def _register(asked: Fields) -> None:
     asked.fill("me", "broker", "self", default=1).null("controllerZnode", "controller")
     asked.null("epochZnode", "readEpoch")
@@ -811,6 +815,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("controller_flow", "creation"): _creation,
     ("controller_flow", "imbalance"): _imbalance,
     ("controller_flow", "leaders"): _leaders,
+    ("controller_flow", "moved"): _moved,
     ("controller_flow", "reassign"): _flow_reassign,
     ("controller_flow", "registerController"): _register,
     ("controller_flow", "isrPropagation"): _propagation,

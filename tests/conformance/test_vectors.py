@@ -33,7 +33,7 @@ def cases(file: str, operation: str) -> list[Case]:
 
 @pytest.mark.parametrize(
     ("folder", "least"),
-    [(VECTORS, 384), pytest.param(MORE, 407, marks=pytest.mark.deep)],
+    [(VECTORS, 386), pytest.param(MORE, 409, marks=pytest.mark.deep)],
     ids=["public", "more"],
 )
 def test_what_the_model_answers_is_right_and_the_implementation_says_the_same(
@@ -113,3 +113,18 @@ def test_ranks_keep_the_order_and_give_the_numbers_back():
     assert [ranks.of(number) for number in (0, 120, 200)] == [1, 2, 3]
     assert ranks.value(2) == 120
     assert ranks.last == 3
+
+
+@pytest.mark.parametrize("side", ["model", "impl"])
+@pytest.mark.parametrize("trigger", ["TopicCreation", "TopicDeletion"])
+def test_a_controller_is_moved_where_its_write_is_fenced_and_nowhere_else(side: str, trigger: str):
+    ask = answers_of(side)["controller_flow", "moved"]
+
+    def told(release: str, bumped: bool) -> tuple[object, bool]:
+        given = {"trigger": trigger, "externalEpochBump": bumped}
+        found = ask({"input": given, "release": release, "versions": release})
+        return found["exception"], found["resigned"]
+
+    assert told("2.3", True) == ("ControllerMovedException", True)
+    assert told("2.3", False) == (None, False)
+    assert told("2.0", True) == (None, False)
