@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from conformance.mapping import MAP, Facts, SystemMap
+from impl.releases import DEFAULT
 from model.language import RecordedSystem
 from model.language.scalars import blank_term
 from model.systems import system
@@ -32,7 +33,9 @@ class ModelStepper:
         self, bounds: Mapping[str, int], about: SystemMap = MAP, version: str | None = None
     ) -> None:
         self.about = about
-        self.recorded: RecordedSystem = system(about.system).recorded(version, about.switches)
+        self.recorded: RecordedSystem = system(about.system).recorded(
+            version or DEFAULT, about.switches
+        )
         # No budget of faults is among these bounds: the walk's own weights keep faults rare.
         self.grounded = Grounded(self.recorded, bounds, [])
         self.code = PythonCode(self.grounded)

@@ -135,7 +135,7 @@ EXPLORATIONS: tuple[Exploring, ...] = (
         "election", "2.3", {"brokers": 3, "epoch": 3},
         ("single_controller", "single_writer", "single_master"), symmetry=True,
     ),
-    Exploring("replication", "2.3", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.5", {"crashes": 1, "losses": 1}, _REPLICATION, symmetry=True),
     Exploring(
         "reassignment", "2.3", {},
         ("copies_are_kept", "isr_holds_committed", "request_goes_only_when_done"), symmetry=True,
@@ -152,10 +152,16 @@ FINDINGS: tuple[HistoricBug, ...] = (
     HistoricBug("single_writer", "election", "2.3", {}, ("zk_writes_fenced",)),
     HistoricBug("single_master", "election", "2.3", {}, ("broker_epoch",)),
     HistoricBug("no_message_loss", "replication", "0.10", {"crashes": 1}),
+    HistoricBug(  # KAFKA-9338
+        "isr_holds_committed",
+        "replication",
+        "2.3",
+        {"epoch": 3, "versions": 3, "expiries": 0},
+    ),
     HistoricBug(
         "no_message_loss",
         "replication",
-        "2.3",
+        "2.5",
         {"versions": 4, "losses": 1, "expiries": 0},
         ("lost_isr_answer_blocks",),
     ),
@@ -171,23 +177,23 @@ DEEP_EXPLORATIONS: tuple[Exploring, ...] = (
         ("single_controller",),
         symmetry=True,
     ),
-    Exploring("replication", "2.3", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.5", {"log": 2, "records": 2}, _REPLICATION, symmetry=True),
     Exploring(
         "replication",
-        "2.3",
+        "2.5",
         {"brokers": 3, "expiries": 0, "losses": 1},
         _REPLICATION,
         symmetry=True,
     ),
     Exploring(
         "replication",
-        "2.3",
+        "2.5",
         {"log": 2, "records": 2, "epoch": 3, "versions": 3, "expiries": 0},
         _REPLICATION,
         symmetry=True,
     ),
-    Exploring("replication", "2.3", {"controllers": 2}, _REPLICATION, symmetry=True),
-    Exploring("replication", "2.3", {"epoch": 3, "versions": 3}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.5", {"controllers": 2}, _REPLICATION, symmetry=True),
+    Exploring("replication", "2.5", {"epoch": 3, "versions": 3}, _REPLICATION, symmetry=True),
 )
 
 
@@ -225,7 +231,7 @@ def planned(deep: bool = False) -> list[tuple[str, str]]:
     explorations = EXPLORATIONS + (DEEP_EXPLORATIONS if deep else ())
     rows = [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
             for proof in PROOFS]  # fmt: skip
-    rows += [(REFINES[0], "replication 2.3")]
+    rows += [(REFINES[0], f"replication {system('replication').default_version}")]
     rows += [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
              for proof in _further(deep)]  # fmt: skip
     rows += [(claim, f"{one.system} {one.version}") for one in explorations for claim in one.claims]

@@ -80,6 +80,11 @@ SWITCHES: dict[str, Switch] = {
             "KIP-320 (2.1)",
         ),
         Switch(
+            "fetch_session_caches_epoch", (False, True),
+            "a fetch within a fetch session is fenced by its leader epoch as its first is",
+            "KAFKA-9338 (2.5)",
+        ),
+        Switch(
             "late_answers_ignored", (False, True),
             "a fenced answer to a question of an earlier epoch does not end a follower's fetching",
             "KAFKA-7786 (2.1.1)",
@@ -336,6 +341,7 @@ _0_10: dict[str, object] = {
     **_FIXED_BEFORE, **_LEFT_OUT,
     "zk_writes_fenced": False, "broker_epoch": False, "truncation": "hw",
     "truncates_again": "new_leader", "epoch_recorded": "on_append", "fetch_fencing": False,
+    "fetch_session_caches_epoch": True,         # as long as no fetch carries one (2.1)
     "late_answers_ignored": True, "isr_join_needs_epoch_start": False,
     # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
     "unclean_leader_election": True, "isr_keeps_last_member": False,
@@ -367,7 +373,7 @@ _2_0: dict[str, object] = {
 _2_1: dict[str, object] = {
     **_2_0, "leaving_leader_is_told": True,
     "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
-    "partitions_leave_first": True,
+    "fetch_session_caches_epoch": False, "partitions_leave_first": True,
 }  # fmt: skip
 _2_3: dict[str, object] = {
     **_2_1, "broker_epoch": True, "announcement": "live_brokers", "bounces_seen": True,
@@ -375,16 +381,18 @@ _2_3: dict[str, object] = {
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
 _2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455"}
-_2_7: dict[str, object] = {**_2_4, "stops_fenced": True}
+_2_5: dict[str, object] = {**_2_4, "fetch_session_caches_epoch": True}
+_2_7: dict[str, object] = {**_2_5, "stops_fenced": True}
 
 RELEASES: dict[str, tuple[str, dict[str, object]]] = {
     "0.10": ("followers truncate to the high watermark", _0_10),
     "0.11": ("leader epochs in the log (KIP-101)", _0_11),
     "1.1": ("asynchronous controller", _1_1),
     "2.0": ("truncation that survives fast elections (KIP-279)", _2_0),
-    "2.1": ("fenced fetches (KIP-320) and fenced controller writes", _2_1),
+    "2.1": ("fenced fetches (KIP-320), but for those of a session, and controller writes", _2_1),
     "2.3": ("the default: the last release with the twelve-step reassignment", _2_3),
     "2.4": ("reassignment that can be changed and cancelled (KIP-455)", _2_4),
+    "2.5": ("every fetch is fenced (KAFKA-9338)", _2_5),
     "2.7": ("the last before topic ids, with the protocol that brokers of 2.6 speak", _2_7),
 }
 """Name -> (what it is known for, every switch)."""

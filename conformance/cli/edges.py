@@ -135,7 +135,7 @@ def edges(
 
 RELEASES: Mapping[str, tuple[str, ...]] = {
     "cluster": ("2.4",), "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"),
-    "topics": ("2.1", "2.7"),
+    "replication": ("2.5",), "topics": ("2.1", "2.7"),
 }  # fmt: skip
 """In which releases ``--all`` walks a system beside today's default."""
 
@@ -150,7 +150,7 @@ def _walks(deep: bool) -> Iterator[tuple[SystemMap, str, str | None]]:
         for family, part in about.families.items():
             if deep or not part.is_large:
                 yield about, family, part.version
-                if name == "topics" and not part.is_large:
+                if name in ("replication", "topics") and not part.is_large:
                     yield from ((about, family, release) for release in RELEASES[name])
 
 
@@ -201,7 +201,7 @@ def _all(
 def _refuse_what_has_no_row(about: SystemMap, version: str | None) -> None:
     """A transition that was added to the model and not yet to the map."""
     mapped = {name for one in about.rows.values() for name in one.transitions}
-    recorded = system_named(about.system).recorded(version, about.switches)
+    recorded = system_named(about.system).recorded(version or DEFAULT, about.switches)
     for name in sorted({step.transition.name for step in recorded.steps}):
         if name not in mapped and name not in about.left_out:
             raise WrongUse(

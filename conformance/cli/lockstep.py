@@ -331,7 +331,7 @@ def _transitions(system: str) -> list[str]:
     from model.systems import system as named
 
     about = OF_CLUSTER if system == CLUSTER else MAP
-    recorded = named(system).recorded(None, about.switches)
+    recorded = named(system).recorded(DEFAULT, about.switches)
     return sorted({step.transition.name for step in recorded.steps})
 
 

@@ -78,7 +78,11 @@ TEMPLATES = (
 
 
 def rows_of(detail: str) -> list[dict[str, Any]]:
-    """The rows of an event: `topic`, `partition`, and what was asked and answered of it."""
+    """The rows of an event: `topic`, `partition`, and what was asked and answered of it.
+
+    `insession`: it is a fetch that is not the first of its session, and maybe older than 2.7, in
+    which these lines became JSON.
+    """
     found: list[dict[str, Any]] = json.loads(detail)
     return found
 
@@ -110,7 +114,11 @@ def _served(text: str) -> tuple[str, str, int, int, list[dict[str, Any]]] | None
             number = int(one["partition"] if "partition" in one else one["partitionindex"])
             row = rows.setdefault((topic, number), {"topic": topic, "partition": number})
             row[part] = {name: int(one[name]) for name in _WANTED if name in one}
-    replica = int(_plain(asked).get("replicaid", -1))
+    fields = _plain(asked)
+    if not text.startswith("{") and int(fields.get("sessionepoch", -1)) > 0:
+        for row in rows.values():
+            row["insession"] = True
+    replica = int(fields.get("replicaid", -1))
     return kind, client, correlation, replica, list(rows.values())
 
 

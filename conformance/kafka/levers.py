@@ -19,7 +19,7 @@ from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.requests import NoAnswer, State
-from conformance.kafka.run import ModelRun, Step
+from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, Step
 from conformance.kafka.schedule import Rule, Which
 from impl.log.record_batch import batches_in
 from impl.wire import error_name
@@ -246,7 +246,7 @@ class Levers:
         part = fetch_partition(answer.message.body, self.topic)
         if part is not None and int(part.error_code):
             raise Otherwise(f"broker {leader} refused: {told}")
-        if step.name == "leader_answers_fetch" and part is not None:
+        if step.name in ANSWERED_FETCHES and part is not None:
             values = [f"r{step.after.at('fetch.id', follower, leader)}"]
             if not step.after.at("fetch.has_record", follower, leader):
                 values = []
@@ -566,6 +566,7 @@ LEVERS: dict[str, Lever] = {
     "follower_asks_records": Levers.asks,
     "follower_asks_epoch": Levers.asks,
     "leader_answers_fetch": Levers.answers,
+    "leader_answers_fetch_in_session": Levers.answers,
     "leader_answers_epoch": Levers.answers,
     "leader_refuses_fetch": Levers.refuses,
     "leader_refuses_epoch": Levers.refuses,

@@ -26,7 +26,7 @@ from conformance.kafka.messages import Message
 from conformance.kafka.proxy import Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import NoAnswer, State
-from conformance.kafka.run import Entry, ModelRun, NotReplayable, Step, View
+from conformance.kafka.run import ANSWERED_FETCHES, Entry, ModelRun, NotReplayable, Step, View
 from model.language.evaluate import SparseState
 from specs.verdict import Verdict
 
@@ -306,9 +306,9 @@ class _Replay:
 
     def _note_commits(self, step: Step) -> None:
         """What is below the high watermark that a leader shows consumers is committed."""
-        if step.name not in ("leader_answers_fetch", "leader_advances_hw"):
+        if step.name not in (*ANSWERED_FETCHES, "leader_advances_hw"):
             return
-        broker = step.argument("leader" if step.name == "leader_answers_fetch" else "broker")
+        broker = step.argument("leader" if step.name in ANSWERED_FETCHES else "broker")
         try:
             code, end = requests.high_watermark(self.lab.own_port(broker), TOPIC)
         except NoAnswer:

@@ -21,6 +21,9 @@ from specs.story.read import Story
 
 SYSTEM = "replication"
 
+ANSWERED_FETCHES = ("leader_answers_fetch", "leader_answers_fetch_in_session")
+"""On real brokers it is for the session to say which of the two an answer is."""
+
 
 class NotReplayable(Exception):
     """The story cannot be replayed on real brokers; the message says why."""
@@ -177,7 +180,7 @@ def _is_of_a_state(heading: Heading, claim: str) -> bool:
 def _together(heading: Heading, command: Command) -> list[Command]:
     """What a leader does of itself with a step, in Kafka's order."""
     given = command.arguments
-    if command.what == "leader_answers_fetch":
+    if command.what in ANSWERED_FETCHES:
         leader, follower = given["leader"], given["follower"]
         wanted: list[tuple[str, Arguments]] = [
             ("leader_expands_isr", {"leader": leader, "replica": follower}),

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
-from impl import World
+from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
+from impl import Step, World
+from impl.releases import DEFAULT
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
@@ -36,6 +37,10 @@ _LOCK = (
 _AT_ONCE = (
     "a refusal arrives at once; where it says that the leader is in a newer epoch, the fetcher "
     "waits for a LeaderAndIsr"
+)
+_SESSION = (
+    "a fetcher has one session for all partitions that it follows at a leader: whether a fetch is "
+    "the first of one, and fenced, is open"
 )
 _HOSTED = "a process hosts the partition from its start, as after a request without a leader"
 
@@ -99,6 +104,10 @@ ROWS: dict[str, Row] = {
             "leader_answers_fetch", "leader_refuses_fetch", why=_AT_ONCE,
         ),
         row(
+            "leader_answers_fetch_in_session", "leader follower",
+            "leader_answers_fetch_in_session", why=_SESSION,
+        ),
+        row(
             "follower_appends", "follower leader",
             "follower_appends", "fetch_answer_is_ignored",
         ),
@@ -122,6 +131,10 @@ ROWS: dict[str, Row] = {
     )
 }  # fmt: skip
 """Implementation step -> its row."""
+
+RELEASES = ("2.3", "2.4", "2.5")
+"""Those that the world of one partition may be of: with the fetches of a session unfenced, and
+fenced."""
 
 AS_RELEASED: dict[str, object] = {  # the last three are no better than a release, but simpler
     "lost_isr_answer_blocks": False,
@@ -303,9 +316,10 @@ def _slot(facts: FactTable, at: tuple[int, int], slot: Mapping[str, Any]) -> Non
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> World:
-    if version not in (None, "2.3"):
-        raise ValueError(f"the world of one partition is of release 2.3, not {version}")
-    return World(brokers=bounds["brokers"])
+    if version not in (None, *RELEASES):
+        known = " and ".join(RELEASES)
+        raise ValueError(f"the world of one partition is of releases {known}, not {version}")
+    return World(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
 def _facts(world: World) -> Facts:
@@ -315,6 +329,27 @@ def _facts(world: World) -> Facts:
 def _leader_of(world: World, broker: int) -> int:
     return world.brokers[broker].replicas.partition.leader or 0
 
+
+FAMILIES = {
+    "epochs": Family(
+        "brokers are told of two leader epochs in any order, and fetch from a leader of another",
+        {"epoch": 2, "versions": 2},
+        begins=tuple(
+            Step(name, (1,) * arguments)
+            for name, arguments in (
+                ("controller_reads_epoch", 1), ("controller_registers", 1),
+                ("controller_learns_outcome", 1), ("controller_reads_partition", 1),
+                ("controller_elects_leader", 2), ("controller_elects_leader", 2),
+            )
+        ),
+        without=(
+            "controller_reads_partition", "controller_informs", "older_epoch_is_refused",
+            "broker_checkpoints_hw", "leader_appends", "leader_acknowledges",
+            "leader_acknowledges_for_isr", "consumer_reads",
+        ),
+    ),
+}  # fmt: skip
+"""Two epochs, and all that is not about them left out."""
 
 MAP = SystemMap(
     system="replication",
@@ -327,6 +362,7 @@ MAP = SystemMap(
         "crashes": 0, "expiries": 0, "losses": 0,
     },
     switches=AS_RELEASED,
+    families=FAMILIES,
     leader_of=_leader_of,
 )  # fmt: skip
 

@@ -21,7 +21,6 @@ from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.line_notes import LineNotes
 from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
-from conformance.mapping.topics_families import FAMILIES
 from conformance.mutants.mutate import MODULES, Mutant
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.profiles import TRACED_PROFILES
@@ -54,7 +53,8 @@ CLUSTER_WALKS = (
 """Walks beside `cluster`: seeds, which differ in their shape, profiles of faults, releases."""
 
 OTHER_RELEASES: Mapping[str, tuple[str, ...]] = {
-    "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"), "topics": ("2.1", "2.7"),
+    "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"),
+    "replication": ("2.5",), "topics": ("2.1", "2.7"),
 }  # fmt: skip
 """Releases in which parts of a graph are walked that have no release of their own."""
 
@@ -187,7 +187,9 @@ def _first(report: EdgeReport) -> str:
 
 def _small_of(system: str) -> tuple[str, ...]:
     """The parts of a graph that are of any release, and small."""
-    return tuple(FAMILIES) if system == "topics" else ()
+    if system not in ("replication", "topics"):
+        return ()
+    return tuple(name for name, one in map_of(system).families.items() if not one.is_large)
 
 
 def _all() -> Iterator[Judge]:

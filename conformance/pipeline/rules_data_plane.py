@@ -37,8 +37,11 @@ _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_c
 Replicas = Mapping[tuple[int, str, int], list[Event]]
 
 
-def check(bench: RuleContext) -> None:
-    """Each replica by itself, in the order of its own log."""
+def check(bench: RuleContext, fenced: bool = False) -> None:
+    """Each replica by itself, in the order of its own log.
+
+    `fenced`: the brokers are known to fence every fetch, as from 2.5.
+    """
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     told = False
     for event in bench.history.events:
@@ -46,7 +49,7 @@ def check(bench: RuleContext) -> None:
             replicas[event.broker, *event.tp].append(event)
             told = told or event.kind in KINDS
     served = [one for one in bench.history.events if one.kind == FETCHES and one.detail]
-    _answered_watermarks(bench, served)
+    _answered_watermarks(bench, served, fenced)
     if bench.history.epoch_answers:
         _cuts(bench, replicas)
     if not told:
@@ -57,8 +60,12 @@ def check(bench: RuleContext) -> None:
         _grows(bench, ordered)
 
 
-def _answered_watermarks(bench: RuleContext, served: list[Event]) -> None:
-    """What a leader answers to one follower after the other, in one leader epoch."""
+def _answered_watermarks(bench: RuleContext, served: list[Event], fenced: bool) -> None:
+    """What a leader answers to one follower after the other, in one leader epoch.
+
+    The epoch is that of the request. Up to 2.4 a leader of another epoch answers it too, if it is
+    not the first of its session (KAFKA-9338).
+    """
     last: dict[tuple[int, str, int, int], tuple[Event, int, int]] = {}
     for event in sorted(served, key=lambda each: (each.at, bench.history.key(each))):
         if event.broker is None or event.replica is None:
@@ -66,6 +73,8 @@ def _answered_watermarks(bench: RuleContext, served: list[Event]) -> None:
         for row in rows_of(event.detail or "[]"):
             answered, asked = row.get("answered", {}), row.get("asked", {})
             epoch = asked.get("currentleaderepoch", -1)
+            if row.get("insession") and not fenced:
+                continue
             if answered.get("errorcode") != 0 or "highwatermark" not in answered or epoch < 0:
                 continue
             key = (event.broker, row["topic"], row["partition"], event.replica)

@@ -830,12 +830,12 @@ class PartitionReplay(Driver):
                 self._answers_nobody(line, b, f)
             return
         self._heard(line, f, b)
-        self.step("leader_answers_fetch", b, f)
+        self.step(self._answers(line, f, b), b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
         taken = take is not None and take.step == "records_replicated"
         if take is not None and taken and take.args["log_end"] <= end:
-            self._several(b, f, offset, take.args["log_end"], reply)
+            self._several(line, b, f, take.args["log_end"])
 
     def _compared(
         self, line: TraceLine, b: int, f: int, reply: Mapping[str, Any], offset: int
@@ -861,14 +861,27 @@ class PartitionReplay(Driver):
         return True
 
     def _heard(self, line: TraceLine, f: int, b: int) -> None:
-        """A leader answers what was asked."""
+        """A leader answers what was asked; of a session's fetches it may have no epoch (to 2.4)."""
         asked = line.args["asked"]
-        self._names_epoch(line, self.read("fetch.epoch", f, b))
+        if not self._is_of_a_session(line):
+            self._names_epoch(line, self.read("fetch.epoch", f, b))
         if "offset" in asked:
             self.expect_offset("the offset", asked["offset"], self.read("fetch.offset", f, b))
         else:
             mine = self.read("fetch.last_epoch", f, b)
             self.expect("the epoch asked for", asked["epoch"] + 1, mine)
+
+    def _is_of_a_session(self, line: TraceLine) -> bool:
+        """A leader reads the fetch from its cache, which has no leader epoch (2.1 to 2.4)."""
+        asked, switches = line.args["asked"], self.judge.switches
+        kept = switches["fetch_session_caches_epoch"] or not switches["fetch_fencing"]
+        return "offset" in asked and asked["leader_epoch"] is None and not kept
+
+    def _answers(self, line: TraceLine, f: int, b: int) -> str:
+        """The step by which a leader answers a fetch: in a session it may be of another epoch."""
+        same = self.read("fetch.epoch", f, b) == self.read("replica.epoch", b)
+        of_a_session = not same and self._is_of_a_session(line)
+        return "leader_answers_fetch_in_session" if of_a_session else "leader_answers_fetch"
 
     def _is_given_up(self, f: int, b: int, correlation: int, state: int) -> bool:
         """The question is not the one that the follower waits for."""
@@ -901,8 +914,9 @@ class PartitionReplay(Driver):
                                   for name in ("has_record", "id", "record_epoch")])  # fmt: skip
         self.expect("whether there are records", int(has), self.read("fetch.has_record", f, b))
 
-    def _several(self, b: int, f: int, offset: int, end: int, reply: Mapping[str, Any]) -> None:
+    def _several(self, line: TraceLine, b: int, f: int, end: int) -> None:
         """All but the last record of an answer that the follower will take."""
+        offset, reply = line.args["asked"]["offset"], line.args["reply"]
         more = self.index(end) - self.index(offset) - 1
         if more < 1:
             return
@@ -910,7 +924,7 @@ class PartitionReplay(Driver):
         for _ in range(more):
             self.step("follower_appends", f, b)
             self.step("follower_asks_records", f, b)
-            self.step("leader_answers_fetch", b, f)
+            self.step(self._answers(line, f, b), b, f)
         self.force(
             SEVERAL, ("known_end", (b, f), known), ("replica.hw", (f,), hw),
             ("fetch.hw", (f, b), self.index(reply["high_watermark"])),

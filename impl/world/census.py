@@ -50,6 +50,7 @@ GROUP_OF: dict[str, str] = {
     "leader_answers_epoch": "asked epoch",
     "follower_truncates": "answered epoch",
     "leader_answers_fetch": "asked records",
+    "leader_answers_fetch_in_session": "asked records",
     "follower_appends": "answered records",
     "fetch_is_lost": "connections in use",
 }

@@ -48,7 +48,8 @@ class PartitionCluster:
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
     (Kafka's choice), or a function, see ``impl.world.choices``. ``seed`` only moves the
     numbers at which session ids and zxids begin, so that nothing may depend on them. ``journal``
-    hears what Kafka would log. ValueError for a number of brokers that makes no sense.
+    hears what Kafka would log. ``version`` is the release. ValueError for a number of
+    brokers that makes no sense.
     """
 
     def __init__(
@@ -57,10 +58,11 @@ class PartitionCluster:
         seed: int = 0,
         strategy: str | Strategy = "any",
         journal: Journal | None = None,
+        version: str = DEFAULT,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
-        self.release = Release.of(DEFAULT)
+        self.release = Release.of(version)
         self.seed = seed
         self.strategy = strategy_named(strategy) if isinstance(strategy, str) else strategy
         self.journal = Journal() if journal is None else journal

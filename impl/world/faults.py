@@ -20,13 +20,14 @@ class FaultProfile:
     """Weights of what goes wrong: crashes, expiring sessions of live processes, lost messages.
 
     Without ``clients`` nobody waits for acknowledgements, and nobody reads. ``without``: steps that
-    never happen.
+    never happen. ``fetch_sessions``: of answers within a session, to another epoch (KAFKA-9338).
     """
 
     crashes: int = 0
     sessions: int = 0
     losses: int = 0
     clients: bool = True
+    fetch_sessions: int = 0
     without: frozenset[str] = frozenset()
 
 
@@ -37,6 +38,7 @@ PROFILES: dict[str, FaultProfile] = {
     "lossy": FaultProfile(losses=60),
     "everything": FaultProfile(crashes=4, sessions=5, losses=30),
     "everything but clients": FaultProfile(crashes=4, sessions=5, losses=30, clients=False),
+    "fetch sessions": FaultProfile(sessions=6, losses=30, fetch_sessions=300),
 }
 
 LIKELY = 300
@@ -94,6 +96,7 @@ def profile_named(name: str, seed: int = 0) -> FaultProfile:
         sessions=max(one.sessions for one in chosen),
         losses=max(one.losses for one in chosen),
         clients=all(one.clients for one in chosen),
+        fetch_sessions=max(one.fetch_sessions for one in chosen),
     )
 
 
@@ -133,6 +136,7 @@ def settled_weights(faults: FaultProfile) -> dict[str, int]:
     settled = {
         **USUAL_WEIGHTS,
         "broker_crashes": faults.crashes,
+        "leader_answers_fetch_in_session": faults.fetch_sessions,
         "controller_node_is_deleted": min(faults.sessions, 1),
         **dict.fromkeys((*lost, "fetch_is_lost"), faults.losses),
         **dict.fromkeys(heard, RARE * 3 if faults.clients else 0),

@@ -15,6 +15,7 @@ from typing import Any
 from impl.core import answers
 from impl.core.answers import NONE
 from impl.core.events import LogTruncating, Observer, ReplicaEvent, Sender
+from impl.core.fetch_sessions import as_kept
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
@@ -256,14 +257,16 @@ class Replicas:
         work.close()
         return Fetch(fetcher.states[PARTITION], question)
 
-    def answer(self, follower: int, asked: Fetch) -> Fetch:
-        """A leader's answer; where the follower is, is noted."""
+    def answer(self, follower: int, asked: Fetch, in_session: bool = False) -> Fetch:
+        """A leader's answer; where the follower is, is noted. ``in_session``: read from its cache
+        of fetch sessions."""
         replies: Mapping[TopicPartition, EpochReply | FetchReply]
         match asked.question:
             case EpochQuestion() as question:
                 replies = wait(self.manager.epoch_ends({PARTITION: question}))
             case FetchQuestion() as question:
-                fetched = {PARTITION: question}
+                fetched: Mapping[TopicPartition, FetchQuestion] = {PARTITION: question}
+                fetched = as_kept(fetched, self.release) if in_session else fetched
                 replies = wait(self.manager.fetch(follower, fetched, MOST_BYTES, 0))
         return replace(asked, reply=replies[PARTITION])
 

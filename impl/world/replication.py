@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from impl.core.fetcher_thread import Answer
+from impl.core.fetch_sessions import forgets_epochs
+from impl.core.fetcher_thread import Answer, FetchQuestion
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.steps import (
@@ -16,6 +17,7 @@ from impl.world.steps import (
 FOLLOWS = "the broker follows a leader"
 HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"
 IDLE = "the connection to the leader is idle"
+HAS_THE_OFFSET = "the leader's log reaches to the offset"
 
 
 def _leads_refusal(world: PartitionCluster, broker: int) -> str | None:
@@ -88,17 +90,46 @@ def _answers_fetch_refusal(world: PartitionCluster, leader: int, follower: int) 
     return _answers_refusal(world, leader)
 
 
-def leader_answers(world: PartitionCluster, leader: int, follower: int) -> None:
+def _answers_in_session_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
+    """Whether a fetch is of a session is not for this partition to say: a fetcher has one session
+    for all that it follows at a leader. It is told apart where that makes a difference.
+    """
+    refused = _answers_fetch_refusal(world, leader, follower)
+    if refused is not None:
+        return refused
+    slot, partition = (
+        world.network.fetch[follower, leader],
+        world.brokers[leader].replicas.partition,
+    )
+    assert slot is not None, "something was asked"
+    assert isinstance(slot.question, FetchQuestion), "for records"
+    if not forgets_epochs(world.release):
+        return "leaders forget the leader epochs of a session's fetches"
+    if not partition.leads:
+        return LEADS
+    if slot.question.leader_epoch == partition.leader_epoch:
+        return "the fetch is of another leader epoch than the leader's"
+    return None if slot.question.offset <= partition.log_end else HAS_THE_OFFSET
+
+
+def leader_answers(
+    world: PartitionCluster, leader: int, follower: int, in_session: bool = False
+) -> None:
     """The answer goes out, and the leader notes where the follower is; an error arrives at once."""
     question = world.network.fetch[follower, leader]
     assert question is not None, "something was asked"
-    answered = world.brokers[leader].replicas.answer(follower, question)
+    answered = world.brokers[leader].replicas.answer(follower, question, in_session)
     assert answered.reply is not None, "a leader answers"
     if answered.reply.error is not Answer.NONE:
         world.network.fetch[follower, leader] = None
         world.brokers[follower].replicas.apply(leader, answered)
     else:
         world.network.fetch[follower, leader] = answered
+
+
+def leader_answers_in_session(world: PartitionCluster, leader: int, follower: int) -> None:
+    """A fetch of a session is answered: up to 2.4 in whatever leader epoch it is."""
+    leader_answers(world, leader, follower, in_session=True)
 
 
 # The follower applies the answer
@@ -167,6 +198,13 @@ KINDS = (
     StepKind("follower_asks_records", BROKER, each_broker, _asks_records_refusal, follower_asks),
     StepKind(
         "leader_answers_fetch", TO_FOLLOWER, each_pair, _answers_fetch_refusal, leader_answers
+    ),
+    StepKind(
+        "leader_answers_fetch_in_session",
+        TO_FOLLOWER,
+        each_pair,
+        _answers_in_session_refusal,
+        leader_answers_in_session,
     ),
     StepKind("follower_appends", TO_LEADER, each_pair, _appends_refusal, follower_applies),
     StepKind("fetch_is_lost", TO_LEADER, each_pair, _fetch_is_lost_refusal, fetch_is_lost),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from impl.releases import DEFAULT
 from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world import clients, control, delivery, isr, lifecycle, replication
 from impl.world.census import GROUP_OF, NOBODY, census
@@ -44,8 +45,9 @@ class World(WorldOfSteps, PartitionCluster):
         seed: int = 0,
         strategy: str | Strategy = "any",
         journal: Journal | None = None,
+        version: str = DEFAULT,
     ) -> None:
-        super().__init__(brokers, seed, strategy, journal)
+        super().__init__(brokers, seed, strategy, journal, version)
         self._grid = {
             name: {args: Step(name, args) for args in kind.candidates(self)}
             for name, kind in KINDS.items()

@@ -37,6 +37,7 @@ from model.replication.fetching import (
     follower_asks_records,
     leader_advances_hw,
     leader_answers_fetch,
+    leader_answers_fetch_in_session,
     leader_refuses_fetch,
 )
 from model.replication.health import HEALTH
@@ -96,7 +97,8 @@ def initial(new):
 
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "truncation", "truncates_again", "epoch_recorded",
-    "fetch_fencing", "late_answers_ignored", "isr_join_needs_epoch_start",
+    "fetch_fencing", "fetch_session_caches_epoch", "late_answers_ignored",
+    "isr_join_needs_epoch_start",
     "unclean_leader_election", "isr_write_conditional", "isr_write_read_back",
     "isr_adopted_when_written", "isr_write_locks",
     "lost_isr_answer_blocks", "isr_keeps_last_member", "leader_epoch_checked",
@@ -127,15 +129,16 @@ SYSTEM = System(
         leader_appends, leader_appends_for_isr, leader_has_too_few_in_sync,
         leader_acknowledges, leader_acknowledges_for_isr, leader_is_left_with_too_few,
         consumer_reads,
-        follower_asks_records, leader_answers_fetch, leader_refuses_fetch,
-        follower_appends, fetch_answer_is_ignored, fetch_is_lost, leader_advances_hw,
+        follower_asks_records, leader_answers_fetch, leader_answers_fetch_in_session,
+        leader_refuses_fetch, follower_appends, fetch_answer_is_ignored, fetch_is_lost,
+        leader_advances_hw,
         leader_shrinks_isr, leader_shrink_is_refused,
         leader_expands_isr, leader_expand_is_refused,
         leader_learns_isr_is_written, isr_answer_is_lost, leader_finds_isr_written,
         leader_learns_isr_is_refused, leader_gives_up_isr_write),
     claims=(*CLAIMS, *CLIENTS, *HEALTH),
     versions=presets(_SWITCHES),
-    default_version="2.3",
+    default_version="2.5",
     bounds={
         "brokers": Bound(2, 2, "replicas of the partition"),
         "log": Bound(1, 1, "records a log can hold"),

@@ -53,7 +53,7 @@ def leader_answers_fetch(now, new, leader, follower):
 
     Why: the HW in the answer predates this fetch, so a follower's HW is one round behind.
     """
-    slot, log = now.fetch[follower][leader], now.log[leader]
+    slot = now.fetch[follower][leader]
     # redundant because a process that does not run leads nothing.
     require(now.up.has(leader),                           "the leader's process runs")
     require(slot.state == "asks_records",                  "the follower asked for records")
@@ -61,8 +61,13 @@ def leader_answers_fetch(now, new, leader, follower):
         # redundant because to know an end earlier moves nothing: it waits as Kafka's does.
         require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
-    require(slot.offset <= log.end,                       "the offset is not beyond its log")
+    require(slot.offset <= now.log[leader].end,           "the offset is not beyond its log")
 
+    answer(now, new, leader, follower)
+
+
+def answer(now, new, leader, follower):
+    slot, log = now.fetch[follower][leader], now.log[leader]
     there = slot.offset < log.end
     new.fetch[follower][leader] = slot.but(
         state="records_are_answered", has_record=there,
@@ -70,6 +75,33 @@ def leader_answers_fetch(now, new, leader, follower):
         record_epoch=when(there, log[slot.offset].epoch, 0),
         hw=now.replica[leader].hw)
     new.known_end[leader][follower] = slot.offset
+
+
+@transition(only=lambda v: all((v.fetch_fencing, not v.fetch_session_caches_epoch)),
+            leader=BROKERS, follower=BROKERS)
+def leader_answers_fetch_in_session(now, new, leader, follower):
+    """A fetch within a session is answered in whatever epoch its leader is: its own was forgotten.
+
+    Why:   a leader reads the fetches of a session from its cache, which had no leader epoch: only
+           the first, full fetch was fenced. A session is a fetcher's with all partitions that it
+           follows there. So it is not for this partition to say whether its fetch is the first:
+           a session outlives new leader epochs, and ends with a process, a connection, an idle
+           fetcher, or for want of room.
+    Kafka: KAFKA-9338 (2.5), CachedPartition.reqData in FetchSession.scala
+    """
+    slot, mine = now.fetch[follower][leader], now.replica[leader]
+    # redundant because a process that does not run leads nothing.
+    require(now.up.has(leader),                           "the leader's process runs")
+    require(slot.state == "asks_records",                  "the follower asked for records")
+    if version.isr_write_locks:
+        # redundant because to know an end earlier moves nothing: it waits as Kafka's does.
+        require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
+    require(mine.role == "leader",                         "the broker believes it leads")
+    # redundant because in one epoch the answer is the same.
+    require(mine.epoch != slot.epoch,                      "it leads in another epoch")
+    require(slot.offset <= now.log[leader].end,           "the offset is not beyond its log")
+
+    answer(now, new, leader, follower)
 
 
 @transition(ends="refused", leader=BROKERS, follower=BROKERS)

@@ -1,4 +1,4 @@
-"""The zoo: 48 historic bugs and limits of Kafka's ZooKeeper era, as data.
+"""The zoo: 50 historic bugs and limits of Kafka's ZooKeeper era, as data.
 
 An entry is either shown by a system (a preset with switches thrown back, bounds, and the claim
 that breaks) or says what it lacks. Nothing here is a stored run: `insync zoo` finds each anew.
@@ -7,10 +7,10 @@ that breaks) or says what it lacks. Nothing here is a stored run: `insync zoo` f
 from difflib import get_close_matches
 
 from model.language import ProtocolError
-from model.zoo import fencing, isr, moves, topics, truncation
+from model.zoo import fencing, further, isr, moves, topics, truncation
 from model.zoo.entry import Expression, ZooEntry
 
-PARTS = (truncation, fencing, isr, moves, topics)
+PARTS = (truncation, fencing, isr, moves, topics, further)
 
 ZOO: tuple[ZooEntry, ...] = tuple(
     sorted((one for part in PARTS for one in part.ENTRIES), key=lambda one: one.number)

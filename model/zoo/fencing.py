@@ -42,7 +42,7 @@ ENTRIES = (
         "A LeaderAndIsr older than the leader epoch that a broker knows is carried out.",
         "no_message_loss", "lai_no_leader_epoch_check",
         Expression(
-            "replication", "2.3", "no_message_loss", {}, {"leader_epoch_checked": False},
+            "replication", "2.5", "no_message_loss", {}, {"leader_epoch_checked": False},
             quick=True,
         ),
     ),
@@ -67,7 +67,7 @@ ENTRIES = (
         "and cuts off what was committed since.",
         "no_message_loss", "no_broker_epoch",
         Expression(
-            "replication", "2.3", "no_message_loss", {"versions": 3, "crashes": 1},
+            "replication", "2.5", "no_message_loss", {"versions": 3, "crashes": 1},
             {"broker_epoch": False},
         ),
         remark="The loss is found with one partition, by truncation; the checkpoint that lacks "

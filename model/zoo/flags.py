@@ -59,7 +59,12 @@ BESIDE: tuple[Flag, ...] = (
 
 
 def flags_of(entry: ZooEntry) -> tuple[str, ...]:
-    """The flags of one entry: a line may name two that are thrown together, or two bugs."""
+    """The flags of one entry: a line may name two that are thrown together, or two bugs.
+
+    What was added after the sheet has none.
+    """
+    if not entry.flag:
+        return ()
     return tuple(re.split(r" [+/] ", entry.flag))
 
 

@@ -12,7 +12,7 @@ ENTRIES = (
         "version with which no later write can succeed.",
         "leader_is_current", "cond_update_no_readback",
         Expression(
-            "replication", "2.3", "leader_is_current", {"losses": 1},
+            "replication", "2.5", "leader_is_current", {"losses": 1},
             {"isr_write_read_back": False}, quick=True,
         ),
         remark="The fix has a gap: a write whose session ends before it can be read back is given "
@@ -39,7 +39,7 @@ ENTRIES = (
         "goes back.",
         "no_message_loss", "isr_write_blind",
         Expression(
-            "replication", "2.3", "no_message_loss", {"versions": 3},
+            "replication", "2.5", "no_message_loss", {"versions": 3},
             {"isr_write_conditional": False}, quick=True,
         ),
     ),
@@ -50,7 +50,7 @@ ENTRIES = (
         "without that replica is lost when the replica leads.",
         "no_message_loss", "hw_uses_committed_isr",
         Expression(
-            "replication", "2.3", "no_message_loss", {}, {"isr_adopted_when_written": False},
+            "replication", "2.5", "no_message_loss", {}, {"isr_adopted_when_written": False},
             quick=True,
         ),
     ),
@@ -61,7 +61,7 @@ ENTRIES = (
         "newer ISR.",
         "leader_is_current", "clear_pending_isr_early",
         Expression(
-            "replication", "2.3", "leader_is_current", {"versions": 3},
+            "replication", "2.5", "leader_is_current", {"versions": 3},
             {"isr_write_locks": False}, quick=True,
         ),
         remark="Up to 2.6 the write holds a lock, and a LeaderAndIsr waits for it: without that, "
@@ -94,7 +94,7 @@ ENTRIES = (
         "The last member goes, and is taken out: nobody can be elected, even when it returns.",
         "isr_is_never_empty", "allow_empty_isr",
         Expression(
-            "replication", "2.3", "isr_is_never_empty", {"versions": 3},
+            "replication", "2.5", "isr_is_never_empty", {"versions": 3},
             {"isr_keeps_last_member": False}, quick=True,
         ),
     ),

@@ -95,7 +95,7 @@ ENTRIES = (
         "and the same request is refused the next time.",
         "leader_unique", "epoch_set_before_transition",
         Expression(
-            "replication", "2.3", "leader_unique", {}, {"epoch_taken_with_role": False}, quick=True,
+            "replication", "2.5", "leader_unique", {}, {"epoch_taken_with_role": False}, quick=True,
         ),
         remark="Besides being stuck, it leads in an epoch that is another's.",
     ),

@@ -59,7 +59,7 @@ ENTRIES = (
         "nobody acts.",
         "controller_is_in_office", "elect_no_self_check",
         Expression(
-            "replication", "2.3", "controller_is_in_office", {"losses": 1},
+            "replication", "2.5", "controller_is_in_office", {"losses": 1},
             {"winner_finds_itself": False}, quick=True,
         ),
     ),
@@ -69,7 +69,7 @@ ENTRIES = (
         "It is alone in the ISR, so it is elected again, and the others cut what it lost.",
         "no_message_loss", "fsync_loss",
         Expression(
-            "replication", "2.3", "no_message_loss", {"crashes": 1},
+            "replication", "2.5", "no_message_loss", {"crashes": 1},
             {"log_survives_crash": False}, quick=True,
         ),
         remark="A limit and no bug: what is thrown back is an assumption, which no release "
@@ -82,7 +82,7 @@ ENTRIES = (
         "Nobody of the ISR lives; availability is bought with what the elected one lacks.",
         "no_message_loss", "unclean / preferred_ignores_isr",
         Expression(
-            "replication", "2.3", "no_message_loss", {"versions": 3},
+            "replication", "2.5", "no_message_loss", {"versions": 3},
             {"unclean_leader_election": True}, quick=True,
         ),
         remark="That a preferred replica must be in the ISR as well is a switch of `cluster`, "

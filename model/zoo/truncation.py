@@ -34,8 +34,8 @@ ENTRIES = (
         "Asked for an epoch that it never had, a leader answers with an offset alone; the follower "
         "keeps its records of that epoch beside the leader's own.",
         "log_matching", "ofle_no_epoch_in_reply",
-        Expression("replication", "2.1", "log_matching", _TWO_RECORDS, {"truncation": "kip_101"}),
-        remark="On 2.1, for in 2.0 itself KIP-320 breaks the claim within these bounds.",
+        Expression("replication", "2.5", "log_matching", _TWO_RECORDS, {"truncation": "kip_101"}),
+        remark="On 2.5: before, KIP-320 and KAFKA-9338 break the claim within these bounds.",
     ),
     ZooEntry(
         4, "KIP-320", "fetches without a leader epoch are counted by a leader of another epoch",
@@ -44,7 +44,7 @@ ENTRIES = (
         "that follower held before.",
         "isr_holds_committed", "unfenced_fetch",
         Expression(
-            "replication", "2.1", "isr_holds_committed", {"records": 1, **_THREE_TERMS},
+            "replication", "2.5", "isr_holds_committed", {"records": 1, **_THREE_TERMS},
             {"fetch_fencing": False}, quick=True,
         ),
         remark="Two brokers and one record are enough: a leader two epochs behind says that it "
@@ -57,7 +57,7 @@ ENTRIES = (
         "again, and keeps what that one has cut.",
         "fetchers_match_their_leader", "skip_truncate_same_leader",
         excuse="needs three brokers, with which the fixed protocol is too large to be explored "
-        "whole: `insync find fetchers_match_their_leader replication --version 2.1 "
+        "whole: `insync find fetchers_match_their_leader replication --version 2.5 "
         "--set truncates_again=new_leader --brokers 3 --bound records=2 --bound epoch=3 "
         "--bound versions=3 --bound expiries=0 --symmetry` finds a run of 19 steps in minutes",
     ),
@@ -68,7 +68,7 @@ ENTRIES = (
         "about; the follower falls back to its high watermark.",
         "isr_holds_committed", "epoch_cache_on_append_only",
         Expression(
-            "replication", "2.1", "isr_holds_committed", _TWO_RECORDS,
+            "replication", "2.5", "isr_holds_committed", _TWO_RECORDS,
             {"epoch_recorded": "on_append"},
         ),
         remark="Not masked by KIP-279: the answer 'unknown' still means to cut to the high "
@@ -81,7 +81,7 @@ ENTRIES = (
         "has reached it lacks committed records, and is let in.",
         "isr_holds_committed", "isr_join_at_hw_only",
         Expression(
-            "replication", "2.3", "isr_holds_committed",
+            "replication", "2.5", "isr_holds_committed",
             {"versions": 3, "crashes": 1}, {"isr_join_needs_epoch_start": False},
         ),
         remark="With two brokers it takes a restart: a leader alone in the ISR lets a replica in "
@@ -95,7 +95,7 @@ ENTRIES = (
         "the partition, and nothing starts it again.",
         "followers_catch_up", "accept_late_ofle_resp",
         Expression(
-            "replication", "2.3", "followers_catch_up", _THREE_TERMS,
+            "replication", "2.5", "followers_catch_up", _THREE_TERMS,
             {"late_answers_ignored": False},
         ),
     ),
@@ -124,7 +124,7 @@ ENTRIES = (
         "high watermark is 0.",
         "checkpoint_survives_start", "hw_ckpt_forgets_partition",
         Expression(
-            "replication", "2.3", "checkpoint_survives_start", {"crashes": 1},
+            "replication", "2.5", "checkpoint_survives_start", {"crashes": 1},
             {"checkpoint_complete": False}, quick=True,
         ),
         remark="What was forgotten is the claim: with truncation by high watermark records are "

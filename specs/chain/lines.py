@@ -155,6 +155,14 @@ def _by(name: str) -> Callable[[Edge], dict[str, Any]]:
 
 APPENDS = (_is("leader_appends",
                lambda e: {"broker": e["broker"], "record": e.now.next_record}),)  # fmt: skip
+ANSWERED = (
+    _is("leader_learns_end",
+        lambda e: {"broker": e["leader"], "follower": e["follower"],
+                   "epoch": _slot(e).epoch, "end": _slot(e).offset}),
+    _is("leader_sends_record",
+        lambda e: {"broker": e["leader"], "offset": _slot(e).offset},
+        lambda e: e.after.fetch[e["follower"]][e["leader"]].has_record),
+    _is("leader_sends_hw", lambda e: {"broker": e["leader"]}))  # fmt: skip
 EXECUTED = _is("isr_write_is_executed", _office)
 SMALLER = _is("leader_shrinks_isr",
               lambda e: {"broker": e["leader"],
@@ -251,13 +259,9 @@ LINES = (
          (_is("follower_asks_records", _by("broker")),)),
     Line("leader_answers_fetch",
          "one answer on one side, three things that arrive each by itself on the other",
-         (_is("leader_learns_end",
-              lambda e: {"broker": e["leader"], "follower": e["follower"],
-                         "epoch": _slot(e).epoch, "end": _slot(e).offset}),
-          _is("leader_sends_record",
-              lambda e: {"broker": e["leader"], "offset": _slot(e).offset},
-              lambda e: e.after.fetch[e["follower"]][e["leader"]].has_record),
-          _is("leader_sends_hw", lambda e: {"broker": e["leader"]}))),
+         ANSWERED),
+    Line("leader_answers_fetch_in_session",
+         "up to 2.4 the same, in another epoch than the request's", ANSWERED),
     Line("leader_refuses_fetch", "the request stays sent there, and may still arrive"),
     Line("follower_appends", "the record, then the high watermark",
          (_is("follower_appends", lambda e: {"broker": e["follower"], "record": _slot(e).id},

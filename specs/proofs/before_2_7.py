@@ -1,6 +1,7 @@
-"""What is true of the releases that lose what they commit: which commits are kept all the same.
+"""What is true of releases that lose what they commit, 2.5 and 2.6: which commits are kept anyway.
 
-`no_message_loss` assumes two things that no release up to 2.6 has: a leader that cannot tell
+`no_message_loss` assumes two things that no release up to 2.6 has (and that every fetch is fenced,
+which is so since 2.5): a leader that cannot tell
 whether its ISR write was executed counts on the larger ISR (`lost_isr_answer_blocks`), and one that
 is elected again forgets what it knew of the others (`known_ends_forgotten`). Without them it is
 false.
@@ -157,15 +158,15 @@ def a_sure_commit_is_outlived(now):
         leads(now, later), e < now.replica[later].epoch, now.sure.committed_in[e] > 0)))
 
 
-_RELEASE = HISTORY.versions["2.3"]
+_RELEASE = HISTORY.versions["2.5"]
 SYSTEM = replace(
     HISTORY,
     name="replication_history_before_2_7",
-    about=f"{HISTORY.about}; as releases up to 2.6 are",
+    about=f"{HISTORY.about}; as 2.5 and 2.6 are",
     state=Record(**HISTORY.state.parts, sure=SURE),
     transitions=(*map(with_what_is_sure, HISTORY.transitions), leader_commits_surely),
     claims=(sure_commits_are_kept, isr_holds_sure_commits, a_sure_commit_is_outlived),
-    versions={"2.3": replace(
+    versions={"2.5": replace(
         _RELEASE, switches={**_RELEASE.switches, **dict.fromkeys(ASSUMED, False)})},
 )
 
@@ -278,7 +279,7 @@ PROOF = Proof(
         "(leaderIsrUpdateLock)",
         "what a leader knows of a log end from an earlier epoch of its own is not beyond the start "
         "of the present one: it has not cut its log since"),
-    about=("of releases up to 2.6: neither lost_isr_answer_blocks nor known_ends_forgotten",),
+    about=("of 2.5 and 2.6: neither lost_isr_answer_blocks nor known_ends_forgotten",),
 )
 
 __all__ = ["PROOF", "SYSTEM"]

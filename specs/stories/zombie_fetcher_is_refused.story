@@ -1,7 +1,7 @@
 # A follower that has heard of no new epoch goes on fetching, and is refused.
-# Shows: from 2.1 a fetch carries the leader epoch, and a leader answers only those of its own; what
-# the follower holds counts again when it has looked where its log leaves the leader's. (KIP-320)
-system replication version 2.1 brokers 3
+# Shows: from 2.5 every fetch is fenced by its leader epoch, also within a session; what the follower
+# holds counts again when it has looked where its log leaves the leader's. (KIP-320, KAFKA-9338)
+system replication version 2.5 brokers 3
 
 # Broker 2 is the controller all the time. Broker 1 leads, and broker 3 has its first record, id 0.
 quietly broker_becomes_controller broker=2

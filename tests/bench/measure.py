@@ -173,11 +173,11 @@ FULL = Plan(
             "election brokers=3 orbits", "election", "2.3", (("brokers", 3),), symmetry=True
         ),
         Size(
-            "replication epoch=1 versions=1", "replication", "2.3",
+            "replication epoch=1 versions=1", "replication", "2.5",
             (("epoch", 1), ("versions", 1)), twin=True,
         ),
-        Size("replication", "replication", "2.3"),
-        Size("replication orbits", "replication", "2.3", symmetry=True),
+        Size("replication", "replication", "2.5"),
+        Size("replication orbits", "replication", "2.5", symmetry=True),
     ],
     rounds=5,
     twin_rounds=2,

@@ -84,7 +84,7 @@ def test_two_forms_of_a_rule_that_differ_are_no_answer(monkeypatch: pytest.Monke
 
 
 def test_a_release_between_the_models_versions_is_asked_of_the_one_before():
-    assert preset_of("replication", "2.5") == "2.4"
+    assert preset_of("replication", "2.6") == "2.5"
     assert preset_of("replication", "3.0") == "2.7"
     assert preset_of("replication", "0.9") == preset_of("replication", "0.10.2") == "0.10"
 

@@ -36,6 +36,7 @@ REASONS = {
     "leader_and_isr_is_lost": 0,
     "leader_answers_epoch": 3,
     "leader_answers_fetch": 3,
+    "leader_answers_fetch_in_session": 5,
     "leader_appends": 2,
     "leader_appends_for_isr": 2,
     "leader_expand_is_refused": 6,

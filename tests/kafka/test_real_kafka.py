@@ -43,7 +43,7 @@ def replayed(story: str, version: str, folder: Path) -> Report:
         ("rejoins_too_early", "1.1.1", "2.0.1"),  # KAFKA-7128
         ("epoch_is_not_recorded", "2.0.0", "2.0.1"),  # KAFKA-7415
         ("same_leader_is_not_asked", "2.0.0", "2.0.1"),  # KAFKA-7164
-        ("zombie_fetcher_is_counted", "2.4.1", "2.5.1"),  # KAFKA-9338
+        ("zombie_fetcher_is_counted_in_its_session", "2.4.1", "2.5.1"),  # KAFKA-9338
     ],
 )
 def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed_it(

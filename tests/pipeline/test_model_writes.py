@@ -138,7 +138,8 @@ def test_an_older_controllers_write_fits_where_such_writes_are_not_fenced():
 @pytest.mark.parametrize(
     "release, preset",
     [
-        ("2.5.0", ["2.4"]),
+        ("2.4.1", ["2.4"]),
+        ("2.5.0", ["2.5"]),
         ("2.2.1", ["2.1"]),
         ("3.4.0", ["2.7"]),
         ("0.10.2.1", ["0.10", "0.11"]),

@@ -11,6 +11,7 @@ import pytest
 from conformance.pipeline.rules_data_plane import appended
 from tests.pipeline.written import PARTITION, checked, line, starting, write
 
+RELEASE = "org.apache.kafka.common.utils.AppInfoParser"
 FETCHER = "kafka.server.ReplicaFetcherThread"
 HEAD = "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Follower "
 OLD = "[ReplicaFetcherThread-0-4], Follower 5 "
@@ -36,7 +37,7 @@ def raised(second: int, mark: int) -> str:
 
 def completed(
     second: int, api: str, correlation: int, asked: dict[str, int], answered: dict[str, int],
-    as_json: bool = True,
+    as_json: bool = True, session_epoch: int = 0,
 ) -> str:  # fmt: skip
     """A request of broker 5 to broker 4, as 2.8 writes it, or 2.3."""
     client = "broker-5-fetcher-0"
@@ -51,8 +52,8 @@ def completed(
         told, said = _struct(asked), _struct(answered)
         text = (
             f"RequestHeader(apiKey={api}, apiVersion=11, clientId={client}, correlationId="
-            f"{correlation}) -- {{replica_id=5,topics=[{{topic=orders,partitions=[{{partition=0,"
-            f"{told}}}]}}],rack_id=}},response:{{throttle_time_ms=0,responses=[{{topic=orders,"
+            f"{correlation}) -- {{replica_id=5,session_epoch={session_epoch},topics=["
+            f"{{topic=orders,partitions=[{{partition=0,{told}}}]}}],rack_id=}},response:{{throttle_time_ms=0,responses=[{{topic=orders,"
             f"partition_responses=[{{partition_header={{partition=0,{said}}},record_set="
             "FileRecords(size=0, file=/data/orders-0/0.log, start=0, end=0)}]}]} from connection "
             "127.0.0.1:9092-127.0.0.1:5001-0;totalTime:3"
@@ -135,6 +136,27 @@ def test_the_request_log_tells_what_followers_are_answered(as_json: bool, tmp_pa
     rule = "a_leaders_high_watermark_never_falls"
     assert found(result) == [("violation", rule, "kafka-request.log", 3)]
     assert result["coverage"]["rules"][rule] == 2
+
+
+def test_a_fetch_within_a_session_says_nothing_of_its_leaders_epoch_up_to_2_4(tmp_path: Path):
+    asked = {"currentLeaderEpoch": 3, "fetchOffset": 14}
+    leader = [
+        completed(
+            number, "FETCH", number, asked, {"errorCode": 0, "highWatermark": mark},
+            as_json=False, session_epoch=number,
+        )
+        for number, mark in enumerate((12, 14, 13), 1)
+    ]  # fmt: skip
+
+    told = {
+        release: found(
+            judged(tmp_path / release, [line(1, f"Kafka version: {release}", RELEASE)], leader)
+        )
+        for release in ("2.4.1", "2.5.0")
+    }
+
+    rule = "a_leaders_high_watermark_never_falls"
+    assert told == {"2.4.1": [], "2.5.0": [("violation", rule, "kafka-request.log", 3)]}
 
 
 def test_a_cut_beyond_what_the_leader_answered_is_a_violation(tmp_path: Path):

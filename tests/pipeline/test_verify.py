@@ -71,7 +71,7 @@ def test_a_finding_that_is_not_there_is_not_as_expected() -> None:
 
 
 def test_the_refinement_is_no_result_as_long_as_the_form_is_not_proved() -> None:
-    form = ClaimRow("no_message_loss", "words", "replication_history", "2.3", Verdict.HOLDS, {},
+    form = ClaimRow("no_message_loss", "words", "replication_history", "2.5", Verdict.HOLDS, {},
                Verdict.UNKNOWN)  # fmt: skip
 
     refines = verifying._refines(form, quiet)
@@ -110,7 +110,7 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
     # Beside them: the proofs and the refinement, lock-step, replay, mutants, two log folders.
     assert len(said["rows"]) == expected + len(PROOFS) + 1 + len(PROGRESS) + 9
-    assert rows["replication_refines_its_proof", "replication", "2.3", False]["note"] == "proved"
+    assert rows["replication_refines_its_proof", "replication", "2.5", False]["note"] == "proved"
     assert all(r["as_expected"] and r["seconds"] >= 0 and r["words"] for r in said["rows"])
     assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"
             and c == "strong_isr"] == ["kip_320"]  # fmt: skip

@@ -52,6 +52,10 @@ OPEN = [
         "answers_are_for_who_asked", "answers_keep_what_is_common",
         "last_answers_cut_within_history", "last_answers_leave_history"}),
     ("fetch_fencing", False, "leader_learns_end", {"known_ends_were_asked_for"}),
+    ("fetch_session_caches_epoch", False, "leader_learns_end", {"known_ends_were_asked_for"}),
+    ("fetch_session_caches_epoch", False, "follower_appends", {
+        "followers_are_in_epochs_that_began", "a_followers_log_ends_in_history",
+        "a_followers_log_is_history", "records_come_from_epochs", "logs_match_histories"}),
     ("broker_epoch", False, "broker_crashes", {
         "leaders_keep_their_epoch", "records_come_from_epochs", "fetches_are_within_history",
         "somebody_has_left", *LATER_EPOCHS, *WITHOUT_ANCESTRY}),

@@ -56,8 +56,8 @@ def initial(new):
 
 _SHARED = (
     "broker_epoch", "leader_epoch_checked", "truncation", "fetch_fencing",
-    "isr_join_needs_epoch_start", "unclean_leader_election", "isr_write_conditional",
-    "lost_isr_answer_blocks", "known_ends_forgotten")
+    "fetch_session_caches_epoch", "isr_join_needs_epoch_start", "unclean_leader_election",
+    "isr_write_conditional", "lost_isr_answer_blocks", "known_ends_forgotten")
 
 SYSTEM = System(
     name="replication_history",
@@ -76,10 +76,10 @@ SYSTEM = System(
         isr_write_is_heard, isr_answer_is_lost, leader_reads_its_isr_back,
         leader_finds_isr_registered, leader_gives_up_isr_write),
     claims=CLAIMS,
-    versions={"2.3": Version(
-        "2.3", presets(_SHARED)["2.3"].switches, presets(_SHARED)["2.3"].about,
-        values={"truncation": ("hw", "kip_279")})},
-    default_version="2.3",
+    versions={name: Version(
+        name, presets(_SHARED)[name].switches, presets(_SHARED)[name].about,
+        values={"truncation": ("hw", "kip_279")}) for name in ("2.3", "2.5")},
+    default_version="2.5",
     bounds={
         "brokers": Bound(2, 1, "replicas of the partition"),
         "epoch": Bound(2, 1, "greatest leader epoch"),

@@ -62,6 +62,10 @@ PROOF = Proof(
         "(leaderIsrUpdateLock); if it cannot tell whether a write was executed it counts on the "
         "larger of the two ISRs, as from 2.7: up to 2.6 it goes on with its old one, and can lose "
         "by it (--without lost_isr_answer_blocks)",
+        "every fetch names the follower's leader epoch, and is answered in that one alone, as from "
+        "2.5: 2.1 to 2.4 fence but the first fetch of a session (KAFKA-9338), and can lose by it "
+        "(--version 2.3, or --without fetch_session_caches_epoch; story "
+        "zombie_fetcher_is_counted_in_its_session)",
         "a leader that is elected anew forgets what it knew of the others' log ends; Kafka's does "
         "so only if it knows that another led before, and can lose by it (story "
         "known_ends_outlive_an_epoch)",
