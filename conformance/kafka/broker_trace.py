@@ -33,6 +33,7 @@ _STATE = re.compile(
 )
 _NAMED = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)")
 _CONNECTION = re.compile(r'connection"?[: ]"?[\d.]+:\d+-[\d.]+:(\d+)-')
+_SESSION = re.compile(r"(?:session_id|sessionId|metadata)=(\d+)")
 _CORRELATION = re.compile(r'correlationId"?[=:](\d+)')
 
 
@@ -49,6 +50,7 @@ class _Fetch:
     begun: dict[str, int] = field(default_factory=dict)
     read: dict[str, dict[str, Any]] = field(default_factory=dict)
     again: set[str] = field(default_factory=set)
+    session: str = ""
     done_at: int = 1 << 60
     recorded: bool = False
     """Its own thread has told what it read at first: only then can it wait, and be read again."""
@@ -56,6 +58,10 @@ class _Fetch:
     """Its answer is made: nothing is read for it any more."""
     closed: bool = False
     """What it read at first is told: what its thread reads now is read again."""
+
+
+_Again = tuple[str, int, int, list[Event]]
+"""A partition that is read again, from which offset, at which high watermark, and its place."""
 
 
 class BrokerTraceOf:
@@ -82,7 +88,7 @@ class BrokerTraceOf:
         self.present: set[str] = set()
         self.orders: dict[str, tuple[dict[str, Any], dict[str, int]]] = {}
         self.fetches: dict[str, _Fetch] = {}  # thread -> what it serves
-        self.reading: dict[str, _Fetch] = {}  # thread -> what it reads again
+        self.reading: dict[str, list[_Again]] = {}  # thread -> what it reads again
         self.epochs: dict[str, tuple[Question, set[str]]] = {}  # thread -> what is not served yet
         self.left: dict[str, tuple[int, list[Event]]] = {}
         self.turning: dict[str, dict[str, Any]] = {}  # follows anew, its fetcher not stopped yet
@@ -145,11 +151,12 @@ class BrokerTraceOf:
                     if partition in fetch.question.answer:
                         self._served(fetch, partition)  # refused
                 fetch.closed = fetch.recorded = True
-            again = self.reading.pop(line.thread, None)
+            again = self.reading.pop(line.thread, [])
             if "Sending Fetch response" in line.text:
-                done = again or fetch
-                if done is not None:
-                    done.sent = True
+                if again:
+                    self._sends(line, again)
+                elif fetch is not None:
+                    fetch.sent = True
 
     def _handles(self, found: re.Match[str], line: Told) -> None:
         self.fetches.pop(line.thread, None)
@@ -160,6 +167,8 @@ class BrokerTraceOf:
         if found[1] == "FETCH":
             follower = int(question.sender) if question.sender.isdecimal() else -1
             fetch = self.fetches[line.thread] = _Fetch(question, follower)
+            session = _SESSION.search(line.text)
+            fetch.session = session[1] if session else ""
             later = [one for one in self.completes.get(key, ()) if one > line.number]
             fetch.done_at = later[0] if later else fetch.done_at
         elif found[1] == "OFFSET_FOR_LEADER_EPOCH" and question.sender.isdecimal():
@@ -214,23 +223,37 @@ class BrokerTraceOf:
         self._reads_again(line, partition, offset)
 
     def _reads_again(self, line: Told, partition: str, offset: int) -> None:
+        """For whom, the thread tells when it has read everything: by the session of the fetch."""
+        slot: list[Event] = []
+        self.events.append(slot)
+        reads = self.reading.setdefault(line.thread, [])
+        reads.append((partition, offset, self.hw[partition], slot))
+
+    def _sends(self, line: Told, reads: list[_Again]) -> None:
+        """A thread that read again makes the answer of a fetch that waited."""
+
         def fits(one: _Fetch) -> bool:
-            read = one.read.get(partition)
             return (
-                read is not None and one.recorded and not one.sent and partition not in one.again
-                and read["asked"]["offset"] == offset and one.done_at > line.number
+                one.recorded and not one.sent and one.done_at > line.number
+                and all(
+                    partition in one.read and one.read[partition]["asked"]["offset"] == offset
+                    for partition, offset, _, _ in reads
+                )
             )  # fmt: skip
 
-        fetch = self.reading.get(line.thread)
-        if fetch is None or not fits(fetch):
-            waiting = sorted((one for one in self.open if fits(one)), key=lambda one: one.done_at)
-            if not waiting:
-                return
-            fetch = self.reading[line.thread] = waiting[0]
-        fetch.again.add(partition)
-        first = fetch.read[partition]
-        again = self.tell("fetch_served", **{**first, "waited": True})
-        again["reply"] = self._reply(fetch, partition, offset)
+        session = _SESSION.search(line.text)
+        waiting = [one for one in self.open if fits(one)]
+        ours = [one for one in waiting if session and one.session == session[1]]
+        if not waiting:
+            return
+        fetch = min(ours or waiting, key=lambda one: one.done_at)
+        fetch.sent = True
+        for partition, offset, hw, slot in reads:
+            fetch.again.add(partition)
+            reply = self._reply(fetch, partition, offset)
+            if partition not in fetch.question.answer:
+                reply["high_watermark"] = hw
+            slot.append(("fetch_served", {**fetch.read[partition], "waited": True, "reply": reply}))
 
     def _served(self, fetch: _Fetch, partition: str) -> None:
         offset = fetch.begun.pop(partition)
@@ -561,6 +584,9 @@ def _after_causes(events: list[Event]) -> list[Event]:
         partition = args.get("partition", "")
         if step == "fetch_served":
             reply = args["reply"]
+            if not args["waited"] and reply["end"] == args["asked"]["offset"]:
+                # With nothing to hand out, the answer is made later, by a read that is not told.
+                reply["high_watermark"] = min(reply["high_watermark"], hw[partition])
             if reply["end"] > end[partition] or reply["high_watermark"] > hw[partition]:
                 early[partition].append((step, args))
                 continue
