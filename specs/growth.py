@@ -39,10 +39,10 @@ class Grown:
     def as_text(self) -> str:
         """`zk.epoch: 62% at the bound epoch; 0: 1%, 1: 37%, 2: 62%`."""
         total = sum(count for _, count in self.values)
-        told = ", ".join(f"{value}: {_percent(count / total)}" for value, count in self.values)
+        shares = ", ".join(f"{value}: {_percent(count / total)}" for value, count in self.values)
         if self.share is None:
-            return f"{self.field}: {told}"
-        return f"{self.field}: {_percent(self.share)} at the bound {self.bound}; {told}"
+            return f"{self.field}: {shares}"
+        return f"{self.field}: {_percent(self.share)} at the bound {self.bound}; {shares}"
 
 
 def _percent(share: float) -> str:

@@ -49,7 +49,7 @@ def pages(system: System) -> list[Page]:
     recorded = {name: system.recorded(name) for name in system.versions}
     steps = {name: _by_name(one) for name, one in recorded.items()}
     changed = _changed_by_bugs(system)
-    told = _told(system.name)
+    stories = _stories_of(system.name)
     found = []
     for transition in system.transitions:
         inside = {name: own[transition.name] for name, own in steps.items()
@@ -64,7 +64,7 @@ def pages(system: System) -> list[Page]:
                 _guards(inside),
                 tuple(sorted({write.field for step in inside.values() for write in step.writes})),
                 tuple(one for one in ZOO if transition.name in changed.get(one.id, ())),
-                tuple(told.get(transition.name, ())),
+                tuple(stories.get(transition.name, ())),
                 _source(transition.function),
             )
         )
@@ -138,13 +138,13 @@ def _lines_of_stories() -> tuple[tuple[str, str, frozenset[str]], ...]:
     return tuple(found)
 
 
-def _told(system: str) -> dict[str, list[str]]:
-    told: dict[str, list[str]] = {}
+def _stories_of(system: str) -> dict[str, list[str]]:
+    stories: dict[str, list[str]] = {}
     for story, of, names in _lines_of_stories():
         if of == system:
             for name in names:
-                told.setdefault(name, []).append(story)
-    return told
+                stories.setdefault(name, []).append(story)
+    return stories
 
 
 def markdown(system: System, found: Iterable[Page], with_claims: bool = True) -> str:

@@ -230,9 +230,9 @@ class Surgery:
         if broken:
             name, depth = broken[0]
             return replace(found, by=CLAIM, who=name, after=depth - 1)
-        told = self._story_that_differs(guard)
-        if told is not None:
-            return replace(found, by=STORY, who=told[0], after=told[1])
+        differing = self._story_that_differs(guard)
+        if differing is not None:
+            return replace(found, by=STORY, who=differing[0], after=differing[1])
         if not (cut_off.complete and whole.complete):
             return replace(found, unknown=cut_off.stopped or whole.stopped)
         found = replace(

@@ -223,8 +223,8 @@ def ruled_out_in_words(system: System, bounds: Mapping[str, int]) -> list[str]:
     names = ruled_out(system, bounds)
     if not names:
         return []
-    told = ", ".join(f"{name}=0 ({system.bounds[name].what})" for name in names)
-    return [f"ruled out by bounds of 0: {told}; to allow one: --bound {names[0]}=1"]
+    zeros = ", ".join(f"{name}=0 ({system.bounds[name].what})" for name in names)
+    return [f"ruled out by bounds of 0: {zeros}; to allow one: --bound {names[0]}=1"]
 
 
 def described(recorded: RecordedSystem) -> str:

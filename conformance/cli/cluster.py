@@ -238,16 +238,16 @@ def status(folder: Path, json_target: str | None) -> None:
       insync cluster status DIR --json -
     """
     found = cluster_in(folder)
-    told = _status(found)
-    say(f"release {told['version']}, ZooKeeper {told['zookeeper']} at {told['connect']}",
+    status = _status(found)
+    say(f"release {status['version']}, ZooKeeper {status['zookeeper']} at {status['connect']}",
         json_target)  # fmt: skip
-    for name, one in told["processes"].items():
+    for name, one in status["processes"].items():
         where = "" if one["pid"] is None else f", process {one['pid']}"
         at = f", port {one['port']}" if one["port"] else ""
         say(f"{name}: {one['state']}{where}{at}", json_target)
-    controller = told["controller"]
+    controller = status["controller"]
     say("controller: " + ("nobody" if controller is None else str(controller)), json_target)
-    emit_json(json_target, told)
+    emit_json(json_target, status)
 
 
 def _one_broker(what: str, done: str, help_: str) -> None:

@@ -85,8 +85,8 @@ def _compared(left: str, right: str) -> tuple[Comparison, ReplayedRun | None, Ve
     try:
         if MODEL in (left, right):
             return _beside_the_model(Path(right if left == MODEL else left))
-        result, told = _two_runs(left, right)
-        return result, told, _verdict(result)
+        result, run = _two_runs(left, right)
+        return result, run, _verdict(result)
     except (NoRunError, NoComparisonError) as error:
         raise WrongUse(str(error)) from error
     except ProtocolError as error:
@@ -101,12 +101,12 @@ def _two_runs(left: str, right: str) -> tuple[Comparison, ReplayedRun]:
     from conformance.web.compare import compared, under
     from conformance.web.run_files import read_run
 
-    told = read_run(Path(left))
+    run = read_run(Path(left))
     if Path(right).exists():
-        return compared(told, read_run(Path(right))), told
+        return compared(run, read_run(Path(right))), run
     if Path(right).suffix in (".story", ".json", ".ndjson") or "/" in right:
         _ = Path(right).read_bytes()  # says what is wrong with the file
-    return compared(told, under(told, right)), told
+    return compared(run, under(run, right)), run
 
 
 def _beside_the_model(path: Path) -> tuple[Comparison, ReplayedRun | None, Verdict]:
@@ -115,11 +115,11 @@ def _beside_the_model(path: Path) -> tuple[Comparison, ReplayedRun | None, Verdi
     from conformance.web.traced import is_trace, traced
 
     if is_trace(path):
-        told, observed = traced(path)
-        result = with_trace(told, observed)
+        run, observed = traced(path)
+        result = with_trace(run, observed)
         # What a search gave up is no difference yet.
-        gave_up = told.diagnosis is not None and ": unknown: " in told.diagnosis
-        return result, told, Verdict.UNKNOWN if gave_up else _verdict(result)
+        gave_up = run.diagnosis is not None and ": unknown: " in run.diagnosis
+        return result, run, Verdict.UNKNOWN if gave_up else _verdict(result)
     if not path.exists():
         _ = path.read_bytes()  # says what is wrong with it
     from conformance.web.logged import with_logs  # Arrow takes a moment to load

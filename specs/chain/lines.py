@@ -107,10 +107,10 @@ def _elected(e: Edge) -> dict[str, Any]:
 
 
 def _is_told_again(e: Edge) -> Scalar:
-    told = e["replica"]
+    replica = e["replica"]
     return all_of(
-        told == e.now.zk.leader, e.there.replica[told].role == "down",
-        e.there.replica[told].epoch == e.now.zk.leader_epoch)  # fmt: skip
+        replica == e.now.zk.leader, e.there.replica[replica].role == "down",
+        e.there.replica[replica].epoch == e.now.zk.leader_epoch)  # fmt: skip
 
 
 # -- truncation -----------------------------------------------------------------------------------

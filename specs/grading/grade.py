@@ -163,9 +163,9 @@ def _repaired(answer: ExerciseAnswer, report: Report) -> Grade:
     if lame:
         why = f"it holds only because nothing happens: {', '.join(lame)} is never so"
         return Grade(answer, Verdict.BROKEN, [why])
-    told = ", ".join(changed) or "nothing"
+    changes = ", ".join(changed) or "nothing"
     return Grade(
-        answer, Verdict.HOLDS, [f"{told} changed; {found.distinct:,} states, and none breaks it"]
+        answer, Verdict.HOLDS, [f"{changes} changed; {found.distinct:,} states, and none breaks it"]
     )
 
 

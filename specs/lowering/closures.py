@@ -146,8 +146,8 @@ class QuickEvaluator(Evaluator):
         if op == "le":
             return lambda s, e: left(s, e) <= right(s, e)
         assert op == "add", op
-        fitting, told = self._fitting, str(term)
-        return lambda s, e: fitting(left(s, e) + right(s, e), told)
+        fitting, text = self._fitting, str(term)
+        return lambda s, e: fitting(left(s, e) + right(s, e), text)
 
     def _get(self, name: str, indices: list[Code]) -> Code:
         if name.startswith("$"):

@@ -99,7 +99,7 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write(name, lambda file: _save(file, parts))
-            told = {
+            header = {
                 "format": FORMAT,
                 **self.identity(),
                 "states": name,
@@ -113,7 +113,7 @@ class Checkpoint:
                 "refused": search.refused.tolist(),
                 "pruned": search.pruned.tolist(),
             }
-            text = json.dumps(told, indent=1).encode()
+            text = json.dumps(header, indent=1).encode()
             self._write(DESCRIPTION, lambda file: file.write(text))
         except OSError as error:
             raise ProtocolError(
@@ -147,16 +147,16 @@ class Checkpoint:
         if not described.exists():
             return False
         try:
-            told = json.loads(described.read_text(encoding="utf-8"))
-            if told.get("format") != FORMAT:
+            header = json.loads(described.read_text(encoding="utf-8"))
+            if header.get("format") != FORMAT:
                 raise ValueError(f"its format is not {FORMAT}")
-            self._require_same(told)
-            states = np.load(self.folder / told["states"], mmap_mode="r")
-            if states.size != sum(told["levels"]) * self.kernel.words:
-                raise ValueError(f"{told['states']} does not hold as many states as it says")
-            if _seal([states]) != told["seal"]:
-                raise ValueError(f"{told['states']} is not what was written")
-            self._fill(search, told, states)
+            self._require_same(header)
+            states = np.load(self.folder / header["states"], mmap_mode="r")
+            if states.size != sum(header["levels"]) * self.kernel.words:
+                raise ValueError(f"{header['states']} does not hold as many states as it says")
+            if _seal([states]) != header["seal"]:
+                raise ValueError(f"{header['states']} is not what was written")
+            self._fill(search, header, states)
         except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else error
             raise ProtocolError(
@@ -164,22 +164,22 @@ class Checkpoint:
             ) from error
         return True
 
-    def _require_same(self, told: dict[str, Any]) -> None:
+    def _require_same(self, header: dict[str, Any]) -> None:
         mine = self.identity()
         for key, value in mine.items():
-            if told.get(key) != value:
+            if header.get(key) != value:
                 if key == "code":
                     what = "the protocol's text, or its lowering, has changed since"
                 else:
-                    what = f"its {key} is {_shown(told.get(key))}, here it is {_shown(value)}"
+                    what = f"its {key} is {_shown(header.get(key))}, here it is {_shown(value)}"
                 raise ProtocolError(
-                    f"{self.folder} holds a checkpoint of {_title(told)}, and this is "
+                    f"{self.folder} holds a checkpoint of {_title(header)}, and this is "
                     f"{_title(mine)}: {what}; choose another folder"
                 )
 
-    def _fill(self, search: Resumable, told: dict[str, Any], states: Any) -> None:
+    def _fill(self, search: Resumable, header: dict[str, Any], states: Any) -> None:
         store, words = search.store, self.kernel.words
-        count = sum(told["levels"])
+        count = sum(header["levels"])
         if count > store.region:
             raise ProtocolError(
                 f"{self.folder} holds {count:,} states, more than {store.memory_bytes / 1e6:,.0f} "
@@ -191,16 +191,16 @@ class Checkpoint:
         while size * LOAD < count + self.kernel.most:
             size *= 2
         store.refill(size)
-        ends = np.cumsum([0, *told["levels"]])
+        ends = np.cumsum([0, *header["levels"]])
         search.levels = [
             np.array([[begin, end]], np.int64) for begin, end in itertools.pairwise(ends)
         ]
-        search.generated, search.dead_ends = told["generated"], told["dead_ends"]
-        search.settled = dict(told["settled"])
+        search.generated, search.dead_ends = header["generated"], header["dead_ends"]
+        search.settled = dict(header["settled"])
         search.open -= set(search.settled)
-        search.fired[:] = told["fired"]
-        search.refused[:] = told["refused"]
-        search.pruned[:] = told["pruned"]
+        search.fired[:] = header["fired"]
+        search.refused[:] = header["refused"]
+        search.pruned[:] = header["pruned"]
 
 
 def _save(file: Any, parts: list[Words]) -> None:
@@ -220,9 +220,9 @@ def _seal(parts: list[Words]) -> int:
     return seal
 
 
-def _title(told: dict[str, Any]) -> str:
-    bounds = ", ".join(f"{name}={size}" for name, size in dict(told.get("bounds") or {}).items())
-    return f"{told.get('system')} {told.get('version')} ({bounds})"
+def _title(header: dict[str, Any]) -> str:
+    bounds = ", ".join(f"{name}={size}" for name, size in dict(header.get("bounds") or {}).items())
+    return f"{header.get('system')} {header.get('version')} ({bounds})"
 
 
 def _shown(value: object) -> str:

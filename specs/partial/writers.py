@@ -37,9 +37,9 @@ class Writers:
         self._of_field: dict[int, list[tuple[TransitionMove, list[Write]]]] = {}
         falling: set[int] = set()
         for move in moves.by_name.values():
-            told = changes.get(move.name, {})
+            known = changes.get(move.name, {})
             for write in move.writes:
-                if told.get(write.field) == ():
+                if known.get(write.field) == ():
                     continue  # it writes what is there already
                 number = moves.numbers[write.field]
                 found = self._of_field.setdefault(number, [])

@@ -39,7 +39,7 @@ class Asker(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class Predicate:
     """A formula as a term over variables, with the fields that it reads."""
 
     variables: tuple[Term, ...]
@@ -62,30 +62,30 @@ class RankingObligations:
         self.condition = recorded.claim(claim)[1]
         self.steps = {step.transition.name: step for step in recorded.steps}
         self.ranks = {
-            rank.name: self._told(rank.name, rank.holds, rank.over) for rank in ranking.ranks
+            rank.name: self._predicate(rank.name, rank.holds, rank.over) for rank in ranking.ranks
         }
         self.awaited = [
-            (one, self._told(one.step, one.when, one.over)) for one in ranking.awaited
+            (one, self._predicate(one.step, one.when, one.over)) for one in ranking.awaited
             if one.step in self.steps
         ]  # fmt: skip
 
     def ask_all(self, asker: Asker) -> None:
         """Every obligation, in a fixed order."""
         self._of_states(asker)
-        for number, (one, told) in enumerate(self.awaited):
-            self._of_awaited(asker, number, one, told)
+        for number, (one, predicate) in enumerate(self.awaited):
+            self._of_awaited(asker, number, one, predicate)
         for step in self.recorded.steps:
             self._of_step(asker, step)
 
     # -- terms --------------------------------------------------------------------------------
 
-    def _told(self, name: str, formula: Formula, over: Sequence[Sort]) -> Told:
+    def _predicate(self, name: str, formula: Formula, over: Sequence[Sort]) -> Predicate:
         matrix = self.formulas.matrix(name, formula, over)
-        return Told(matrix.variables, matrix.term)
+        return Predicate(matrix.variables, matrix.term)
 
-    def _holds(self, told: Told, state: State, values: Sequence[Any]) -> Any:
-        names = {v.args[0]: value for v, value in zip(told.variables, values, strict=True)}
-        return self.code.term(told.term, state, names)
+    def _holds(self, predicate: Predicate, state: State, values: Sequence[Any]) -> Any:
+        names = {v.args[0]: value for v, value in zip(predicate.variables, values, strict=True)}
+        return self.code.term(predicate.term, state, names)
 
     def _values(self, formula: Any, state: State, given: Mapping[str, Any]) -> list[Any]:
         """What a function of the state gives, as values of the solver; a set as a function."""
@@ -114,13 +114,13 @@ class RankingObligations:
         step = self.steps[one.step]
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over)]
         given = {v.args[0]: value for v, value in zip(variables, values, strict=True)}
-        told = one.arguments(self._now(), *(Scalar(v) for v in variables))
-        if set(told) != set(step.parameters):
+        predicate = one.arguments(self._now(), *(Scalar(v) for v in variables))
+        if set(predicate) != set(step.parameters):
             raise AssertionError(f"{one.step} has the parameters {sorted(step.parameters)}")
         environment: dict[str, Any] = {}
         for name, sort in step.parameters.items():
-            value = (as_set((sort.element,), told[name]) if isinstance(sort, SetOf)
-                     else scalar(told[name], sort))  # fmt: skip
+            value = (as_set((sort.element,), predicate[name]) if isinstance(sort, SetOf)
+                     else scalar(predicate[name], sort))  # fmt: skip
             environment[f"${name}"] = self._value(value, state, given)
         return environment
 
@@ -157,9 +157,9 @@ class RankingObligations:
             member = rank.taken_by[step.transition.name](self._now(), **parameters)
             shaped = [scalar(one, sort) for one, sort in zip(member, rank.over, strict=True)]
             values = self._values(shaped, self.state, environment)
-            told = self.ranks[rank.name]
-            found.append(z3.And(self._holds(told, self.state, values),
-                                z3.Not(self._holds(told, after, values))))  # fmt: skip
+            predicate = self.ranks[rank.name]
+            found.append(z3.And(self._holds(predicate, self.state, values),
+                                z3.Not(self._holds(predicate, after, values))))  # fmt: skip
         return found
 
     # -- of states ------------------------------------------------------------------------------
@@ -167,12 +167,12 @@ class RankingObligations:
     def _of_states(self, asker: Asker) -> None:
         given = [*self.hypothesis, self._waits(self.state), *self._there_is_one()]
         for rank in self.ranking.ranks:
-            told = self.ranks[rank.name]
+            predicate = self.ranks[rank.name]
             for position, sort in enumerate(rank.over):
                 if isinstance(sort, Numbers):
-                    self._finite(asker, given, rank, told, position)
+                    self._finite(asker, given, rank, predicate, position)
         facts: list[Any] = []
-        ways = [way for one, told in self.awaited for way in self._way(one, told, facts)]
+        ways = [way for one, predicate in self.awaited for way in self._way(one, predicate, facts)]
         goal = Goal({}, {}, facts, z3.Or(*ways) if ways else z3.BoolVal(False))
         asker.ask(WAITS, "some fair instance is awaited", given, [goal], [])
 
@@ -182,7 +182,7 @@ class RankingObligations:
                  if isinstance(sort, Enumeration)}  # fmt: skip
         return [fact for sort in sorts.values() for fact in self._fresh([sort])[1]]
 
-    def _finite(self, asker: Asker, given: list[Any], rank: Rank, told: Told,
+    def _finite(self, asker: Asker, given: list[Any], rank: Rank, predicate: Predicate,
                 position: int) -> None:  # fmt: skip
         values, inside = self._fresh(rank.over)
         if position not in rank.limits:
@@ -191,38 +191,38 @@ class RankingObligations:
         limit = rank.limits[position](self._now(), *(Scalar(v) for v in variables))
         names = {v.args[0]: value for v, value in zip(variables, values, strict=False)}
         below = values[position] < self.code.term(limit.term, self.state, names)
-        facts = [*inside, self._holds(told, self.state, values)]
+        facts = [*inside, self._holds(predicate, self.state, values)]
         asker.ask(WAITS, f"{rank.name} is finite", given, [Goal({}, {}, facts, below)],
                   list(zip(rank.over, values, strict=True)))  # fmt: skip
 
-    def _way(self, one: Awaited, told: Told, facts: list[Any]) -> Iterator[Any]:
+    def _way(self, one: Awaited, predicate: Predicate, facts: list[Any]) -> Iterator[Any]:
         """That an instance of it is awaited; a least number is named, not looked for."""
         sorts = one.over if one.least is None else one.over[:-1]
         values, inside = self._fresh(sorts)
         chosen = list(values)
         if one.least is not None:
-            chosen.append(self._least(one, told, values, inside, facts))
-        body = z3.And(*inside, self._holds(told, self.state, chosen))
+            chosen.append(self._least(one, predicate, values, inside, facts))
+        body = z3.And(*inside, self._holds(predicate, self.state, chosen))
         if values:
-            body = z3.Exists(values, body, patterns=self._thought_of(told, values))
+            body = z3.Exists(values, body, patterns=self._thought_of(predicate, values))
         yield body
 
-    def _thought_of(self, told: Told, values: Sequence[Any]) -> list[Any]:
+    def _thought_of(self, predicate: Predicate, values: Sequence[Any]) -> list[Any]:
         """What makes a solver think of an instance: a field of all its values."""
-        names = {v.args[0]: value for v, value in zip(told.variables, values, strict=False)}
+        names = {v.args[0]: value for v, value in zip(predicate.variables, values, strict=False)}
         found = [
-            self.code.term(part, self.state, names) for part in nodes(told.term)
+            self.code.term(part, self.state, names) for part in nodes(predicate.term)
             if part.op == "get" and part.args[1:]
             and {arg.args[0] for arg in part.args[1:] if arg.op == "var"} == set(names)
             and all(arg.op == "var" for arg in part.args[1:])
         ]  # fmt: skip
         return sorted(found, key=str)
 
-    def _least(self, one: Awaited, told: Told, values: list[Any], inside: list[Any],
+    def _least(self, one: Awaited, predicate: Predicate, values: list[Any], inside: list[Any],
                facts: list[Any]) -> Any:  # fmt: skip
         """The least number of such, as a function: there is one wherever there is any."""
         assert one.least is not None
-        such = self._told(f"{one.step} such", one.least.such, one.over)
+        such = self._predicate(f"{one.step} such", one.least.such, one.over)
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over[:-1])]
         names = {v.args[0]: value for v, value in zip(variables, values, strict=True)}
         told_high = one.least.or_less(self._now(), *(Scalar(v) for v in variables))
@@ -242,11 +242,11 @@ class RankingObligations:
 
     # -- of what is awaited -----------------------------------------------------------------------
 
-    def _of_awaited(self, asker: Asker, number: int, one: Awaited, told: Told) -> None:
+    def _of_awaited(self, asker: Asker, number: int, one: Awaited, predicate: Predicate) -> None:
         step = self.steps[one.step]
         values, inside = self._fresh(one.over)
         environment = self._arguments(one, self.state, values)
-        facts = [*inside, self._holds(told, self.state, values)]
+        facts = [*inside, self._holds(predicate, self.state, values)]
         given = [*self.hypothesis, self._waits(self.state), *facts]
         about = [*zip(one.over, values, strict=True), *self._about(step, environment)]
         guard = self.code.guard(step, self.state, environment)
@@ -286,28 +286,28 @@ class RankingObligations:
         about, name = self._about(step, environment), step.transition.name
         ranks = self.ranking.ranks
         for position, rank in enumerate(ranks):
-            told = self.ranks[rank.name]
+            predicate = self.ranks[rank.name]
             what = f"{rank.name} gains nothing"
-            if not told.reads & written:
+            if not predicate.reads & written:
                 asker.framed(name, what)
                 continue
             values, inside = self._fresh(rank.over)
-            facts = [*inside, self._holds(told, after, values),
-                     z3.Not(self._holds(told, self.state, values))]  # fmt: skip
+            facts = [*inside, self._holds(predicate, after, values),
+                     z3.Not(self._holds(predicate, self.state, values))]  # fmt: skip
             lost = self._lost(step, after, environment, ranks[:position])
             formula = z3.Or(*lost) if lost else z3.BoolVal(False)
             asker.ask(name, what, given, [Goal({}, {}, facts, formula)],
                       [*about, *zip(rank.over, values, strict=True)])  # fmt: skip
         lost = self._lost(step, after, environment, ranks)
-        for number, (one, told) in enumerate(self.awaited):
+        for number, (one, predicate) in enumerate(self.awaited):
             what = f"{_name(self.ranking, number)} stays awaited"
-            if not (told.reads | self._reads_of_arguments(one)) & written:
+            if not (predicate.reads | self._reads_of_arguments(one)) & written:
                 asker.framed(name, what)
                 continue
             values, inside = self._fresh(one.over)
-            facts = [*inside, self._holds(told, self.state, values)]
+            facts = [*inside, self._holds(predicate, self.state, values)]
             stays = z3.And(
-                self._holds(told, after, values),
+                self._holds(predicate, after, values),
                 *self._same_arguments(one, self._arguments(one, self.state, values),
                                       self._arguments(one, after, values)))  # fmt: skip
             asker.ask(name, what, given, [Goal({}, {}, facts, z3.Or(*lost, stays))],
@@ -328,15 +328,15 @@ class RankingObligations:
                about: list[tuple[Sort, Any]], written: set[str]) -> None:  # fmt: skip
         if self.ranking.stays is None:
             return
-        told = self._told("what is reached", self.ranking.stays, ())
+        predicate = self._predicate("what is reached", self.ranking.stays, ())
         name, what = step.transition.name, "what is reached stays"
-        if not told.reads & written:
+        if not predicate.reads & written:
             asker.framed(name, what)
             return
-        given = [*before, self._holds(told, self.state, ())]
+        given = [*before, self._holds(predicate, self.state, ())]
         goals = [
             Goal({}, {}, [], self.code.term(part, after, {}))
-            for part in (told.term.args if told.term.op == "and" else (told.term,))
+            for part in (predicate.term.args if predicate.term.op == "and" else (predicate.term,))
         ]
         asker.ask(name, what, given, goals, about)
 

@@ -74,8 +74,8 @@ class Module:
         # What the later parts use decides what the earlier ones must declare.
         steps = self._recorded.steps
         actions = [self._actions.action(step, self._kept) for step in steps]
-        told = Claims(self._of, self._actions, steps)
-        claims = [told.claim(one, term) for one, term in self._recorded.claims.values()]
+        rendered = Claims(self._of, self._actions, steps)
+        claims = [rendered.claim(one, term) for one, term in self._recorded.claims.values()]
         following = [
             *definition("Next", junction(r"\/", [self._actions.enabled(step) for step in steps])),
             "",

@@ -38,11 +38,11 @@ def with_places(
             if shown is not None:
                 found[shown] = wanted
     local, lines = render(replace(scope, places=found))
-    told = [line.partition("\\*")[0] for line in (*local, *lines)]
+    code = [line.partition("\\*")[0] for line in (*local, *lines)]
     often = {
         shown: name
         for shown, name in found.items()
-        if sum(len(re.findall(rf"\b{name}\.", line)) for line in told) > 1
+        if sum(len(re.findall(rf"\b{name}\.", line)) for line in code) > 1
     }
     if often != found:
         local, lines = render(replace(scope, places=often))

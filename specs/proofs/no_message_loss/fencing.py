@@ -81,9 +81,9 @@ def leaders_are_in_their_isr(now, e):
 @invariant("the registered leader is in the registered ISR, and is the one that was told so",
            why="it holds what the ISR holds")
 def the_registered_leader_is_in_the_isr(now):
-    told = now.request[now.zk.epoch]
+    request = now.request[now.zk.epoch]
     return implies(now.zk.named, all_of(
-        now.zk.isr.has(now.zk.leader), told.named, told.leader == now.zk.leader))
+        now.zk.isr.has(now.zk.leader), request.named, request.leader == now.zk.leader))
 
 
 INVARIANTS = (

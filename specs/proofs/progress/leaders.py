@@ -126,10 +126,10 @@ TWIN = after_faults(HISTORY, FAULTS, CLAIMS, CHOSEN, LEFT_OVER)
 @invariant("the registered epoch's request names whom the registered state names",
            why="who leads in the registered epoch is the registered leader")
 def the_registered_request_is_the_state(now):
-    told = now.request[now.zk.epoch]
+    request = now.request[now.zk.epoch]
     return any_of(now.zk.epoch == 0, all_of(
-        told.sent, told.named == now.zk.named,
-        implies(now.zk.named, told.leader == now.zk.leader)))
+        request.sent, request.named == now.zk.named,
+        implies(now.zk.named, request.leader == now.zk.leader)))
 
 
 @invariant("nobody is named before the first election",
