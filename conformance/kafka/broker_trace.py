@@ -184,8 +184,8 @@ class BrokerTraceOf:
         error = question.answer.get(partition, {}).get("error", "NONE")
         asked, mine = question.asked[partition]["leader_epoch"], self.epoch[partition]
         if error == "UNKNOWN_LEADER_EPOCH":
-            return mine < asked
-        return error == "FENCED_LEADER_EPOCH" and mine > asked
+            return bool(mine < asked)
+        return error == "FENCED_LEADER_EPOCH" and bool(mine > asked)
 
     def _looks_up(self, found: re.Match[str], line: Told) -> None:
         """A thread looks up where an epoch ends: for a follower, or as one."""
