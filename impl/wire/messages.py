@@ -171,11 +171,9 @@ class _Pieces:
     def __init__(self) -> None:
         self.pieces: list[Any] = []
         self.bytes = bytearray()
-        self.size = 0
 
     def write(self, data: Any) -> None:
         """Take what comes next."""
-        self.size += len(data)
         if isinstance(data, bytes):
             self.bytes += data
         elif len(data):
@@ -184,8 +182,9 @@ class _Pieces:
 
     def framed(self) -> list[Any]:
         """All of it, its length first."""
-        pieces = [*self.pieces, bytes(self.bytes)]
-        pieces[0] = _CORRELATION.pack(self.size) + pieces[0]
+        tail = [bytes(self.bytes)] if self.bytes or not self.pieces else []
+        pieces = [*self.pieces, *tail]
+        pieces[0] = _CORRELATION.pack(sum(map(len, pieces))) + pieces[0]
         return pieces
 
 
