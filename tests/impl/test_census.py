@@ -19,7 +19,7 @@ def asked_in_full(world: World) -> list[Step]:
         Step(name, args)
         for name, kind in KINDS.items()
         for args in kind.candidates(world)
-        if kind.refusal(world, *args) is None
+        if kind.refusal is None or kind.refusal(world, *args) is None
     ]
 
 

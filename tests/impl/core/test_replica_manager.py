@@ -25,6 +25,7 @@ from impl.log import LogConfig, LogManager, LogSettings, StoredRecord, encode_ba
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
 from impl.server.broker_lock import BrokerLock, PatientPort
+from impl.server.control_messages import LiveBrokers
 from impl.server.log4j_files import Log4jFiles
 from impl.server.properties import parse_properties
 from impl.server.quotas import Quotas
@@ -169,7 +170,7 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
         1, R23, logs, 0, Log4jFiles(tmp_path, 1, R23), lambda: client, TopicConfigs(print), quotas
     )
     for one, isr in ((T0, (1, 2)), (U0, (1,))):
-        assert replicas.handle(leads(one, isr), 7, 0, {})[1] == {one: "NONE"}
+        assert replicas.handle(leads(one, isr), 7, 0, LiveBrokers())[1] == {one: "NONE"}
     with replicas.lock:
         wait(replicas.core.append(T0, batch(b"a"), 1, 1, now_ms()))
     time.sleep(0.01)
@@ -181,8 +182,10 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
         other = wait(replicas.core.append(U0, batch(b"a"), 1, 1, now_ms()))
         isr_of_t = replicas.partitions[T0].isr
     metadata = UpdateMetadata(5, 2, 1, -1, {}, (1,))
-    told = replicas.handle(metadata, 7, 0, {1: ("b1", 9092)})
-    held_up = threading.Thread(target=replicas.handle, args=(leads(T0, (1,), epoch=1), 7, 0, {}))
+    told = replicas.handle(metadata, 7, 0, LiveBrokers({1: ("b1", 9092)}))
+    held_up = threading.Thread(
+        target=replicas.handle, args=(leads(T0, (1,), epoch=1), 7, 0, LiveBrokers())
+    )
     held_up.start()
     held_up.join(0.2)
     waits = held_up.is_alive()
