@@ -182,7 +182,7 @@ class BrokerTraceOf:
     def _would_refuse(self, question: Question, partition: str) -> bool:
         """Is what it is in already the reason of the error that it answers?"""
         error = question.answer.get(partition, {}).get("error", "NONE")
-        asked, mine = question.asked[partition]["leader_epoch"], self.epoch[partition]
+        asked, mine = int(question.asked[partition]["leader_epoch"]), self.epoch[partition]
         if error == "UNKNOWN_LEADER_EPOCH":
             return bool(mine < asked)
         return error == "FENCED_LEADER_EPOCH" and bool(mine > asked)
@@ -233,13 +233,12 @@ class BrokerTraceOf:
         """A thread that read again makes the answer of a fetch that waited."""
 
         def fits(one: _Fetch) -> bool:
-            return (
-                one.recorded and not one.sent and one.done_at > line.number
-                and all(
-                    partition in one.read and one.read[partition]["asked"]["offset"] == offset
-                    for partition, offset, _, _ in reads
-                )
-            )  # fmt: skip
+            if not one.recorded or one.sent or one.done_at <= line.number:
+                return False
+            offsets: dict[str, int] = {
+                name: read["asked"]["offset"] for name, read in one.read.items()
+            }
+            return all(offsets.get(name) == offset for name, offset, _, _ in reads)
 
         session = _SESSION.search(line.text)
         waiting = [one for one in self.open if fits(one)]
