@@ -187,7 +187,7 @@ def _befall(lab: Lab, lines: tuple[str, ...]) -> list[str]:
 def _judge(one: Round, report: RunningReport) -> None:
     one.verdict = report.verdict.value
     one.steps = sum(report.fired.values())
-    one.lines = sum(part.lines + part.left for part in report.replayed)
+    one.lines = report.stuck + sum(part.lines + part.left for part in report.replayed)
     one.explained = sum(part.explained for part in report.replayed)
     one.findings = [found.as_json() for found in report.findings]
     one.by_force = report.details["by_force"]

@@ -34,6 +34,8 @@ class RunningReport(TraceReport):
     files: int = 0
     version: str = ""
     replayed: list[Replayed] = field(default_factory=list)
+    stuck: int = 0
+    """Lines that wait for each other, which no replay has come to."""
 
     def partitions(self) -> list[dict[str, object]]:
         """A row a partition, the controllership among them."""
@@ -47,12 +49,14 @@ class RunningReport(TraceReport):
         """Sum up what was replayed: steps of the model, and what it abstracts from, by reason."""
         self.fired = sum((one.fired for one in self.replayed), Counter[str]())
         forced = sum((one.forced for one in self.replayed), Counter[str]())
-        self.silent = max(0, self.events - sum(one.lines for one in self.replayed))
+        judged = self.stuck + sum(one.lines for one in self.replayed)
+        self.silent = max(0, self.events - judged)
         self.details = {
             "files": self.files,
             "version": self.version,
             "partitions": self.partitions(),
             "by_force": dict(forced.most_common()),
+            "stuck": self.stuck,
         }
 
 
@@ -86,6 +90,7 @@ def judge_running(
 
 def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> Verdict:
     order = ordered(gathered)
+    report.stuck = len(order.stuck)
     if order.stuck:
         first = min(order.stuck, key=lambda one: (one.file, one.number))
         report.add(
