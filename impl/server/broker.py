@@ -10,12 +10,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import random
 import threading
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from impl.core.fetch_sessions import FetchSessions
 from impl.core.requests import request_version
 from impl.disk import RealDisk
 from impl.log import LogManager, LogRemoval, LogSettings
@@ -194,11 +196,14 @@ class Broker:
         self.serving = Serving(self.replicas, self._min_isr)
         self.coordinator = GroupCoordinator(self.serving, self.config)
         self.producer_ids = ProducerIds(self.broker)
+        slots = self.config.whole("max.incremental.fetch.session.cache.slots")
         self.apis = KafkaApis(
             Shared(
                 self.serving, self.config, self.cluster_id, self.coordinator, self.log_dirs,
                 self.dynamic, lambda: self.control, TopicRequests(lambda: self.control),
-                self.producer_ids, self._stopped,
+                self.producer_ids,
+                FetchSessions(self.release, lambda: random.randrange(1, 2**31 - 1), slots),
+                self._stopped,
                 self.files.request if self.request_log else lambda head: None,
             )
         )  # fmt: skip

@@ -20,6 +20,7 @@ from impl.core.events import (
     RecordsAsked,
     RecordsReplicated,
 )
+from impl.core.fetch_sessions import NO_SESSION, FetchedPart, FetchSessionHandler
 from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
@@ -46,6 +47,7 @@ from impl.zookeeper.port import wait
 LARGEST = 2**63 - 1
 NO_EPOCH = NO_OFFSET = -1
 Places = tuple[int, int]
+_SESSION_HANDLER = "org.apache.kafka.clients.FetchSessionHandler"
 
 
 class Versions(NamedTuple):
@@ -89,6 +91,7 @@ class RemoteLeader:
         self.config = config
         self.backoff_s = config.whole("replica.fetch.backoff.ms") / 1000
         self.not_before: dict[TopicPartition, float] = {}
+        self.session: FetchSessionHandler[TopicPartition] = FetchSessionHandler()
         self.leader_hw: dict[TopicPartition, int] = {}  # as of the last fetch
         self.busy = False
         self.trouble = ""
@@ -98,6 +101,8 @@ class RemoteLeader:
     ) -> Mapping[TopicPartition, EpochReply]:
         """OffsetForLeaderEpoch."""
         due = [one for one in questions if self._due(one)]
+        if not due:
+            return {}
         number = self.manager.next_correlation()
         for one in due:
             self.manager.asked(EpochAsked(one, self.leader, questions[one]), number)
@@ -116,43 +121,58 @@ class RemoteLeader:
     async def fetch(
         self, questions: Mapping[TopicPartition, FetchQuestion]
     ) -> Mapping[TopicPartition, FetchReply]:
-        """Fetch, as follower."""
+        """Fetch, as follower: in a session what changed, and nothing of what did not (KIP-227)."""
         due = [one for one in questions if self._due(one) and not self._held_back(one, questions)]
+        most = self.config.whole("replica.fetch.max.bytes")
+        named, forgotten = self.session.next(
+            {one: FetchedPart(questions[one], self.logs[one].log_start, most) for one in due}
+        )
+        if not due and not forgotten:
+            return {}
         number = self.manager.next_correlation()
         for one in due:
             self.manager.asked(RecordsAsked(one, self.leader, questions[one]), number)
-        most = self.config.whole("replica.fetch.max.bytes")
-        rows = [(one.topic, self._fetch_question(one, questions[one], most)) for one in due]
-        topics = [Fields(topic=topic, partitions=parts) for topic, parts in by_topic(rows).items()]
-        body = Fields(
+        answer = self._ask("Fetch", self.versions.fetch, self._fetch(named, forgotten), due, number)
+        if answer is None:
+            self.session.failed()
+            return {}
+        rows = {
+            TopicPartition(topic.topic, row.partition_index): row
+            for topic in answer.responses
+            for row in topic.partitions
+        }
+        error = error_name(getattr(answer, "error_code", 0))
+        trouble = self.session.answered(error, getattr(answer, "session_id", NO_SESSION), rows)
+        if trouble:
+            text = f"Node {self.leader} {trouble}"
+            self.manager.files.fetcher(self.leader, self.fetcher, text, logger=_SESSION_HANDLER)
+            return {}
+        return {one: self._reply(one, row, questions[one].offset) for one, row in rows.items()}
+
+    def _reply(self, partition: TopicPartition, row: Any, offset: int) -> FetchReply:
+        """What an answer says of a partition."""
+        self._note(partition, len(row.records or b""), row.high_watermark)
+        return FetchReply(
+            self._error(partition, row.error_code, offset), row.records or None,
+            row.high_watermark, getattr(row, "log_start_offset", NO_OFFSET), _diverging(row),
+        )  # fmt: skip
+
+    def _fetch(
+        self, named: Mapping[TopicPartition, FetchedPart], forgotten: list[TopicPartition]
+    ) -> Fields:
+        topics = by_topic((one.topic, _fetch_part(one, part)) for one, part in named.items())
+        gone = by_topic((one.topic, one.partition) for one in forgotten)
+        return Fields(
             replica_id=self.manager.broker,
             max_wait=timedelta(milliseconds=self.config.whole("replica.fetch.wait.max.ms")),
             min_bytes=self.config.whole("replica.fetch.min.bytes"),
             max_bytes=self.config.whole("replica.fetch.response.max.bytes"),
-            isolation_level=0, session_id=0, session_epoch=-1, topics=topics,
-            forgotten_topics_data=(), rack_id="", cluster_id=None,
-        )  # fmt: skip
-        answer = self._ask("Fetch", self.versions.fetch, body, due, number)
-        replies = {}
-        for topic in () if answer is None else answer.responses:
-            for row in topic.partitions:
-                one = TopicPartition(topic.topic, row.partition_index)
-                self._note(one, len(row.records or b""), row.high_watermark)
-                replies[one] = FetchReply(
-                    self._error(one, row.error_code, questions[one].offset), row.records or None,
-                    row.high_watermark, getattr(row, "log_start_offset", NO_OFFSET),
-                    _diverging(row),
-                )  # fmt: skip
-        return replies
-
-    def _fetch_question(
-        self, partition: TopicPartition, question: FetchQuestion, most: int
-    ) -> Fields:
-        log = self.logs[partition]
-        return Fields(
-            partition=partition.partition, current_leader_epoch=_or_none(question.leader_epoch),
-            fetch_offset=question.offset, log_start_offset=log.log_start, partition_max_bytes=most,
-            last_fetched_epoch=_or_none(question.last_fetched_epoch),
+            isolation_level=0, session_id=self.session.number, session_epoch=self.session.epoch,
+            topics=[Fields(topic=topic, partitions=topics[topic]) for topic in topics],
+            forgotten_topics_data=[
+                Fields(topic=topic, partitions=gone[topic]) for topic in gone
+            ],
+            rack_id="", cluster_id=None,
         )  # fmt: skip
 
     def _held_back(
@@ -225,9 +245,7 @@ class RemoteLeader:
         self, api: str, version: int, body: Fields, due: list[TopicPartition],
         correlation: int | None = None,
     ) -> Any:  # fmt: skip
-        """The answer; None if nothing is due, or there is none."""
-        if not due:
-            return None
+        """The answer; None if there is none."""
         self.busy = True
         try:
             with self.manager.lock.released():
@@ -256,6 +274,16 @@ def _epoch_question(partition: TopicPartition, question: EpochQuestion) -> Field
     return Fields(
         partition=partition.partition, current_leader_epoch=_or_none(question.leader_epoch),
         leader_epoch=question.epoch,
+    )  # fmt: skip
+
+
+def _fetch_part(partition: TopicPartition, part: FetchedPart) -> Fields:
+    question = part.question
+    return Fields(
+        partition=partition.partition, current_leader_epoch=_or_none(question.leader_epoch),
+        fetch_offset=question.offset, log_start_offset=part.log_start,
+        partition_max_bytes=part.max_bytes,
+        last_fetched_epoch=_or_none(question.last_fetched_epoch),
     )  # fmt: skip
 
 

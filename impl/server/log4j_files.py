@@ -91,7 +91,10 @@ class Log4jFiles:
         head = f"[Log partition={partition}, dir={folder}] " if self.release.since("1.1") else ""
         self.line(SERVER, "INFO", head + message, "kafka.log.Log")
 
-    def fetcher(self, leader: int, fetcher: int, message: str, level: str = "INFO") -> None:
+    def fetcher(
+        self, leader: int, fetcher: int, message: str, level: str = "INFO",
+        logger: str = "kafka.server.ReplicaFetcherThread",
+    ) -> None:  # fmt: skip
         """A line of a fetcher thread."""
         if self.old:
             comma = ":" if self.release.since("0.11") else ","
@@ -99,7 +102,7 @@ class Log4jFiles:
         else:
             head = f"[ReplicaFetcher replicaId={self.broker}, leaderId={leader}, "
             head += f"fetcherId={fetcher}] "
-        self.line(SERVER, level, head + message, "kafka.server.ReplicaFetcherThread")
+        self.line(SERVER, level, head + message, logger)
 
     def manager(self, message: str) -> None:
         """A line of the fetchers' manager."""

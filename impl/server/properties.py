@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from impl.core.fetch_sessions import SLOTS
 from impl.log.config import FIELDS as LOG_FIELDS
 from impl.log.config import LogConfig
 from impl.releases import Release
@@ -123,6 +124,7 @@ KNOWN: dict[str, tuple[Callable[[str], object], object]] = {
     "queued.max.requests": (_whole(1), 500),
     "queued.max.request.bytes": (_whole(-1), -1),
     "num.io.threads": (_whole(1), 8),
+    "max.incremental.fetch.session.cache.slots": (_whole(0), SLOTS),
     "log.cleaner.enable": (_truth, True),
     "log.cleaner.backoff.ms": (_whole(1), 15000),
     "log.cleaner.dedupe.buffer.size": (_whole(1 << 20), 128 << 20),

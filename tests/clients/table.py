@@ -41,8 +41,9 @@ what brokers ask each other meanwhile; `python -m tests.clients.table` makes thi
 - Metadata is offered up to version 8: kio refuses tagged fields that it does not know, which Kafka
   skips, and librdkafka sends such a byte in version 9.
 - Topics have no ids, so what names topics by them (2.8) is not offered.
-- Transactions are refused by name (TRANSACTIONAL_ID_AUTHORIZATION_FAILED), and no session of
-  fetches is kept: its id is 0 in every answer, so that clients name all partitions each time.
+- Transactions are refused by name (TRANSACTIONAL_ID_AUTHORIZATION_FAILED).
+- Fetch sessions (KIP-227) are kept since 1.1, followers' too: 1000 of them, or
+  `max.incremental.fetch.session.cache.slots`.
 - kcat is the one of the system. A dash: the client does not ask for it.
 - `insync produce`, `consume`, `topics` and the others are clients as well, of our own.
 """

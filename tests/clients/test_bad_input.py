@@ -122,13 +122,38 @@ def test_transactions_are_refused_by_name(wire: Wire):
     assert told.error_code.name == "transactional_id_authorization_failed"
 
 
-def test_a_session_of_fetches_that_nobody_began_is_not_found(led: Wire):
-    answer = led.ask(
-        "Fetch", 7, replica_id=-1, max_wait=timedelta(0), min_bytes=0, max_bytes=1,
-        isolation_level=0, session_id=9, session_epoch=1, topics=(), forgotten_topics_data=(),
+def in_session(wire: Wire, session: int, epoch: int, *parts: Any, forgotten: Any = ()) -> Any:
+    """The answer to a fetch in version 7."""
+    return wire.ask(
+        "Fetch", 7, replica_id=-1, max_wait=timedelta(0), min_bytes=0, max_bytes=1 << 20,
+        isolation_level=0, session_id=session, session_epoch=epoch, topics=parts,
+        forgotten_topics_data=forgotten,
     )  # fmt: skip
 
-    assert answer.error_code.name == "fetch_session_id_not_found"
+
+def test_a_session_of_fetches_that_nobody_began_is_not_found(led: Wire):
+    assert in_session(led, 9, 1).error_code.name == "fetch_session_id_not_found"
+
+
+def test_a_session_of_fetches_says_what_is_new_until_nothing_is_left_of_it(led: Wire, topic: str):
+    part = Fields(partition=0, fetch_offset=0, log_start_offset=-1, partition_max_bytes=1 << 20)
+    first = in_session(led, 0, 0, Fields(topic=topic, partitions=[part]))
+    session = first.session_id
+    nothing = in_session(led, session, 1)
+    produced(led, topic, BATCH)
+    deadline, epoch, new = time.monotonic() + 15, 2, nothing
+    while not new.responses and time.monotonic() < deadline:
+        new, epoch = in_session(led, session, epoch), epoch + 1
+    late = in_session(led, session, 1)
+    ended = in_session(led, session, epoch, forgotten=[Fields(topic=topic, partitions=[0])])
+
+    assert session > 0
+    assert [len(one.responses) for one in (first, nothing, new)] == [1, 0, 1]
+    assert new.responses[0].partitions[0].records[16:] == BATCH[16:]
+    assert new.session_id == session
+    assert late.error_code.name == "invalid_fetch_session_epoch"
+    assert (ended.error_code, ended.session_id, ended.responses) == (0, 0, ())
+    assert in_session(led, session, epoch + 1).error_code.name == "fetch_session_id_not_found"
 
 
 def test_versions_that_are_not_known_are_answered_in_version_0(wire: Wire):

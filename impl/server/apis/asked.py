@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from impl.core.fetch_sessions import FetchSessions
 from impl.core.metadata_cache import MetadataCache
 from impl.core.requests import PartitionMetadata
 from impl.log.region import Region
@@ -43,7 +44,8 @@ class Shared:
     """The parts of a broker that answer requests.
 
     ``control`` gives the broker's event thread; ``stopping`` is set once the broker ends. ``told``
-    hears of each request's header before it is answered.
+    hears of each request's header before it is answered. ``fetch_sessions`` are for who holds the
+    replicas' lock.
     """
 
     serving: Serving
@@ -55,6 +57,7 @@ class Shared:
     control: Callable[[], Control]
     topics: TopicRequests
     producer_ids: ProducerIds
+    fetch_sessions: FetchSessions[TopicPartition]
     stopping: threading.Event
     told: Callable[[Mapping[str, Any]], None]
     giving_ids: threading.Lock = field(default_factory=threading.Lock)

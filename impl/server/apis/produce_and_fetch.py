@@ -7,12 +7,14 @@ g.7.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from kio.schema.fetch.v12.response import EpochEndOffset, LeaderIdAndEpoch, SnapshotId
 
 from impl.core.answers import NONE
+from impl.core.fetch_sessions import FINAL_EPOCH, NO_SESSION, FetchedPart
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
 from impl.core.replica_manager import Produced
 from impl.log.config import LOG_APPEND_TIME
@@ -20,6 +22,9 @@ from impl.log.errors import CorruptRecord, InvalidBatch
 from impl.log.legacy_messages import encode_message, encode_wrapper
 from impl.log.record_batch import batches_in, records_of, whole_batches
 from impl.server.apis.asked import ApiRequest, CloseConnection, FileRecords, no_throttle
+from impl.server.control_messages import by_topic
+from impl.server.replicas import now_ms
+from impl.server.serving import Replies
 from impl.wire import Fields, error_code
 from impl.znodes import MalformedZnode, TopicPartition
 from impl.znodes.producer_ids import ProducerIdsExhausted
@@ -153,48 +158,55 @@ def _producer_id(asked: ApiRequest) -> tuple[int, str]:
 def fetch(asked: ApiRequest) -> Fields:
     """Read from some partitions, below the high watermark unless a follower asks.
 
-    Sessions (KIP-227) are not kept: the answer's session id is 0, so that clients name every
-    partition in each request; one of a session is FETCH_SESSION_ID_NOT_FOUND.
+    Which they are, in a session, the broker knows from earlier fetches (KIP-227).
     """
-    if asked.get("session_id", 0) != 0:
-        return _fetched_none(asked, "FETCH_SESSION_ID_NOT_FOUND")
-    questions: dict[TopicPartition, FetchQuestion] = {}
-    limits: dict[TopicPartition, int] = {}
+    shared, body = asked.shared, asked.body
+    most = max(0, asked.get("max_bytes", FOLLOWER_MAX_BYTES))
+    with shared.replicas.lock:
+        context = shared.fetch_sessions.context(
+            asked.get("session_id", NO_SESSION), asked.get("session_epoch", FINAL_EPOCH),
+            _fetched_parts(asked), _forgotten(asked), body.replica_id >= 0, now_ms(),
+        )  # fmt: skip
+        if context.error != NONE:
+            return _fetched(context.error, NO_SESSION, ())
+        replies: Replies = {}
+        if context.questions:
+            replies = shared.serving.read(
+                body.replica_id, context.questions, _ms(body.max_wait), body.min_bytes, most,
+                context.limits,
+            )  # fmt: skip
+        error, session, named = context.answered(replies)
+        rows = by_topic((one.topic, _partition(asked, one, replies[one])) for one in named)
+    return _fetched(error, session, [Fields(topic=topic, partitions=rows[topic]) for topic in rows])
+
+
+def _fetched_parts(asked: ApiRequest) -> dict[TopicPartition, FetchedPart]:
+    """What a fetch says of the partitions that it names."""
+    found = {}
     for topic in asked.body.topics:
         for one in topic.partitions:
-            partition = TopicPartition(topic.topic, one.partition)
             epoch = _epoch(getattr(one, "current_leader_epoch", -1))
             last = _epoch(getattr(one, "last_fetched_epoch", -1))
-            questions[partition] = FetchQuestion(epoch, one.fetch_offset, last)
-            limits[partition] = max(0, one.partition_max_bytes)
-    most = max(0, asked.get("max_bytes", FOLLOWER_MAX_BYTES))
-    shared = asked.shared
-    with shared.replicas.lock:
-        replies = shared.serving.read(
-            asked.body.replica_id, questions, _ms(asked.body.max_wait), asked.body.min_bytes, most,
-            limits,
-        )  # fmt: skip
-        found = {one: _partition(asked, one, reply) for one, reply in replies.items()}
-    return Fields(
-        throttle_time=no_throttle(),
-        error_code=error_code(NONE),
-        session_id=0,
-        responses=[
-            Fields(
-                topic=topic.topic,
-                partitions=[
-                    found[TopicPartition(topic.topic, one.partition)] for one in topic.partitions
-                ],
-            )
-            for topic in asked.body.topics
-        ],
-    )
+            question = FetchQuestion(epoch, one.fetch_offset, last)
+            start, most = getattr(one, "log_start_offset", -1), max(0, one.partition_max_bytes)
+            found[TopicPartition(topic.topic, one.partition)] = FetchedPart(question, start, most)
+    return found
 
 
-def _fetched_none(asked: ApiRequest, error: str) -> Fields:
+def _forgotten(asked: ApiRequest) -> list[TopicPartition]:
+    """The partitions that a session has no more."""
+    return [
+        TopicPartition(topic.topic, partition)
+        for topic in asked.get("forgotten_topics_data", ())
+        for partition in topic.partitions
+    ]
+
+
+def _fetched(error: str, session: int, responses: Sequence[Fields]) -> Fields:
     return Fields(
-        throttle_time=no_throttle(), error_code=error_code(error), session_id=0, responses=()
-    )
+        throttle_time=no_throttle(), error_code=error_code(error), session_id=session,
+        responses=responses,
+    )  # fmt: skip
 
 
 def _partition(asked: ApiRequest, partition: TopicPartition, reply: FetchReply) -> Fields:
