@@ -75,7 +75,7 @@ def test_a_wrong_choice_is_answered_in_one_line_with_what_is_right(insync, line,
         ),
         (
             "replication --set truncation=kip_101 --bound crashes=0",
-            "2.3",
+            "2.5",
             {"truncation": "kip_101"},
             {
                 "brokers": 2,

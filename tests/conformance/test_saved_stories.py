@@ -112,7 +112,7 @@ def test_the_way_to_an_edge_that_differs_is_told_from_the_beginning_and_kept(
     code, told = asked("edges", "election", "--max-states", 1_000, "--save-story", story)
 
     assert code == 1
-    assert "from the beginning:\nafter controller_resigns(" in told
+    assert "from the beginning:\nafter controller_event_fails(" in told
     assert play(read_story(story)).verdict is Verdict.HOLDS
 
 

@@ -136,8 +136,11 @@ def test_a_step_that_is_another_transition_here_is_a_refusal_of_this_one() -> No
     ("heading", "words"),
     [
         ("system cluster version 0.11 brokers 2", "staged as since 1.1, not as in 0.11"),
-        ("system replication version 2.0 brokers 2", "of release 2.3, not 2.0"),
-        ("system election version 2.0 brokers 2", "one write since 2.1, not in 2.0"),
+        ("system replication version 2.0 brokers 2", "of releases 2.3 and 2.4 and 2.5, not 2.0"),
+        (
+            "system election version 2.0 brokers 2",
+            "as since 2.1, not as in 2.0",
+        ),
         (
             "system replication version 2.3 without isr_write_conditional brokers 2",
             "without a switch for isr_write_conditional",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def test_a_transition_that_the_table_does_not_have_is_noticed(monkeypatch):
     wrong = {**REPLICA_TABLE, "ReplicaDeletionIneligible": ("OnlineReplica", "OfflineReplica")}
     monkeypatch.setattr(tables, "REPLICA_TABLE", wrong)
     monkeypatch.setattr(replicas, "replica_table", lambda: wrong)
-    altered = SYSTEM.recorded()
+    altered = dataclasses.replace(SYSTEM).recorded()  # one that was not recorded before
     altered.claims.update(claims)  # the claim is judged by the table as it should be
 
     found, run = find(altered, SYSTEM.limits({"crashes": 0}), "machines_keep_to_tables")

@@ -72,8 +72,8 @@ def test_what_was_seen_otherwise_is_told_with_both_values(tmp_path: Path):
 
 def test_a_step_of_the_implementation_is_known_by_the_systems_map(tmp_path: Path):
     steps = [{"step": name, "args": {"broker": 1}}
-             for name in ("broker_connects", "broker_stands", "zookeeper_executes_registration",
-                          "answer_is_lost")]  # fmt: skip
+             for name in ("broker_connects", "broker_stands", "controller_goes_on",
+                          "reply_is_lost")]  # fmt: skip
 
     told = stepped(written(tmp_path / "t.ndjson", steps, system="election"))
 
