@@ -17,7 +17,6 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from impl.core.fetch_sessions import FetchSessions
 from impl.core.requests import request_version
 from impl.disk import RealDisk
 from impl.log import LogManager, LogRemoval, LogSettings
@@ -29,6 +28,7 @@ from impl.server.apis.kafka_apis import KafkaApis
 from impl.server.connection import Connection, Disconnected
 from impl.server.control import Control
 from impl.server.dynamic_configs import DynamicConfigs
+from impl.server.fetch_sessions import FetchSessions
 from impl.server.fetching import FetcherManager
 from impl.server.groups.coordinator import GroupCoordinator
 from impl.server.isr_requests import IsrRequests

@@ -20,7 +20,6 @@ from impl.core.events import (
     RecordsAsked,
     RecordsReplicated,
 )
-from impl.core.fetch_sessions import NO_SESSION, FetchedPart, FetchSessionHandler
 from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
@@ -38,6 +37,7 @@ from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.server.connection import Connection, Disconnected
 from impl.server.control_messages import by_topic
+from impl.server.fetch_sessions import NO_SESSION, FetchedPart, FetchSessionHandler
 from impl.server.properties import BrokerProperties
 from impl.server.replicas import HostedReplicas
 from impl.wire import Fields, error_name

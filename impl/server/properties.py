@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from impl.core.fetch_sessions import SLOTS
 from impl.log.config import FIELDS as LOG_FIELDS
 from impl.log.config import LogConfig
 from impl.releases import Release
+from impl.server.fetch_sessions import SLOTS
 from impl.server.unsupported import REASON_OF
 
 GENERATED = -1

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from impl.core.fetch_sessions import FetchSessions
 from impl.core.metadata_cache import MetadataCache
 from impl.core.requests import PartitionMetadata
 from impl.log.region import Region
 from impl.releases import Release
 from impl.server.control import Control
 from impl.server.dynamic_configs import DynamicConfigs
+from impl.server.fetch_sessions import FetchSessions
 from impl.server.groups.coordinator import GroupCoordinator
 from impl.server.log_dirs import LogDirs
 from impl.server.properties import BrokerProperties

@@ -14,7 +14,6 @@ from typing import Any
 from kio.schema.fetch.v12.response import EpochEndOffset, LeaderIdAndEpoch, SnapshotId
 
 from impl.core.answers import NONE
-from impl.core.fetch_sessions import FINAL_EPOCH, NO_SESSION, FetchedPart
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
 from impl.core.replica_manager import Produced
 from impl.log.config import LOG_APPEND_TIME
@@ -23,6 +22,7 @@ from impl.log.legacy_messages import encode_message, encode_wrapper
 from impl.log.record_batch import batches_in, records_of, whole_batches
 from impl.server.apis.asked import ApiRequest, CloseConnection, FileRecords, no_throttle
 from impl.server.control_messages import by_topic
+from impl.server.fetch_sessions import FINAL_EPOCH, NO_SESSION, FetchedPart
 from impl.server.replicas import now_ms
 from impl.server.serving import Replies
 from impl.wire import Fields, error_code

@@ -7,7 +7,10 @@ from itertools import count
 
 import pytest
 
-from impl.core.fetch_sessions import (
+from impl.core.fetcher_thread import Answer, FetchQuestion, FetchReply
+from impl.core.truncation import EpochEnd
+from impl.releases import Release
+from impl.server.fetch_sessions import (
     EVICTION_MS,
     FINAL_EPOCH,
     ID_NOT_FOUND,
@@ -20,9 +23,6 @@ from impl.core.fetch_sessions import (
     FetchSessions,
     next_epoch,
 )
-from impl.core.fetcher_thread import Answer, FetchQuestion, FetchReply
-from impl.core.truncation import EpochEnd
-from impl.releases import Release
 
 NOTHING = FetchReply(Answer.NONE, None, 3, 0)
 MISSING = FetchReply(Answer.UNKNOWN_TOPIC_OR_PARTITION, None, -1, -1)

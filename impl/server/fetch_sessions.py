@@ -1,0 +1,305 @@
+"""Fetch sessions: what a leader makes of a fetch that is not its fetcher's first (KIP-227, 1.1).
+
+A fetcher asks in full once, for all partitions that it follows at a leader. The leader keeps what
+was asked, and reads the later fetches of the session from what it keeps: they name what changed,
+and are answered about what changed. A session ends with either process, when its fetcher says so,
+or when the leader has no room for it; then a full fetch begins another.
+Source: FetchSession.scala, FetchSessionHandler, FetchMetadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+from impl.core.answers import NONE
+from impl.core.fetch_sessions import as_kept
+from impl.core.fetcher_thread import Answer, FetchQuestion, FetchReply
+from impl.releases import Release
+
+Key = TypeVar("Key")
+
+NO_SESSION = 0
+"""The number in a fetcher's first fetch, and in an answer after which there is no session."""
+
+INITIAL_EPOCH = 0
+"""In a full fetch that wants a session."""
+
+FINAL_EPOCH = -1
+"""In a full fetch that wants none."""
+
+SLOTS = 1000
+"""``max.incremental.fetch.session.cache.slots``."""
+
+EVICTION_MS = 120_000
+"""``MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS``: how long a session is new, and is not stale."""
+
+ID_NOT_FOUND = "FETCH_SESSION_ID_NOT_FOUND"
+INVALID_EPOCH = "INVALID_FETCH_SESSION_EPOCH"
+
+
+class FetchedPart(NamedTuple):
+    """What a fetch says of a partition: also where the asker's log starts, and its own limit."""
+
+    question: FetchQuestion
+    log_start: int
+    max_bytes: int
+
+
+def next_epoch(epoch: int) -> int:
+    """Of the fetch after one of this epoch: round and round, but never 0 again."""
+    if epoch < 0:
+        return FINAL_EPOCH
+    return 1 if epoch == 2**31 - 1 else epoch + 1
+
+
+# The leader's side
+
+
+@dataclass(slots=True)
+class _CachedPart:
+    """What was asked about a partition last, and what the fetcher was answered last."""
+
+    asked: FetchedPart
+    high_watermark: int = -1
+    log_start: int = -1
+
+    def renewed(self, reply: FetchReply) -> bool:
+        """Whether an answer says anything new, which the fetcher has to hear, and now has."""
+        failed = reply.error is not Answer.NONE
+        changed = (self.high_watermark, self.log_start) != (reply.high_watermark, reply.log_start)
+        self.high_watermark = -1 if failed else reply.high_watermark  # to be sent once it is over
+        self.log_start = reply.log_start
+        return changed or failed or reply.batch is not None or reply.diverging is not None
+
+
+@dataclass(slots=True, eq=False)
+class FetchSession(Generic[Key]):
+    """One fetcher's. ``privileged``: a follower's, which goes before consumers'."""
+
+    number: int
+    privileged: bool
+    began_ms: int
+    used_ms: int
+    parts: dict[Key, _CachedPart]
+    epoch: int = 1
+    size: int = 0
+    settled: bool = False
+
+    def touch(self, now_ms: int) -> None:
+        """Note that it is in use, how much it holds, and whether it is new no more."""
+        self.used_ms, self.size = now_ms, len(self.parts)
+        self.settled = now_ms - self.began_ms > EVICTION_MS
+
+
+@dataclass(slots=True)
+class FetchContext(Generic[Key]):
+    """A fetch as its leader reads it. With an ``error`` it is answered by that, and nothing else.
+
+    ``session`` is there for an incremental fetch; ``began`` makes one for a full fetch.
+    """
+
+    questions: Mapping[Key, FetchQuestion]
+    limits: Mapping[Key, int]
+    error: str = NONE
+    session: FetchSession[Key] | None = None
+    began: Callable[[Mapping[Key, FetchReply]], int] | None = None
+    _epoch: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._epoch = NO_SESSION if self.session is None else self.session.epoch
+
+    def answered(self, replies: Mapping[Key, FetchReply]) -> tuple[str, int, list[Key]]:
+        """The error, the session's number, and the partitions that the answer names.
+
+        An incremental answer leaves out those with nothing new; what it names goes to the end of
+        the session's order, so that no partition takes all the room each time.
+        """
+        if self.session is None:
+            number = NO_SESSION if self.began is None else self.began(replies)
+            return NONE, number, list(replies)
+        if self.session.epoch != self._epoch:  # the same fetch came twice
+            return INVALID_EPOCH, self.session.number, []
+        parts = self.session.parts
+        named = [one for one, reply in replies.items() if parts[one].renewed(reply)]
+        for one in named:
+            parts[one] = parts.pop(one)
+        return NONE, self.session.number, named
+
+
+class FetchSessions(Generic[Key]):
+    """The sessions that a leader's process knows (``FetchManager`` and ``FetchSessionCache``).
+
+    ``numbers`` gives numbers for them, positive and by chance. Where there is no room, a new one
+    takes the place of one that is stale, or a follower's that of a consumer's, or a bigger one
+    that of a smaller one that is not new; else it does not begin.
+    """
+
+    def __init__(self, release: Release, numbers: Callable[[], int], slots: int = SLOTS) -> None:
+        self.release = release
+        self.slots = slots
+        self.known: dict[int, FetchSession[Key]] = {}
+        self._numbers = numbers
+
+    def context(
+        self,
+        number: int,
+        epoch: int,
+        asked: Mapping[Key, FetchedPart],
+        forgotten: Collection[Key],
+        follower: bool,
+        now_ms: int,
+    ) -> FetchContext[Key]:
+        """A fetch of a session, or one that is complete in itself: epochs 0 and -1."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self.known.pop(number, None)  # a full fetch ends the session that it names
+            if epoch == FINAL_EPOCH:
+                return _complete(asked)
+
+            def began(replies: Mapping[Key, FetchReply]) -> int:
+                return self._begin(follower, asked, replies, now_ms)
+
+            return _complete(asked, began)
+        session = self.known.get(number)
+        if session is None:
+            return FetchContext({}, {}, ID_NOT_FOUND)
+        if session.epoch != epoch:
+            return FetchContext({}, {}, INVALID_EPOCH)
+        return self._incremental(session, asked, forgotten, now_ms)
+
+    def _incremental(
+        self,
+        session: FetchSession[Key],
+        asked: Mapping[Key, FetchedPart],
+        forgotten: Collection[Key],
+        now_ms: int,
+    ) -> FetchContext[Key]:
+        parts = session.parts
+        for one, part in asked.items():
+            known = parts.get(one)
+            if known is None:
+                parts[one] = _CachedPart(part)
+            else:
+                known.asked = part
+        for one in forgotten:
+            parts.pop(one, None)
+        if not parts:
+            del self.known[session.number]
+            return _complete({})
+        if self.release.since("2.5"):
+            session.touch(now_ms)
+        elif session.size != len(parts):
+            session.touch(session.used_ms)  # KAFKA-9137: only a session's size was kept up to date
+        session.epoch = next_epoch(session.epoch)
+        questions = {one: kept.asked.question for one, kept in parts.items()}
+        limits = {one: kept.asked.max_bytes for one, kept in parts.items()}
+        return FetchContext(as_kept(questions, self.release), limits, session=session)
+
+    def _begin(
+        self,
+        follower: bool,
+        asked: Mapping[Key, FetchedPart],
+        replies: Mapping[Key, FetchReply],
+        now_ms: int,
+    ) -> int:
+        """The number of a new session; NO_SESSION where there is no room for it."""
+        if len(self.known) >= self.slots and not self._evicts(follower, len(replies), now_ms):
+            return NO_SESSION
+        parts = {one: _CachedPart(asked[one]) for one in replies}
+        for one, part in parts.items():
+            part.renewed(replies[one])
+        number = self._numbers()
+        while number == NO_SESSION or number in self.known:
+            number = self._numbers()
+        session = self.known[number] = FetchSession(number, follower, now_ms, now_ms, parts)
+        session.touch(now_ms)
+        return number
+
+    def _evicts(self, privileged: bool, size: int, now_ms: int) -> bool:
+        """Whether one has made room for a new one of some size (``tryEvict``)."""
+        if not self.known:
+            return False
+        oldest = min(self.known.values(), key=lambda one: (one.used_ms, one.number))
+        if now_ms - oldest.used_ms > EVICTION_MS:
+            del self.known[oldest.number]
+            return True
+        worth = [
+            (one.privileged, one.size, one.number)
+            for one in self.known.values()
+            if one.settled or (privileged and not one.privileged)
+        ]
+        if not worth or (privileged, size, NO_SESSION) < min(worth):
+            return False
+        del self.known[min(worth)[2]]
+        return True
+
+
+def _complete(
+    asked: Mapping[Key, FetchedPart],
+    began: Callable[[Mapping[Key, FetchReply]], int] | None = None,
+) -> FetchContext[Key]:
+    """A fetch that names all partitions that it is about."""
+    questions = {one: part.question for one, part in asked.items()}
+    limits = {one: part.max_bytes for one, part in asked.items()}
+    return FetchContext(questions, limits, began=began)
+
+
+# The fetcher's side
+
+
+class FetchSessionHandler(Generic[Key]):
+    """The session that a fetcher has with one leader: number and epoch of its next fetch."""
+
+    def __init__(self) -> None:
+        self.number = NO_SESSION
+        self.epoch = INITIAL_EPOCH
+        self.parts: dict[Key, FetchedPart] = {}
+
+    def __str__(self) -> str:
+        """``FetchMetadata.toString``."""
+        number = self.number or "INVALID"
+        named = {INITIAL_EPOCH: "INITIAL", FINAL_EPOCH: "FINAL"}
+        return f"(sessionId={number}, epoch={named.get(self.epoch, self.epoch)})"
+
+    def next(self, parts: Mapping[Key, FetchedPart]) -> tuple[dict[Key, FetchedPart], list[Key]]:
+        """What a fetch of some partitions names, and what it says is to be forgotten."""
+        if self.epoch == INITIAL_EPOCH:
+            self.parts = dict(parts)
+            return dict(parts), []
+        forgotten = [one for one in self.parts if one not in parts]
+        for one in forgotten:
+            del self.parts[one]
+        added = {one: part for one, part in parts.items() if one not in self.parts}
+        altered = {one: parts[one] for one, part in self.parts.items() if parts[one] != part}
+        named = {**added, **altered}
+        self.parts.update(named)
+        return named, forgotten
+
+    def answered(self, error: str, number: int, named: Collection[Key]) -> str:
+        """Read an answer's error, session and partitions; why it is of no use, else nothing."""
+        if error != NONE:
+            why = f"was unable to process the fetch request with {self}: {error}."
+            self._full(NO_SESSION if error == ID_NOT_FOUND else self.number)
+            return why
+        full = self.epoch == INITIAL_EPOCH
+        unasked = [one for one in named if one not in self.parts]
+        omitted = [one for one in self.parts if one not in named] if full else []
+        if unasked or omitted:
+            self._full(NO_SESSION if full else self.number)
+            kind = "a full" if full else "an incremental"
+            parts = (("omitted", omitted), ("extra", unasked))
+            odd = [f"{what}=({', '.join(map(str, some))})" for what, some in parts if some]
+            return f"sent {kind} fetch response that is invalid: {', '.join(odd)}"
+        if number == NO_SESSION:
+            self._full(NO_SESSION)
+        else:
+            self.number, self.epoch = number, next_epoch(self.epoch)
+        return ""
+
+    def failed(self) -> None:
+        """There was no answer: the next fetch ends this session, if the leader still has it."""
+        self._full(self.number)
+
+    def _full(self, number: int) -> None:
+        self.number, self.epoch = number, INITIAL_EPOCH
