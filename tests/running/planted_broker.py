@@ -15,6 +15,7 @@ from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.truncation import follower_truncation
+from impl.log.log_manager import LogManager
 from impl.server.__main__ import main
 from tests.impl.planted import plant
 
@@ -50,6 +51,14 @@ FAULTS = {
         Partition.written,
         "if there is not None and there.with_zk_version(wanted.zk_version) == wanted:",
         "if there is not None:",
+    ),
+    "a-failed-rename-is-told-as-done": Fault(
+        LogManager.delete, 'raise StorageError(home.path, "", str(error)) from error', "pass"
+    ),
+    "a-failed-rename-is-answered-as-done": Fault(
+        ReplicaManager._stop,
+        "return self._storage_failed(partition, error, not_renamed=error.path)",
+        "self._storage_failed(partition, error, not_renamed=error.path)\n        return NONE",
     ),
 }  # fmt: skip
 
