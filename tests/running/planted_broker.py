@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
@@ -51,6 +52,9 @@ FAULTS = {
         Partition.written,
         "if there is not None and there.with_zk_version(wanted.zk_version) == wanted:",
         "if there is not None:",
+    ),
+    "a-request-after-a-move-is-not-looked-for": Fault(
+        EventController.guarded, "if self.reassigner.looks_again:", "if False:"
     ),
     "a-failed-rename-is-told-as-done": Fault(
         LogManager.delete, 'raise StorageError(home.path, "", str(error)) from error', "pass"

@@ -14,15 +14,17 @@ from impl.server.cluster import Cluster, new_state
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
+from tests.impl.server.conftest import SETTINGS
 from tests.pipeline.written import checked
 
-SETTINGS = {"zookeeper.session.timeout.ms": "2000", "log.dirs": "d1,d2"}
 NAMED, ENDED = "a_deleted_log_is_renamed", "a_topic_goes_when_its_logs_are_gone"
 
 
 def deletion(folder: Path) -> tuple[bool, dict[str, Any]]:
     """A topic is deleted whose one folder on broker 2 is not there; whether it goes, the check."""
-    cluster = Cluster.create(folder, new_state([1, 2], "2.3", "embedded", settings=SETTINGS))
+    cluster = Cluster.create(
+        folder, new_state([1, 2], "2.3", "embedded", settings=SETTINGS | {"log.dirs": "d1,d2"})
+    )
     try:
         cluster.start()
         port = cluster.session()
