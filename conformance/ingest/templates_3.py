@@ -14,6 +14,7 @@ from conformance.ingest.templates_controller import STATE
 from conformance.ingest.templates_requests import BY
 
 UNIFIED = "kafka.log.UnifiedLog"
+_FAILURES = "org.apache.kafka.storage.internals.log.LogDirFailureChannel"
 
 # Members of an ISR with the broker epoch of each; only the first number of a pair is a broker.
 _MEMBERS = (
@@ -36,6 +37,13 @@ _ONE_STATE = (
 )
 
 TEMPLATES = (
+    Template(
+        "log_not_renamed_3",
+        "log_not_renamed",
+        _FAILURES,
+        "Error while renaming dir for {detail} in log dir {...}",
+        "Error while renaming dir for orders-0 in log dir /data",
+    ),
     Template(
         "partition_online_3",
         "partition_changed",

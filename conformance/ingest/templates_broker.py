@@ -13,6 +13,7 @@ PARTITION = "kafka.cluster.Partition"
 LOG = "kafka.log.Log"
 LOG_MANAGER = "kafka.log.LogManager"
 FETCHER = "kafka.server.ReplicaFetcherThread"
+FAILURES = "kafka.server.LogDirFailureChannel"
 SERVER = "kafka.server.KafkaServer"
 CONFIG = "kafka.server.KafkaConfig"
 ZK = "kafka.zk.KafkaZkClient"
@@ -166,6 +167,14 @@ REPLICAS = (
         "Log for partition {tp} is renamed to {detail} and is scheduled for deletion",
         "Log for partition orders-0 is renamed to /data/orders-0.8f3d-delete and is scheduled for "
         "deletion",
+    ),
+    # Its partition is no column: such lines are few, and are judged with those of the whole topic.
+    Template(
+        "log_not_renamed",
+        "log_not_renamed",
+        FAILURES,
+        "Error while renaming dir for {detail} in log dir {...}",
+        "Error while renaming dir for orders-0 in log dir /data",
     ),
 )
 

@@ -137,6 +137,22 @@ WATERMARK_IN_LOG = Rule(
     "a high watermark up to the log end",
     "lines with a log end and a high watermark (2.4 and newer)",
 )
+RENAMED = Rule(
+    "a_deleted_log_is_renamed",
+    "a log that is deleted has a new name, under which its files are removed later; where it "
+    "cannot be renamed, its directory is offline and nothing was deleted",
+    "LogManager.asyncDelete",
+    "another name than the partition's own",
+    "logs that are renamed (server.log, 0.10 and newer)",
+)
+DELETED_IN_FULL = Rule(
+    "a_topic_goes_when_its_logs_are_gone",
+    "the deletion of a topic ends when every replica has answered that its log is deleted; one "
+    "whose log cannot be renamed answers KAFKA_STORAGE_ERROR, and the deletion waits",
+    "KIP-112; LogManager.asyncDelete, TopicDeletionManager.failReplicaDeletion",
+    "a topic that stays until the broker begins anew with its log directory",
+    "logs that could not be renamed (server.log), topics whose deletion ends (controller.log)",
+)
 FOLLOWS_AS_ANSWERED = Rule(
     "a_follower_takes_what_its_leader_answers",
     "a follower's high watermark is its leader's, up to its own log's end: `follower_appends`",
@@ -250,6 +266,8 @@ RULES: tuple[Rule, ...] = (
     COMMITTED_IS_KEPT,
     CUT_AS_TOLD,
     WATERMARK_IN_LOG,
+    RENAMED,
+    DELETED_IN_FULL,
     *DATA_PLANE,
     ISR_OF_REPLICAS,
     VERSIONS_GROW,
@@ -269,6 +287,7 @@ OF_CLUSTERS = frozenset(
         ONE_OWNER.name,
         NO_OLDER_CONTROLLER.name,
         OFFICE_FITS.name,
+        DELETED_IN_FULL.name,
     )
 )
 """Rules that one partition's lines do not decide."""

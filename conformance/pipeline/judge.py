@@ -11,6 +11,7 @@ from conformance.pipeline import (
     rules_controllers,
     rules_controllership,
     rules_data_plane,
+    rules_deletion,
     rules_logs,
     rules_model,
     rules_partitions,
@@ -42,6 +43,8 @@ def judge(
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
+    rules_deletion.check_names(bench)
+    rules_deletion.check_topics(bench)
     release = oldest_release(bench)
     fenced = release is not None and _number(release) >= (2, 5)
     rules_data_plane.check(bench, fenced)

@@ -21,6 +21,7 @@ from conformance.pipeline import (
     rules_brokers,
     rules_controllers,
     rules_data_plane,
+    rules_deletion,
     rules_logs,
     rules_model,
     rules_partitions,
@@ -144,6 +145,7 @@ def screen(
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
+    rules_deletion.check_names(bench)
     rules_data_plane.check(bench)
     rules_states.check(bench)
     for event, other in bench.beside:

@@ -17,6 +17,8 @@ from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
 from conformance.running.partition import ReplicationJudge
 from conformance.running.reading import ZOOKEEPER, Gathered, Trouble, gather
+from conformance.running.requests import RULE as NEVER_TAKEN_UP
+from conformance.running.requests import never_taken_up
 from conformance.running.result import Replayed
 from conformance.trace_report import TraceReport
 from impl.releases import Release
@@ -99,9 +101,17 @@ def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> V
             "lines as the processes wrote them",
         )  # fmt: skip
     _replay(report, gathered, order, rest)
+    passed_over = list(never_taken_up(gathered))
+    for line, why in passed_over:
+        report.add(
+            Kind.IMPOSSIBLE, line.file, line.number, NEVER_TAKEN_UP, why,
+            "a write of the controller that takes the request up before it goes on",
+        )  # fmt: skip
     whole = not gathered.troubles
     verdicts = [_verdict(one) for one in report.replayed]
-    verdicts += [Verdict.UNKNOWN] * (not whole) + [Verdict.BROKEN] * bool(order.stuck)
+    verdicts += [Verdict.UNKNOWN] * (not whole) + [Verdict.BROKEN] * bool(
+        order.stuck or passed_over
+    )
     return combine(verdicts)
 
 

@@ -224,10 +224,12 @@ class LogDeleted:
 
 @dataclass(frozen=True, slots=True)
 class LogFailed:
-    """A log cannot be used (``KafkaStorageException``)."""
+    """A log cannot be used (``KafkaStorageException``); ``not_renamed``: nor be deleted."""
 
     partition: TopicPartition
     error: str
+    not_renamed: str = ""
+    """The log directory in which it could not be renamed (``LogManager.asyncDelete``)."""
 
 
 @dataclass(frozen=True, slots=True)

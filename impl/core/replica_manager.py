@@ -363,8 +363,10 @@ class ReplicaManager:
         if self.fetchers is not None and partitions:
             self.fetchers.remove(partitions)
 
-    def _storage_failed(self, partition: TopicPartition, error: Exception) -> str:
-        self.observer(LogFailed(partition, str(error)))
+    def _storage_failed(
+        self, partition: TopicPartition, error: Exception, not_renamed: str = ""
+    ) -> str:
+        self.observer(LogFailed(partition, str(error), not_renamed))
         self.partitions.pop(partition, None)
         return STORAGE_ERROR
 
@@ -399,7 +401,7 @@ class ReplicaManager:
         try:
             renamed = await self.logs.delete(partition)
         except StorageError as error:
-            return self._storage_failed(partition, error)
+            return self._storage_failed(partition, error, not_renamed=error.path)
         if renamed is not None:
             self.observer(LogDeleted(partition, renamed))
         return NONE

@@ -37,6 +37,7 @@ from impl.server.state_texts import ids, metadata, order_received, short
 from impl.znodes import TopicPartition
 
 _LOG_MANAGER = "kafka.log.LogManager"
+_FAILURES = "kafka.server.LogDirFailureChannel"
 
 
 class ReplicaLines:
@@ -241,9 +242,12 @@ class ReplicaLines:
             case LogDeleted():
                 text = f"Log for partition {partition} is renamed to {event.directory} and is "
                 self.files.line("server.log", "INFO", f"{text}scheduled for deletion", _LOG_MANAGER)
+            case LogFailed(not_renamed=folder) if folder:
+                text = f"Error while renaming dir for {partition} in log dir {folder}"
+                self.files.line("server.log", "ERROR", text, _FAILURES, event.error)
             case LogFailed():
                 text = f"Error while using the log of partition {partition}: {event.error}"
-                self.files.line("server.log", "ERROR", text, "kafka.server.LogDirFailureChannel")
+                self.files.line("server.log", "ERROR", text, _FAILURES)
 
     def removed(self, event: LogRemoval) -> None:
         """The directory of a deleted log was removed, or could not be (``kafka-delete-logs``).

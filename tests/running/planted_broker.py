@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
+from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.truncation import follower_truncation
+from impl.log.log_manager import LogManager
 from impl.server.__main__ import main
 from tests.impl.planted import plant
 
@@ -50,6 +52,17 @@ FAULTS = {
         Partition.written,
         "if there is not None and there.with_zk_version(wanted.zk_version) == wanted:",
         "if there is not None:",
+    ),
+    "a-request-after-a-move-is-not-looked-for": Fault(
+        EventController.guarded, "if self.reassigner.looks_again:", "if False:"
+    ),
+    "a-failed-rename-is-told-as-done": Fault(
+        LogManager.delete, 'raise StorageError(home.path, "", str(error)) from error', "pass"
+    ),
+    "a-failed-rename-is-answered-as-done": Fault(
+        ReplicaManager._stop,
+        "return self._storage_failed(partition, error, not_renamed=error.path)",
+        "self._storage_failed(partition, error, not_renamed=error.path)\n        return NONE",
     ),
 }  # fmt: skip
 

@@ -1,0 +1,118 @@
+"""What is deleted: logs that were renamed, and topics of which every log was.
+
+A log that is deleted is renamed first, and removed later. One that cannot be renamed takes its log
+directory offline, and its broker answers KAFKA_STORAGE_ERROR; then the controller holds the replica
+for ineligible, and the topic stays until that broker begins anew. The model's `topics` has neither
+folders nor their names, so that lines are compared with each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import DELETED_IN_FULL, RENAMED, Kind
+from conformance.pipeline.rule_context import RuleContext
+
+_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
+_ONE_REQUEST = 2  # lines that a broker writes of one request to stop a replica, at most
+_AT_ONCE = 2000  # milliseconds between a request and what its broker cannot do
+
+
+def check_names(bench: RuleContext) -> None:
+    """Each line that tells a log's new name, by itself."""
+    for event in bench.history.events:
+        if event.kind != "log_removed" or not event.detail:
+            continue
+        bench.looked(RENAMED)
+        name = f"{event.topic}-{event.partition}"
+        if event.detail.replace("\\", "/").rpartition("/")[2] == name:
+            bench.report(
+                Kind.VIOLATION,
+                RENAMED,
+                event,
+                f"{name}: broker {event.broker} says that the log is renamed, and to be removed, "
+                f"and names {event.detail}, where it was: nothing is renamed, and what the "
+                "replica had stays",
+            )
+
+
+def check_topics(bench: RuleContext) -> None:
+    """Each log that could not be renamed, beside the end of its topic's deletion."""
+    failures: dict[str, list[Event]] = defaultdict(list)
+    deleted: dict[str, list[Event]] = defaultdict(list)
+    for event in bench.history.events:
+        if event.kind == "log_not_renamed":
+            failures[_replica_of(event)[0]].append(event)
+        elif event.kind == "topic_deleted" and event.topic:
+            deleted[event.topic].append(event)
+    for topic, failed in sorted(failures.items()):
+        ends = sorted(deleted.get(topic, ()), key=lambda end: end.at)
+        for failure in failed:
+            bench.looked(DELETED_IN_FULL)
+            # Without an end the topic waits; one long before or after is of another deletion.
+            end = next((end for end in ends if end.at >= failure.at), None)
+            if end is not None and end.at - failure.at < _APART:
+                _ends_without(bench, failure, end, sole=len(ends) == 1)
+
+
+def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) -> None:
+    """A topic's deletion ends though the log of one replica could not be renamed."""
+    history = bench.history
+    if history.restarted(end, failure) is not None:
+        return  # it tried again
+    topic, partition = _replica_of(failure)
+    rounds = [
+        event
+        for event in history.events
+        if event.template == "deletion_started" and event.topic == topic
+    ]
+    if any(failure.at < one.at <= end.at for one in rounds):
+        return  # the request was sent again, and a log that is offline is no log to some releases
+    sure = sole and len(rounds) == 1
+    sure = sure and _one_request_failed(bench, rounds[0], failure, end, (topic, partition))
+    more = "" if sure else "; another request to delete it, or a new process, may be missing"
+    bench.report(
+        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        DELETED_IN_FULL,
+        end,
+        f"the deletion of topic {topic} ends, and broker {failure.broker} could not rename the log "
+        f"of {topic}-{partition} at {failure.where}{more}",
+    )
+
+
+def _one_request_failed(
+    bench: RuleContext, began: Event, failure: Event, end: Event, replica: tuple[str, int]
+) -> bool:
+    """Whether the deletion asked that broker once for the replica, and was told of the failure."""
+    history = bench.history
+    if history.reduced or not history.contiguous(began, end):
+        return False
+    requests, started = [], False
+    for event in history.events:
+        if event.tp != replica:
+            continue
+        if event.broker == failure.broker and event.kind == "log_removed":
+            return False
+        if event.broker == failure.broker and event.kind == "stop_replica_handled":
+            if event.detail == "true":
+                requests.append(event)
+        elif event.kind == "replica_changed" and event.replica == failure.broker:
+            own = event.controller in (None, end.broker) and began.at <= event.at <= end.at
+            started |= own and event.to_state == "ReplicaDeletionStarted"
+    if not started or not 1 <= len(requests) <= _ONE_REQUEST:
+        return False
+    asked = min(requests, key=lambda request: request.at)
+    return (
+        0 <= failure.at - asked.at < _AT_ONCE
+        and history.complete(asked)
+        and history.complete(failure)
+        and history.log_covers(failure, end.at)
+        and not history.clock_was_set(asked, failure, began, end)
+    )
+
+
+def _replica_of(failure: Event) -> tuple[str, int]:
+    """Topic and partition, as a folder is called."""
+    topic, _, number = (failure.detail or "").rpartition("-")
+    return topic, int(number) if number.isdigit() else -1

@@ -1,0 +1,119 @@
+"""Brokers that count a log which they could not rename as deleted: their logs say so."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from impl.server.cluster import Cluster, new_state
+from impl.znodes import TopicPartition
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper.port import wait
+from tests.impl.server.conftest import SETTINGS
+from tests.pipeline.written import checked
+
+NAMED, ENDED = "a_deleted_log_is_renamed", "a_topic_goes_when_its_logs_are_gone"
+
+
+def deletion(folder: Path) -> tuple[bool, dict[str, Any]]:
+    """A topic is deleted whose one folder on broker 2 is not there; whether it goes, the check."""
+    cluster = Cluster.create(
+        folder, new_state([1, 2], "2.3", "embedded", settings=SETTINGS | {"log.dirs": "d1,d2"})
+    )
+    try:
+        cluster.start()
+        port = cluster.session()
+        client = ZnodeClient(port, cluster.release)
+        logs = folder / "logs" / "broker2"
+        wait(client.create_topic("t", {0: [1, 2]}))
+        until(lambda: "Created log for partition t-0" in (logs / "server.log").read_text())
+        (here,) = (folder / "broker2").glob("d?/t-0")
+        here.rename(here.parent.parent / "taken away")
+        wait(client.request_deletion("t"))
+        until(lambda: "Stopping serving logs in dir" in (logs / "server.log").read_text())
+        for _ in range(40):
+            if wait(client.state(TopicPartition("t", 0))) is None and "t" not in topics(client):
+                break
+            time.sleep(0.05)
+        gone = "t" not in topics(client)
+        port.close()
+    finally:
+        cluster.stop(10)
+    return gone, checked(folder / "logs")
+
+
+def topics(client: ZnodeClient) -> list[str]:
+    return list(wait(client.topics()))
+
+
+def until(holds: Any) -> None:
+    deadline = time.monotonic() + 15
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def findings(result: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Kind, rule, file and its line, as it stands there."""
+    return [
+        (row["kind"], row["rule"], Path(row["file"]).name, said(row))
+        for row in result["findings"]
+        if row["rule"] in (NAMED, ENDED)
+    ]
+
+
+def said(row: dict[str, Any]) -> str:
+    line: str = Path(row["file"]).read_text(encoding="utf-8").splitlines()[row["line"] - 1]
+    return line
+
+
+def with_fault(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    spawn = Cluster.spawn
+
+    def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
+        if command[1:3] == ["-m", "impl.server"]:
+            command = [sys.executable, "-m", "tests.running.planted_broker", fault, *command[3:]]
+        spawn(self, name, command)
+
+    monkeypatch.setattr(Cluster, "spawn", planted)
+
+
+def test_a_topic_stays_while_a_log_of_it_cannot_be_renamed_and_the_check_holds(tmp_path: Path):
+    gone, result = deletion(tmp_path / "c")
+
+    assert not gone
+    assert findings(result) == []
+    assert "violation" not in {row["kind"] for row in result["findings"]}
+
+
+def test_a_log_that_is_told_as_renamed_and_was_not_is_found_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with_fault(monkeypatch, "a-failed-rename-is-told-as-done")
+
+    gone, result = deletion(tmp_path / "c")
+
+    assert gone
+    assert result["verdict"] == "broken"
+    ((kind, rule, file, line),) = findings(result)
+    assert (kind, rule, file) == ("violation", NAMED, "server.log")
+    assert "Log for partition t-0 is renamed to " in line
+
+
+def test_a_topic_that_goes_though_a_log_could_not_be_renamed_is_found_where_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with_fault(monkeypatch, "a-failed-rename-is-answered-as-done")
+
+    gone, result = deletion(tmp_path / "c")
+
+    assert gone
+    assert result["verdict"] == "broken"
+    ((kind, rule, file, line),) = findings(result)
+    assert (kind, rule, file) == ("violation", ENDED, "controller.log")
+    assert "Deletion of topic t successfully completed" in line

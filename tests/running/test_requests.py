@@ -1,0 +1,89 @@
+"""A request to move partitions that the controller passes over: ZooKeeper's trace says so."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from conformance.running.judge import RunningReport, judge_running
+from conformance.running.requests import RULE
+from impl.server.cluster import TRACE, Cluster, new_state
+from impl.znodes import TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.partitions import encode_reassignment
+from impl.zookeeper.port import wait
+from specs.verdict import Verdict
+from tests.impl.server.conftest import SETTINGS
+
+FAULT = "a-request-after-a-move-is-not-looked-for"
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 15
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def known(client: ZnodeClient, topic: str) -> bool:
+    return wait(client.state(TopicPartition(topic, 0))) is not None
+
+
+def two_requests(folder: Path) -> RunningReport:
+    """Two partitions are moved, and back by another request; two topics are made after it."""
+    state = new_state([1, 2], "2.3", "embedded", settings=SETTINGS)
+    state.trace = True
+    cluster = Cluster.create(folder, state)
+    both = [TopicPartition("t", number) for number in (0, 1)]
+    try:
+        cluster.start()
+        port = cluster.session()
+        client = ZnodeClient(port, cluster.release)
+        wait(client.create_topic("t", {0: [1, 2], 1: [1, 2]}))
+        until(lambda: all(wait(client.state(one)) for one in both))
+        for number, target in enumerate(((2, 1), (1, 2))):
+            text = encode_reassignment(dict.fromkeys(both, target))
+            wait(port.create(paths.REASSIGN_PARTITIONS, text))
+            if number == 0:
+                until(lambda: wait(port.exists(paths.REASSIGN_PARTITIONS, watch=False)) is None)
+        for newer in ("u", "v"):
+            wait(client.create_topic(newer, {0: [1]}))
+            until(partial(known, client, newer))
+        port.close()
+    finally:
+        cluster.stop(10)
+    return judge_running(sorted((folder / TRACE).iterdir()), str(folder))
+
+
+def test_each_of_two_requests_is_taken_up(tmp_path: Path):
+    assert two_requests(tmp_path / "c").verdict is Verdict.HOLDS
+
+
+def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spawn = Cluster.spawn
+
+    def planted(self: Cluster, name: str, command: Sequence[str]) -> None:
+        if command[1:3] == ["-m", "impl.server"]:
+            command = [sys.executable, "-m", "tests.running.planted_broker", FAULT, *command[3:]]
+        spawn(self, name, command)
+
+    monkeypatch.setattr(Cluster, "spawn", planted)
+
+    report = two_requests(tmp_path / "c")
+
+    assert report.verdict is Verdict.BROKEN
+    (found,) = report.findings
+    assert found.rule == RULE
+    line = json.loads(Path(found.file).read_text().splitlines()[found.line - 1])
+    ((asked,),) = [line["args"]["ops"]]
+    assert (asked["op"], asked["path"]) == ("Create", paths.REASSIGN_PARTITIONS)
+    assert json.loads(asked["data"])["partitions"][0]["replicas"] == [1, 2]
+    assert "states of topics u and v" in found.why
