@@ -44,6 +44,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         mark = folder / "broker2/data/replication-offset-checkpoint"
         eventually(lambda: mark.exists() and "orders 0 60" in mark.read_text(), "60 replicated")
         done(f"cluster kill {folder} 2")
+        # Records come once 2 has left the ISR: within a fetch session a leader tells a high
+        # watermark once, and a follower that hears of a new leader epoch meanwhile ignores it.
+        eventually(lambda: "Isr: 1,3" in done(f"topics --describe --zookeeper {folder}"), "2 left")
         done(f"produce --broker-list {folder} --topic orders --batch-size 5", lines)
         for number in (1, 3):
             mark = folder / f"broker{number}/data/replication-offset-checkpoint"
