@@ -16,7 +16,12 @@ from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
 from conformance.cli.tables import show_table
-from conformance.running.profiles import TRACED_PROFILES, traced_profile
+from conformance.running.profiles import (
+    LOGGED_PROFILES,
+    TRACED_PROFILES,
+    logged_profile,
+    traced_profile,
+)
 from impl import PROFILES
 from impl.releases import DEFAULT
 from impl.world.faults import SWARM, profile_named
@@ -29,11 +34,12 @@ if TYPE_CHECKING:
 
 STEPS = 300
 SEEDS = "0..9"
-ONE_PARTITION, CLUSTER, BROKERS = "replication", "cluster", "brokers"
+ONE_PARTITION, CLUSTER, BROKERS, LOGS = "replication", "cluster", "brokers", "logs"
 RELEASES = {
     ONE_PARTITION: (DEFAULT,),
     CLUSTER: (DEFAULT, "2.4"),
     BROKERS: (DEFAULT, "2.4", "2.6", "2.7"),
+    LOGS: (DEFAULT, "2.4", "2.6", "2.7"),
 }
 """In which releases ``--all`` walks each of them."""
 
@@ -75,11 +81,11 @@ class Campaign:
 @click.command()
 @click.option(
     "--system",
-    type=click.Choice([ONE_PARTITION, CLUSTER, BROKERS]),
+    type=click.Choice([ONE_PARTITION, CLUSTER, BROKERS, LOGS]),
     default=ONE_PARTITION,
     show_default=True,
     help="One partition with its logs; whole controllers, effect by effect; or whole brokers with "
-    "their logs on disks, whose traces are judged.",
+    "their logs on disks, whose traces are judged, or whose log lines are.",
 )
 @click.option("--seeds", metavar="A..B", default=SEEDS, show_default=True, help="One walk a seed.")
 @click.option(
@@ -96,6 +102,7 @@ class Campaign:
     multiple=True,
     help=f"What goes wrong: {', '.join(PROFILES)}, {SWARM}; with {CLUSTER}: "
     f"{', '.join(STAGED_PROFILES)}, {SWARM}; with {BROKERS}: {', '.join(TRACED_PROFILES)}; "
+    f"with {LOGS}: {', '.join(LOGGED_PROFILES)}; "
     "default: each of them in turn.",
 )
 @click.option(
@@ -143,6 +150,8 @@ def lockstep(
     Exit code: 0 holds, 1 broken.
 
     Brokers run by themselves and trace what they do, as running processes do; each line is judged.
+    With logs topics are deleted and partitions move as well: what brokers write to Kafka's log
+    files is judged as `insync check` judges it, with nothing missing.
     Walks of the cluster are judged in this one direction, `insync edges cluster` in both; --map
     shows what is abstract, and why.
 
@@ -157,8 +166,10 @@ def lockstep(
       insync lockstep --every 0 --without-effects --faults everything --json -
     """
     if shows_map:
-        if system == BROKERS:
-            raise WrongUse(f"--map is of {ONE_PARTITION} or {CLUSTER}; brokers are judged by lines")
+        if system in (BROKERS, LOGS):
+            raise WrongUse(
+                f"--map is of {ONE_PARTITION} or {CLUSTER}; {system} are judged by lines"
+            )
         _show_map(system, json_target)
         return
     chosen = seed_range(seeds)
@@ -179,6 +190,8 @@ def lockstep(
                 )
             elif one == BROKERS:
                 told.append(_campaign_of_brokers(name, chosen, steps, release))
+            elif one == LOGS:
+                told.append(_campaign_of_logs(name, chosen, steps, release))
             else:
                 told.append(_campaign(name, chosen, steps, every, not without_effects))
     _show(told, json_target)
@@ -210,6 +223,7 @@ def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
         ONE_PARTITION: ((*PROFILES, SWARM), profile_named),
         CLUSTER: ((*STAGED_PROFILES, SWARM), staged_profile),
         BROKERS: (TRACED_PROFILES, traced_profile),
+        LOGS: (LOGGED_PROFILES, logged_profile),
     }
     names, named = known[system]
     for name in faults:
@@ -263,6 +277,20 @@ def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) ->
         return WalkProgress(sum(one.lines for one in report.replayed), fired=dict(report.fired))
 
     return _walked(Campaign(BROKERS, faults, release), seeds, walked)
+
+
+def _campaign_of_logs(faults: str, seeds: range, steps: int, release: str) -> Campaign:
+    """Runs of whole clusters; what their brokers log is held to the rules of logs."""
+    from conformance.lockstep import Mismatch, WalkProgress
+    from conformance.running.logged import judged_logs
+
+    def walked(seed: int) -> WalkProgress:
+        report = judged_logs(seed, steps, faults, release, settles=False)
+        if report.findings:
+            raise Mismatch(report.first, ())
+        return WalkProgress(report.lines, fired=report.fired)
+
+    return _walked(Campaign(LOGS, faults, release), seeds, walked)
 
 
 def _campaign_of_clusters(
@@ -319,7 +347,7 @@ def _walked(
 def _coverage(system: str, told: list[Campaign]) -> str:
     """How many of the system's transitions the walks fired; brokers are held to two systems."""
     fired = {name for one in told for name in one.fired}
-    if system == BROKERS:
+    if system in (BROKERS, LOGS):
         return f", {len(fired)} transitions fired ({system})"
     return f", {len(fired)} of {len(_transitions(system))} transitions fired ({system})"
 

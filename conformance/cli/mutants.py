@@ -65,7 +65,8 @@ def mutants(
     """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
 
     Judged by the model alone: its rules for every small input, stories driven on both sides, edges
-    of the graphs of all systems, and walks in lock-step. Each mutant is put before those of them
+    of the graphs of all systems, walks in lock-step, and the traces and logs of simulated clusters,
+    with what they come to once faults are over. Each mutant is put before those of them
     that run its line. Systematic mutants change one comparison, condition, connective, constant,
     result or statement of impl/core, or of what the model speaks of in a log; they are drawn from
     every file and kind in proportion. A line that no walk runs is a survivor, too. A survivor is
@@ -140,7 +141,8 @@ def mutants(
             f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(every):,}; "
             f"of {len(survivors)} survivors {sum(one.key in because for one in survivors)} have a "
             f"reason, {sum(one.why == all_of.NOT_RUN for one in survivors)} are in lines that no "
-            f"walk runs; {all_of.by_rule(tried)} of those caught by plain rules alone",
+            f"walk runs; of those caught {all_of.by_logs(tried)} by logs, "
+            f"{all_of.by_rule(tried)} by plain rules alone",
             json_target,
         )
     say(f"{verdict}, {seconds} s", json_target)
@@ -156,6 +158,7 @@ def mutants(
             "not_explained": [one.key for one in survivors if one.key not in because],
             "population": len(every),
             "caught": new.caught,
+            "by_logs": all_of.by_logs(tried),
             "by_rule": all_of.by_rule(tried),
             "tried": new.tried,
             "interval": [round(new.low, 4), round(new.high, 4)],

@@ -23,6 +23,7 @@ from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
 from conformance.mutants.mutate import MODULES, Mutant
 from conformance.rules import RulesDiffer, compare_rules
+from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
 from conformance.tours import tour, tours
@@ -75,8 +76,23 @@ TRACED_STEPS = {"failures": 1_200}
 
 FEWER_STEPS = 400
 
+LOGGED_RUNS = (
+    *((seed, "everything", release) for release in ("2.3", "2.7") for seed in (0, 3)),
+    (2, "everything", "2.3"), (4, "everything", "2.3"), (3, "everything", "2.4"),
+    (3, "everything", "2.6"), (3, "everything", "2.1"), (3, "everything", "1.1"),
+    (3, "everything", "0.10.2"), (0, "operators", "2.3"), (1, "operators", "2.4"),
+    (0, "power", "2.3"), (0, "failures", "2.6"),
+)  # fmt: skip
+"""Runs of whole clusters in which topics go and partitions move, judged by their log lines."""
+
+LOGGED_STEPS = 2_000
+
 CASES = Path(__file__).parents[2] / "tests" / "data" / "vectors"
 """Cases that both sides answer; without the folder there is no such judge."""
+
+OF_LOGS = "logs"
+"""Rules of logs look once the model's walks of each kind have looked: they ask the model about each
+write and epoch, and have more to say than it does."""
 
 OF_RULES = ("rules", "cases of rules")
 """These ask plain rules of the model's side, which no transition uses: they look last of all, so
@@ -146,6 +162,10 @@ def _traced(seed: int, faults: str, release: str) -> str:
     return f"line {first.line}: {first.why}"
 
 
+def _logged(seed: int, faults: str, release: str) -> str:
+    return judged_logs(seed, LOGGED_STEPS, faults, release).first
+
+
 @cache
 def _answered_by_the_model() -> tuple[tuple[str, bool, list[Case]], ...]:
     """File, whether a plain rule answered in place of a transition -> the cases that the model's
@@ -201,6 +221,9 @@ def _all() -> Iterator[Judge]:
     for seed, faults, release in TRACED_RUNS:
         name = f"brokers of {release}, {faults}, seed {seed}"
         yield Judge(name, "brokers", partial(_traced, seed, faults, release))
+    for seed, faults, release in LOGGED_RUNS:
+        name = f"logs of {release}, {faults}, seed {seed}"
+        yield Judge(name, OF_LOGS, partial(_logged, seed, faults, release))
     if CASES.is_dir():
         yield Judge("cases", "cases", partial(_cases, False))
         yield Judge("cases of plain rules", "cases of rules", partial(_cases, True))
@@ -290,7 +313,7 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
     """The judges that run a mutant's line: those that look first, and the rest.
 
     Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Who is worth most goes first, and plain rules go last.
+    Who is worth most goes first; then logs are looked at, and plain rules go last.
     """
     kinds: dict[str, list[str]] = {}
     for name in reached.judges.get((mutant.module, mutant.line), ()):
@@ -301,6 +324,7 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}
     first = [one for one in turns if one in drawn and JUDGES[one].kind not in OF_RULES]
+    first.sort(key=lambda name: JUDGES[name].kind == OF_LOGS)
     rest = iter([one for one in turns if one not in drawn])
     left = MOST_S - sum(reached.seconds.get(name, 1.0) for name in drawn)
     last = []

@@ -17,6 +17,7 @@ from typing import Any
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.judges import (
     JUDGES,
+    OF_LOGS,
     OF_ONE_PARTITION,
     OF_RULES,
     SEEDS,
@@ -92,6 +93,11 @@ def interval(caught: int, tried: int, z: float = 1.96) -> tuple[float, float]:
 def by_rule(trials: Iterable[Trial]) -> int:
     """How many of them nobody noticed but those that ask plain rules."""
     return sum(one.by in JUDGES and JUDGES[one.by].kind in OF_RULES for one in trials)
+
+
+def by_logs(trials: Iterable[Trial]) -> int:
+    """How many of them were noticed by logs, after some of the model's walks of each kind."""
+    return sum(one.by in JUDGES and JUDGES[one.by].kind == OF_LOGS for one in trials)
 
 
 def score(trials: Iterable[Trial]) -> Score:

@@ -1,6 +1,8 @@
-"""What goes wrong in simulated clusters whose traces are judged."""
+"""What goes wrong in simulated clusters whose traces, or whose log lines, are judged."""
 
 from __future__ import annotations
+
+from impl.world.wide.runs import SWARM, WIDE_PROFILES
 
 TRACED_PROFILES = ("none", "crashes", "sessions", "lossy", "failures")
 """Topics and lists of replicas stay as they are in them: `replication` is of one list."""
@@ -11,4 +13,19 @@ def traced_profile(name: str) -> str:
     if name not in TRACED_PROFILES:
         known = ", ".join(TRACED_PROFILES)
         raise ValueError(f"no profile {name!r} of brokers that are judged; there are {known}")
+    return name
+
+
+LOGGED_PROFILES = (*(name for name in WIDE_PROFILES if name not in ("power", "disks")), SWARM)
+"""A disk that lost what was written leaves lines that no whole log has: that its broker cut below
+what it had, say, since its leader had less."""
+
+
+def logged_profile(name: str) -> str:
+    """A profile by name. ValueError lists the names."""
+    if name not in LOGGED_PROFILES:
+        known = ", ".join(LOGGED_PROFILES)
+        raise ValueError(
+            f"no profile {name!r} of clusters whose logs are judged; there are {known}"
+        )
     return name

@@ -167,10 +167,7 @@ class Broker:
         )  # fmt: skip
 
     def _join(self, port: Port) -> None:
-        self.files.line("server.log", "INFO", "starting", _SERVER)
-        colon = ":" if self.release.since("2.1") else " :"
-        version = f"Kafka version{colon} {self.release}"
-        self.files.line("server.log", "INFO", version, _APP_INFO)
+        self.files.starting()
         if self.cluster_id is not None:
             self.files.line("server.log", "INFO", f"Cluster ID = {self.cluster_id}", _SERVER)
         self.replicas = HostedReplicas(
@@ -278,13 +275,8 @@ class Broker:
             log = self.logs.log(partition)
             assert log is not None, "a partition that is listed has a log"
             folder = log.directory.rpartition("/")[0]
-            named = TopicPartition(*partition)
-            self.files.log(
-                named,
-                folder,
-                f"Completed load of log with {len(log.segments)} segments, log start offset "
-                f"{log.log_start} and log end offset {log.log_end} in 1 ms",
-            )
+            named, segments = TopicPartition(*partition), len(log.segments)
+            self.files.loaded(named, folder, segments, log.log_start, log.log_end)
         for partition, why in sorted(self.logs.offline.items()):
             text = f"Partition {TopicPartition(*partition)} is offline: {why}"
             self.files.line("server.log", "ERROR", text, "kafka.log.LogManager")
@@ -448,4 +440,3 @@ def _cluster_id(client: ZnodeClient) -> str:
 
 
 _SERVER = "kafka.server.KafkaServer"
-_APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"

@@ -110,8 +110,7 @@ class Control(threading.Thread):
         A process that was killed leaves a registration behind until its session is over: that is
         waited for, as whoever starts Kafka anew has to.
         """
-        path = paths.broker(self.broker)
-        self.files.line("server.log", "INFO", f"Creating {path} (is it secure? false)", _ZK_CLIENT)
+        self.files.registering()
         deadline = time.monotonic() + self.config.whole("zookeeper.session.timeout.ms") / 1000 + 2
         while True:
             try:
@@ -126,11 +125,7 @@ class Control(threading.Thread):
         if self.trace is not None:
             self.trace.file.line("registered", {"epoch": self.epoch, "session": self.port.session})
         host, port = self.info.plaintext
-        where = f"ArrayBuffer(EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT))"
-        text = f"Registered broker {self.broker} at path {path} with addresses: {where}"
-        if self.config.release.since("2.2"):
-            text += f", czxid (broker epoch): {self.epoch}"
-        self.files.line("server.log", "INFO", text, _ZK_CLIENT)
+        self.files.registered(host, port, self.epoch)
 
     def begin(self) -> None:
         """Stand for election; then events come."""
@@ -223,8 +218,7 @@ class Control(threading.Thread):
     def _begin_anew(self) -> None:
         """The session expired: resign, then register under a new one, and stand again."""
         wait(self.events.expire())
-        text = "[ZooKeeperClient Kafka server] Session expired."
-        self.files.line("server.log", "INFO", text, "kafka.zookeeper.ZooKeeperClient")
+        self.files.session_expired()
         earlier = self.port.session
         self.port.close()
         while not self.ended.is_set():

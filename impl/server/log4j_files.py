@@ -5,25 +5,35 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 from impl.releases import Release
-from impl.znodes import TopicPartition
+from impl.znodes import TopicPartition, paths
 
 CONTROLLER, STATE_CHANGE, SERVER = "controller.log", "state-change.log", "server.log"
 REQUESTS = "kafka-request.log"
+_SERVER = "kafka.server.KafkaServer"
+_ZK_CLIENT = "kafka.zk.KafkaZkClient"
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)
 
 
 class Log4jFiles:
     """One broker's files, appended to; every line is whole before the next begins."""
 
-    def __init__(self, folder: Path, broker: int, release: Release) -> None:
+    def __init__(
+        self, folder: Path, broker: int, release: Release, now_ms: Callable[[], int] = wall_clock
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.now_ms = now_ms
         self.broker = broker
         self.release = release
         self.old = not release.since("1.0")
@@ -36,7 +46,7 @@ class Log4jFiles:
         text = message.replace("\n", " ")
         trace = thrown.replace("\n", " ") + "\n" if thrown else ""
         with self._lock:
-            now_ms = int(time.time() * 1000)
+            now_ms = self.now_ms()
             if self._closed:
                 return
             if file not in self._files:  # a file without lines is not made
@@ -67,6 +77,44 @@ class Log4jFiles:
             text = f"Processor 0 received request: RequestHeader({shown})"
         self.line(REQUESTS, "TRACE", text, "kafka.request.logger")
 
+    # The process
+
+    def starting(self) -> None:
+        """The process begins."""
+        self.line(SERVER, "INFO", "starting", _SERVER)
+        colon = ":" if self.release.since("2.1") else " :"
+        version = f"Kafka version{colon} {self.release}"
+        self.line(SERVER, "INFO", version, "org.apache.kafka.common.utils.AppInfoParser")
+
+    def registering(self) -> None:
+        """It is about to create its znode."""
+        path = paths.broker(self.broker)
+        self.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", _ZK_CLIENT)
+
+    def registered(self, host: str | None, port: int, epoch: int) -> None:
+        """Its znode is there: with its address and (2.2) its broker epoch."""
+        where = f"ArrayBuffer(EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT))"
+        path = paths.broker(self.broker)
+        text = f"Registered broker {self.broker} at path {path} with addresses: {where}"
+        if self.release.since("2.2"):
+            text += f", czxid (broker epoch): {epoch}"
+        self.line(SERVER, "INFO", text, _ZK_CLIENT)
+
+    def session_expired(self) -> None:
+        """ZooKeeper has given it up."""
+        text = "[ZooKeeperClient Kafka server] Session expired."
+        self.line(SERVER, "INFO", text, "kafka.zookeeper.ZooKeeperClient")
+
+    def loaded(
+        self, partition: TopicPartition, folder: str, segments: int, start: int, end: int
+    ) -> None:
+        """A log was read at a start."""
+        text = (
+            f"Completed load of log with {segments} segments, log start offset {start} and log end "
+            f"offset {end} in 1 ms"
+        )
+        self.log(partition, folder, text)
+
     # Heads
 
     def name(self, partition: TopicPartition) -> str:
@@ -76,7 +124,7 @@ class Log4jFiles:
     def server(self, message: str, level: str = "INFO") -> None:
         """A line of the process itself."""
         head = f"[Kafka Server {self.broker}], " if self.old else f"[KafkaServer id={self.broker}] "
-        self.line(SERVER, level, head + message, "kafka.server.KafkaServer")
+        self.line(SERVER, level, head + message, _SERVER)
 
     def partition(self, partition: TopicPartition, message: str, level: str = "INFO") -> None:
         """A line of a partition."""

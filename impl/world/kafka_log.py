@@ -79,8 +79,7 @@ class KafkaLogs(Journal):
     def broker_started(self, broker: int, broker_epoch: int, end: int) -> None:
         files = self._files[broker]
         files.line(SERVER, "INFO", "starting", "kafka.server.KafkaServer")
-        text = f"Completed load of log with 1 segments, log start offset 0 and log end offset {end}"
-        files.log(PARTITION, FOLDER, f"{text} in 1 ms")
+        files.loaded(PARTITION, FOLDER, 1, 0, end)
         if end == 0:
             text = f"No checkpointed highwatermark is found for partition {PARTITION}"
             files.partition(PARTITION, text)
@@ -88,20 +87,13 @@ class KafkaLogs(Journal):
         files.server("started")
 
     def broker_registered_again(self, broker: int, broker_epoch: int) -> None:
-        text = "[ZooKeeperClient Kafka server] Session expired."
-        self._files[broker].line(SERVER, "INFO", text, "kafka.zookeeper.ZooKeeperClient")
+        self._files[broker].session_expired()
         self._registered(broker, broker_epoch)
 
     def _registered(self, broker: int, broker_epoch: int) -> None:
-        path, logger = f"/brokers/ids/{broker}", "kafka.zk.KafkaZkClient"
         files = self._files[broker]
-        files.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", logger)
-        address = f"EndPoint(broker-{broker},9092,ListenerName(PLAINTEXT),PLAINTEXT)"
-        text = (
-            f"Registered broker {broker} at path {path} with addresses: "
-            f"ArrayBuffer({address}), czxid (broker epoch): {broker_epoch}"
-        )
-        files.line(SERVER, "INFO", text, logger)
+        files.registering()
+        files.registered(f"broker-{broker}", 9092, broker_epoch)
 
     # Controllers
 

@@ -1,0 +1,259 @@
+"""Simulated clusters that write Kafka's log lines, judged as the logs of real brokers are.
+
+A wide world has what no system of the model has at once: topics that are deleted while their
+partitions move, brokers that go meanwhile, controllers that take over in the middle of it. Its
+brokers report what they do to the writers that running brokers have, and the pipeline asks the
+model about each write, request and epoch of it. Nothing is missing from such logs: what would be
+unknown in those of a real cluster is a finding here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from conformance.ingest.files import discover
+from conformance.pipeline.corpus import Corpus, Judged
+from conformance.pipeline.findings import BREAKS, Finding, Kind
+from conformance.pipeline.local import LocalEngine
+from impl.core.event_controller import EventController
+from impl.core.events import LogTruncating, ReplicaEvent
+from impl.releases import DEFAULT
+from impl.server.controller_lines import ControllerLines
+from impl.server.log4j_files import Log4jFiles
+from impl.server.replica_lines import ReplicaLines
+from impl.sim.steps import Step
+from impl.world.stored_broker import FOLDER
+from impl.world.wide.claims import is_at_rest
+from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.runs import WideSimulator
+from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
+from impl.world.wide.world import STEP_MS as WIDE_STEP_MS
+from impl.znodes import TopicPartition, paths
+from impl.zookeeper.port import wait
+from specs.verdict import Verdict
+
+PORT = 9092
+
+STEP_MS = 200
+"""In logs a step takes so long, and each line of it one of them: what a broker wrote in one step is
+in order in its several files, and lines of different terms are not close by."""
+
+
+class _LoggingBroker(SimulatedBroker):
+    """Writes its lines to ``brokerN`` in a folder."""
+
+    folder: Path
+    files: Log4jFiles
+    written = 0, 0
+    """The step in which it wrote last, and how many lines."""
+
+    def stamped_ms(self) -> int:
+        """When its next line is written."""
+        step, lines = (self.now_ms() - FIRST_INSTANT_MS) // WIDE_STEP_MS, self.written[1]
+        self.written = step, lines + 1 if step == self.written[0] else 0
+        return FIRST_INSTANT_MS + step * STEP_MS + min(self.written[1], STEP_MS - 1)
+
+    def _start_process(self) -> None:
+        if not self.started:
+            place = self.folder / f"broker{self.broker}"
+            self.files = Log4jFiles(place, self.broker, self.release, self.stamped_ms)
+            self.lines = ReplicaLines(self.files)
+        self.files.starting()
+        super()._start_process()
+        for partition in self.logs.partitions:
+            log = self.logs.log(partition)
+            assert log is not None, "a partition that is listed has a log"
+            named, segments = TopicPartition(*partition), len(log.segments)
+            self.files.loaded(named, FOLDER, segments, log.log_start, log.log_end)
+
+    def _controller_of_session(self) -> EventController:
+        journal = ControllerLines(self.files)
+        return EventController(
+            self.broker, self.session, self.release, self._send, self.settings, journal
+        )
+
+    def register(self) -> None:
+        """Up, or up again in another session."""
+        is_start = not self.up
+        self.files.registering()
+        super().register()
+        if is_start:
+            self.files.server("started")
+
+    def _registered(self) -> None:
+        self.files.registered(f"b{self.broker}", PORT, self.epoch)
+
+    def reconnect(self) -> None:
+        """A new session."""
+        self.files.session_expired()
+        super().reconnect()
+
+    def observe(self, event: ReplicaEvent) -> None:
+        super().observe(event)
+        if isinstance(event, LogTruncating):
+            place = f"{FOLDER}/{event.partition}"
+            replica = self.replicas.partitions.get(event.partition)
+            leader = -1 if replica is None or replica.leader is None else replica.leader
+            self.lines.truncating(event, place, leader, 0)
+        else:
+            self.lines(event)
+
+    def _event_failed(self, name: str, error: Exception) -> None:
+        super()._event_failed(name, error)
+        text = f"Error processing event {name}: {type(error).__name__}: {error}"
+        self.files.controller(text, "ERROR")
+
+
+class LoggedWorld(WideWorld):
+    """A wide world whose brokers write Kafka's log lines into a folder."""
+
+    nodes: dict[int, _LoggingBroker]  # type: ignore[assignment]
+
+    def __init__(self, folder: Path, **given: Any) -> None:
+        self.folder = folder
+        super().__init__(**given)
+
+    def _broker_type(self) -> type[SimulatedBroker]:
+        return type("LoggingBroker", (_LoggingBroker,), {"folder": self.folder})
+
+    def take(self, step: Step) -> None:
+        """Take a step; a broker that goes by itself says so."""
+        leaves = self.nodes[step.args[0]].files if step.name == "broker_shuts_down" else None
+        if leaves is not None:
+            leaves.server("shutting down")
+        super().take(step)
+        if leaves is not None:
+            leaves.server("shut down completed")
+
+    def close(self) -> None:
+        """No more lines."""
+        for node in self.nodes.values():
+            node.files.close()
+
+
+SETTLING_STEPS = 5_000
+"""So long a cluster is left alone, if it does not come to rest before; a few hundred are usual."""
+
+
+def logged_run(
+    folder: Path, seed: int, steps: int, faults: str = "everything", release: str = DEFAULT,
+    brokers: int = 3, topics: int = 2, partitions: int = 2, settles: bool = False,
+) -> tuple[int, str]:  # fmt: skip
+    """Run a cluster, and leave its logs in ``folder``; how many steps it took.
+
+    With ``settles`` faults end then, all brokers are alive, and it is left alone: which of the
+    model's claims about what happens in the end does not hold, and why; else empty.
+    """
+    world = LoggedWorld(
+        folder, brokers=brokers, topics=topics, partitions=partitions, factor=min(3, brokers),
+        release=release, seed=seed,
+    )  # fmt: skip
+    simulator, taken = WideSimulator(world, seed, faults), 0
+    with closing(world):
+        while taken < steps and simulator.advance() is not None:
+            taken += 1
+        if not settles:
+            return taken, ""
+        simulator.calm_down()
+        for number in range(SETTLING_STEPS):
+            if number % 50 == 0 and is_at_rest(world) and not _not_led(world):
+                return taken + number, ""
+            if simulator.advance() is None:
+                break
+        return taken, _unsettled(world)
+
+
+def _unsettled(world: LoggedWorld) -> str:
+    """What has not happened, though faults were over for long enough, by the model's claims."""
+    nodes = world.zookeeper.nodes
+    if paths.CONTROLLER not in nodes:
+        return "newest_controller_is_heard: nobody is in /controller"
+    if wait(world.admin.deletions()):
+        return "no_wedge: a topic is still to be deleted"
+    if not is_at_rest(world) and paths.REASSIGN_PARTITIONS in nodes:
+        return "moves_finish: a move is still under way"
+    return _not_led(world) or "" if is_at_rest(world) else (
+        "the_cluster_comes_to_rest: something is left to be done, or to arrive"
+    )  # fmt: skip
+
+
+def _not_led(world: LoggedWorld) -> str:
+    """Whose metadata is not what is registered, when nothing is left to arrive."""
+    for topic in range(world.topics):
+        for number in range(world.partitions):
+            one = TopicPartition(f"t{topic}", number)
+            state = wait(world.admin.state(one))
+            if state is None:
+                return f"topics_get_leaders: {one} has no state"
+            there = wait(world.admin.topic(one.topic))
+            lists = None if there is None else there.partitions[number].replicas
+            wanted = state.leader, state.leader_epoch, set(state.isr), lists
+            for broker, node in world.nodes.items():
+                told = node.replicas.metadata.partitions.get(one)
+                known = None if told is None else (
+                    told.state.leader, told.state.leader_epoch, set(told.state.isr), told.replicas
+                )  # fmt: skip
+                if known != wanted:
+                    return (
+                        f"clients_are_led: broker {broker} tells clients {known} of {one}, and "
+                        f"{wanted} is registered"
+                    )
+    return ""
+
+
+WRONG = {kind.value for kind in (*BREAKS, Kind.KNOWN_BUG, Kind.INCOMPLETE)}
+"""Findings that no whole log of a sound cluster may have."""
+
+
+@dataclass
+class LoggedReport:
+    """What was found in the logs of a run. ``checked``: by rule, how often it compared."""
+
+    steps: int
+    lines: int
+    rejected: int
+    findings: list[Finding]
+    unsettled: str = ""
+    checked: Counter[str] = field(default_factory=Counter)
+    fired: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken by a finding; not checked where nothing was compared. Lines that no template
+        knows are counted, and break nothing."""
+        if self.findings or self.unsettled:
+            return Verdict.BROKEN
+        return Verdict.HOLDS if sum(self.checked.values()) else Verdict.NOT_CHECKED
+
+    @property
+    def first(self) -> str:
+        """The first finding in a line, else what did not happen in the end; empty if none."""
+        return next((f"{one.rule}: {one.why}" for one in self.findings), self.unsettled)
+
+
+def judge_logs(folder: Path, steps: int = 0, unsettled: str = "") -> LoggedReport:
+    """Judge the logs of one cluster by every rule."""
+    engine = LocalEngine()
+    corpus: Corpus = engine.ingest(discover([str(folder)]), None)
+    judged: Judged = engine.judge(corpus)
+    rejected = sum(one.count for one in corpus.figures.unknown)
+    wrong = [one for one in judged.findings if one.kind in WRONG]
+    return LoggedReport(
+        steps, corpus.figures.distinct, rejected, wrong, unsettled, Counter(judged.checked),
+        Counter(judged.fired) + Counter(judged.office),
+    )  # fmt: skip
+
+
+def judged_logs(
+    seed: int, steps: int, faults: str = "everything", release: str = DEFAULT, settles: bool = True
+) -> LoggedReport:
+    """Run a cluster, and judge its logs, and with ``settles`` what it comes to in the end.
+    ValueError for a profile that there is not."""
+    with TemporaryDirectory(prefix="insync-logged-") as folder:
+        run = logged_run(Path(folder), seed, steps, faults, release, settles=settles)
+        return judge_logs(Path(folder), *run)

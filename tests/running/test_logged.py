@@ -1,0 +1,72 @@
+"""Simulated clusters that write Kafka's log lines: judged as logs are, with nothing missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conformance.running.logged import judged_logs, logged_run
+from conformance.running.profiles import logged_profile
+from impl.core.deletion import DeletionManager
+from impl.core.metadata_cache import MetadataCache
+from impl.core.replica_machine import ReplicaMachine
+from specs.verdict import Verdict
+from tests.impl.planted import plant
+
+STEPS = 1_000
+
+
+@pytest.mark.parametrize("release", ["2.3", "2.7"])
+def test_topics_that_go_while_partitions_move_leave_lines_without_a_finding(release: str) -> None:
+    report = judged_logs(3, STEPS, "everything", release)
+
+    assert report.verdict is Verdict.HOLDS, report.first
+    assert report.lines > STEPS
+    compared = report.checked
+    assert compared["each_write_is_one_of_the_protocol"] > 20
+    assert compared["controllers_keep_to_the_model"] > 500
+    assert compared["a_deleted_log_is_renamed"] > 0
+
+
+def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        assert logged_run(tmp_path / name, 5, STEPS) == (STEPS, "")
+
+    files = sorted((tmp_path / "one").rglob("*.log"))
+    assert len(files) == 9
+    for file in files:
+        again = tmp_path / "other" / file.relative_to(tmp_path / "one")
+        assert file.read_bytes() == again.read_bytes()
+
+
+def test_a_profile_whose_disks_lose_what_they_held_has_no_whole_logs() -> None:
+    with pytest.raises(ValueError, match="no profile 'disks' of clusters whose logs"):
+        logged_profile("disks")
+
+
+def _found() -> Counter[str]:
+    reports = [judged_logs(seed, STEPS) for seed in (0, 3)]
+    return Counter(report.first.partition(":")[0] for report in reports)
+
+
+def test_a_leader_epoch_that_stays_is_found_in_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "leader_epoch=state.leader_epoch + 1,"
+    plant(monkeypatch, ReplicaMachine.without, line, "leader_epoch=state.leader_epoch,")
+
+    assert _found()["one_leader_per_leader_epoch"]
+
+
+def test_a_topic_that_is_never_deleted_is_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = "DELETION_SUCCESSFUL,", "DELETION_INELIGIBLE,"
+    plant(monkeypatch, DeletionManager.replicas_deleted, before, after)
+
+    assert _found()["no_wedge"]
+
+
+def test_metadata_that_is_not_taken_is_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "self.partitions[partition] = told"
+    plant(monkeypatch, MetadataCache.update, line, "self.partitions.setdefault(partition, told)")
+
+    assert _found()["clients_are_led"]
