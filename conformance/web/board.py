@@ -86,6 +86,10 @@ class RunFrame:
     lamps: tuple[Lamp, ...]
 
 
+KEPT_CARDS = 256
+"""For so many states the cards are kept: one goes back and forth, and asks what is new."""
+
+
 @dataclass
 class Board:
     """A heading's system. Raises ProtocolError for a heading that makes no sense.
@@ -113,6 +117,7 @@ class Board:
         self._known = RunTree(self.start, self.take)
         self._lamps = Lamps(self.heading)
         self._without_parameters: dict[str, list[int]] = {}
+        self._cards_at = lru_cache(KEPT_CARDS)(lambda node: self.cards(node.state))
 
     # -- a game ---------------------------------------------------------------------------------
 
@@ -206,13 +211,9 @@ class Board:
     def choices(self, lines: Sequence[str]) -> tuple[list[Card], list[RefusedStep]]:
         """As `cards`, after these lines, the likeliest first: what the last step made possible."""
         path = self._known.path(lines)
-        possible, refused = self.cards(path[-1].state)
-        path[-1].possible = frozenset(card.line for card in possible)
+        possible, refused = self._cards_at(path[-1])
         if len(path) > 1:
-            before = path[-2]
-            if before.possible is None:
-                before.possible = frozenset(one.line for one in self.cards(before.state)[0])
-            known = before.possible
+            known = {one.line for one in self._cards_at(path[-2])[0]}
             possible = [replace(one, fresh=one.line not in known) for one in possible]
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
