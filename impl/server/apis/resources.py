@@ -80,6 +80,11 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
     return NONE, "", {key: _of_broker(asked, key) for key in {*KNOWN, *LOG_KEYS}}
 
 
+def settings_of_topic(asked: ApiRequest, own: dict[str, str]) -> list[Fields]:
+    """All that holds for a topic of which these settings are its own."""
+    return [_setting(asked, key, _of_topic(asked, key, own)) for key in sorted(TOPIC_KEYS)]
+
+
 def _of_broker(asked: ApiRequest, key: str) -> Layers:
     layers = asked.shared.dynamic.synonyms(key)
     if not layers and key in KNOWN:
