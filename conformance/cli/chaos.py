@@ -69,11 +69,11 @@ def chaos(
     """Break a cluster of real processes while clients use it, and judge what the clients saw.
 
     Plain and idempotent producers write numbered records, a group reads them, and one broker after
-    the other is killed, stopped, paused, cut off, slowed down, deposed or loses a directory. Then
-    everything is read: no record that acks=all acknowledged may be lost, none of an idempotent
-    producer be there twice or out of order, no batch be torn, nothing be read that was never
-    written, no reader go back or leave something out, no two replicas differ. Faults follow from
-    the seed; what comes of them depends on the machine.
+    the other is killed, stopped, paused, cut off, slowed down, deposed, or has a directory that
+    fails or is full. Then everything is read: no record that acks=all acknowledged may be lost,
+    none of an idempotent producer be there twice or out of order, no batch be torn, nothing be read
+    that was never written, no reader go back or leave something out, no two replicas differ. Faults
+    follow from the seed; what comes of them depends on the machine.
 
     Exit code 0: nothing is wrong; 1: something is, and where a release has it by a known bug, its
     entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read.

@@ -1,6 +1,6 @@
-"""Kafka's own scripts, run as their main classes on the jars of a release that was fetched.
+"""Kafka's own scripts, run as their main classes on the jars of a release.
 
-    insync kafka fetch 3.9.1        # Maven gets the jars; $INSYNC_KAFKA_CACHE says where
+`insync kafka fetch 3.9.1` has Maven get them, to where $INSYNC_KAFKA_CACHE says.
 """
 
 from __future__ import annotations
