@@ -367,7 +367,9 @@ class Broker:
                 self.logs.reconfigure(self.logs.settings.config, name)
 
     def _apply_dynamic(self) -> None:
-        """What is set for the broker while it runs takes effect."""
+        """What is set for the broker while it runs takes effect, or is said to have none."""
+        for name, why in self.dynamic.without_effect.items():
+            self._trouble(f"The configuration '{name}' was supplied but has no effect here: {why}")
         self.quotas.set_rates(self.dynamic.overrides)
         self.logs.reconfigure(self.dynamic.log)
 
