@@ -173,7 +173,9 @@ def test_groups_are_listed_described_and_deleted(admin: Any, servers: str, topic
 
 def test_what_brokers_only_keep_is_set_and_said_to_have_no_effect(cluster: Any, admin: Any):
     def changed(value: str, how: Any) -> None:
-        wanted = confluent_admin.ConfigEntry("log.cleaner.threads", value, incremental_operation=how)
+        wanted = confluent_admin.ConfigEntry(
+            "log.cleaner.threads", value, incremental_operation=how
+        )
         resource = confluent_admin.ConfigResource("broker", "1", incremental_configs=[wanted])
         [one.result(15) for one in admin.incremental_alter_configs([resource]).values()]
 
