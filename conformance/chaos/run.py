@@ -68,7 +68,7 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ChaosPlan:
-    """What is to be done."""
+    """What is to be done. After so many ``minutes`` no other fault begins."""
 
     faults: tuple[ChaosFault, ...]
     seed: int
@@ -78,6 +78,7 @@ class ChaosPlan:
     min_isr: int = 2
     unclean: bool = False
     trace: bool = False
+    minutes: float | None = None
 
 
 @dataclass
@@ -376,6 +377,8 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
         with at_work(workload, idempotent=Release.of(plan.version).since("0.11")):
             _wait_for_records(workload)
             for number, fault in enumerate(plan.faults, 1):
+                if plan.minutes is not None and workload.now() > 60 * plan.minutes:
+                    break
                 told(f"{number} of {len(plan.faults)}: {fault}; "
                      f"{workload.acknowledged:,} records acknowledged")  # fmt: skip
                 began, said = workload.now(), ""

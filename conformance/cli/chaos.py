@@ -40,6 +40,12 @@ LEAST_BROKERS, MOST_BROKERS = 2, 9
               help="How many faults, one after the other.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S",
               help="What happens to whom, and for how long.")  # fmt: skip
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="M",
+    help="Let no other fault begin after so long, and judge those that were.",
+)
 @click.option("--version", default=DEFAULT, show_default=True, metavar="V", help="The release.")
 @click.option("--brokers", type=click.IntRange(LEAST_BROKERS, MOST_BROKERS), default=3,
               show_default=True, metavar="N", help="How many.")  # fmt: skip
@@ -56,6 +62,7 @@ LEAST_BROKERS, MOST_BROKERS = 2, 9
 def chaos(
     rounds: int,
     seed: int,
+    minutes: float | None,
     version: str,
     brokers: int,
     partitions: int,
@@ -83,6 +90,7 @@ def chaos(
       insync chaos --rounds 20 --seed 1
       insync chaos --rounds 100 --seed 7 --faults kill,pause --out chaos
       insync chaos --rounds 10 --trace --json -
+      insync chaos --rounds 10000 --minutes 480 --seed 3 --out night
       insync chaos --version 0.10 --rounds 10 --faults cascade
     """
     from conformance.chaos.run import ChaosPlan, carry_out
@@ -98,7 +106,7 @@ def chaos(
         )
     plan = ChaosPlan(
         tuple(faults(rounds, seed, brokers, kinds)), seed, release, brokers, partitions, min_isr,
-        unclean, trace,
+        unclean, trace, minutes,
     )  # fmt: skip
     began = time.monotonic()
     with ends_as_interrupt(), _folder(out) as folder, Progress() as progress:
