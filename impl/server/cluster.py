@@ -44,6 +44,7 @@ class ClusterState:
     """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere.
 
     ``advertised``: by broker, a port that leads to its own, as that of a proxy before it.
+    ``fillable``: a broker's directory has no space left while DIR/brokerN/full names it.
     """
 
     version: str
@@ -55,6 +56,7 @@ class ClusterState:
     request_log: bool = False
     trace: bool = False
     advertised: dict[int, int] = field(default_factory=dict)
+    fillable: bool = False
 
 
 class Cluster(Processes):
@@ -188,8 +190,14 @@ class Cluster(Processes):
             name,
             [sys.executable, "-m", "impl.server", str(properties), "--version",
              self.state.version, "--logs", str(logs),
-             *(["--request-log"] if self.state.request_log else []), *self._tracing()],
+             *(["--request-log"] if self.state.request_log else []),
+             *(["--full-marker", str(self.full_marker(number))] if self.state.fillable else []),
+             *self._tracing()],
         )  # fmt: skip
+
+    def full_marker(self, broker: int) -> Path:
+        """The file that names a directory of the broker which has no space left."""
+        return self.folder / f"broker{broker}" / "full"
 
     def _tracing(self) -> list[str]:
         return ["--trace", str(self.folder / TRACE)] if self.state.trace else []
