@@ -85,6 +85,8 @@ class LabState:
 class Lab(Processes):
     """One directory. ClusterError if it is no lab's."""
 
+    start_command = "insync kafka start"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder.resolve())
         self.state = self._read()
@@ -181,7 +183,7 @@ class Lab(Processes):
 
     def name_of(self, process: int | str) -> str:
         """The name of a process by what users call it: a broker's id, or `zookeeper`."""
-        name = f"broker{process}" if str(process).isdecimal() else str(process)
+        name = super().name_of(process)
         if name not in self.names():
             listed = ", ".join(str(one) for one in self.brokers)
             raise ClusterError(
@@ -361,26 +363,6 @@ class Lab(Processes):
     def kill_all(self) -> None:
         """End everything at once."""
         self.end(self.running(), signal.SIGKILL, 10.0)
-
-    def kill(self, process: int | str) -> None:
-        """End a process at once (SIGKILL)."""
-        name = self._living(process)
-        self.signal(name, signal.SIGKILL)
-        self.wait_gone([name], 10.0)
-
-    def pause(self, process: int | str) -> None:
-        """Stop a process where it is (SIGSTOP), as a long pause for garbage collection does."""
-        self.signal(self._living(process), signal.SIGSTOP)
-
-    def resume(self, process: int | str) -> None:
-        """Let it go on (SIGCONT)."""
-        self.signal(self._living(process), signal.SIGCONT)
-
-    def _living(self, process: int | str) -> str:
-        name = self.name_of(process)
-        if self.pid(name) is None:
-            raise ClusterError(f"{name} does not run; write: insync kafka start {self.folder}")
-        return name
 
     # Disks
 

@@ -28,6 +28,7 @@ from specs.lowering.closures import QuickEvaluator
 from specs.story.commands import Arguments, label, read_command
 from specs.story.heading import ROOM, Heading, read_heading
 from specs.story.leaves import Leaves
+from specs.story.play import choices
 from specs.tla.rewriting import nodes
 
 MOST_CHOICES = 400
@@ -297,19 +298,7 @@ class Board:
         bounds = dict.fromkeys(self.heading.recorded.system.bounds, greatest + 1)
         # What has a size of its own (brokers, what the heading names) has that size.
         bounds |= {n: size for n, size in self.sizes.items() if size != ROOM}
-        domains: list[list[int | frozenset[int]]] = []
-        for sort in step.parameters.values():
-            if isinstance(sort, SetOf):
-                members = list(sort.element.domain(bounds))
-                domains.append([
-                    frozenset(chosen)
-                    for size in range(len(members) + 1)
-                    for chosen in itertools.combinations(members, size)
-                ])  # fmt: skip
-            else:
-                domains.append(list(sort.domain(bounds)))
-        for chosen in itertools.product(*domains):
-            yield dict(zip(step.parameters, chosen, strict=True))
+        return choices(step, bounds)
 
     # -- claims -----------------------------------------------------------------------------------
 
