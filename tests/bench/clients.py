@@ -110,7 +110,7 @@ def measured(records: int, frames: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def lasting(minutes: float, rate: int = 2000) -> dict[str, Any]:
+def lasting(minutes: float, rate: int) -> dict[str, Any]:
     """The brokers' memory while so many records a second are sent and read for some minutes."""
     settings = SETTINGS | {
         "num.partitions": "3", "socket.request.max.bytes": str(100 << 20),
@@ -212,11 +212,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--records", type=int, default=50_000)
     parser.add_argument("--fuzz", type=int, default=0, metavar="FRAMES")
     parser.add_argument("--minutes", type=float, metavar="N")
+    parser.add_argument("--rate", type=int, default=1000, help="records a second, for --minutes")
     parser.add_argument("--connections", type=int, metavar="N")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(arguments)
     if given.minutes:
-        found = lasting(given.minutes)
+        found = lasting(given.minutes, given.rate)
         good = found["flat"] and not found["failed"] and found["processes_alive"] == 4
     elif given.connections:
         found = connected(given.connections)
