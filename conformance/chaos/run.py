@@ -68,7 +68,7 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ChaosPlan:
-    """What is to be done."""
+    """What is to be done. After so many ``minutes`` no other fault begins."""
 
     faults: tuple[ChaosFault, ...]
     seed: int
@@ -78,6 +78,7 @@ class ChaosPlan:
     min_isr: int = 2
     unclean: bool = False
     trace: bool = False
+    minutes: float | None = None
 
 
 @dataclass
@@ -132,6 +133,7 @@ class ChaosCluster:
         numbers = list(range(1, plan.brokers + 1))
         state = new_state(numbers, plan.version, "embedded", settings=_settings(plan))
         state.trace = plan.trace
+        state.fillable = True
         self.gate = Gate()
         self.partitions = plan.partitions
         self.proxies: dict[int, Proxy] = {}
@@ -247,15 +249,34 @@ class ChaosCluster:
         folder.rename(away)
         try:
             folder.touch()
-            time.sleep(fault.lasts)
-            said = "went on without it" if self._runs(fault.broker) else "ended by itself"
-            if self._runs(fault.broker):
-                self.cluster.kill(fault.broker)
+            said = self._lasted(fault)
         finally:
             folder.unlink(missing_ok=True)
             away.rename(folder)
         self._started(fault.broker)
         return said
+
+    def _full(self, fault: ChaosFault) -> str:
+        """Whatever would make a file grow there gets ENOSPC."""
+        marker = self.cluster.full_marker(fault.broker)
+        folder = marker.with_name(DIRECTORIES[-1])
+        unfinished = marker.with_name("full.unfinished")
+        unfinished.write_text(f"{folder}\n", encoding="utf-8")
+        unfinished.rename(marker)
+        try:
+            said = self._lasted(fault)
+        finally:
+            marker.unlink()
+        self._started(fault.broker)
+        return said
+
+    def _lasted(self, fault: ChaosFault) -> str:
+        """A broker cannot use a directory for a while: what it made of that; it is killed then."""
+        time.sleep(fault.lasts)
+        if not self._runs(fault.broker):
+            return "ended by itself"
+        self.cluster.kill(fault.broker)
+        return "went on without it"
 
     def _runs(self, broker: int) -> bool:
         return self.cluster.pid(f"broker{broker}") is not None
@@ -356,6 +377,8 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
         with at_work(workload, idempotent=Release.of(plan.version).since("0.11")):
             _wait_for_records(workload)
             for number, fault in enumerate(plan.faults, 1):
+                if plan.minutes is not None and workload.now() > 60 * plan.minutes:
+                    break
                 told(f"{number} of {len(plan.faults)}: {fault}; "
                      f"{workload.acknowledged:,} records acknowledged")  # fmt: skip
                 began, said = workload.now(), ""

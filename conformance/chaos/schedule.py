@@ -15,6 +15,7 @@ KINDS = {
     "slow": "every request to a broker takes a while to reach it",
     "cascade": "a leader is killed, and whoever leads next is killed before others fetch from it",
     "disk": "one of a broker's two log directories cannot be used until it is started again",
+    "full": "one of them has no space left, in the middle of a write, until it is started again",
 }
 """Faults by name, and what they are."""
 
@@ -47,7 +48,7 @@ def faults(
         lasts, delay_ms = chance.uniform(0.2, 2.5), 0
         if kind == "pause":
             lasts = chance.uniform(0.5, 4.0)
-        elif kind in ("disk", "cascade"):
+        elif kind in ("disk", "full", "cascade"):
             lasts = chance.uniform(1.0, 3.0)
         elif kind == "slow":
             delay_ms = chance.choice((20, 100, 400))

@@ -40,6 +40,12 @@ LEAST_BROKERS, MOST_BROKERS = 2, 9
               help="How many faults, one after the other.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S",
               help="What happens to whom, and for how long.")  # fmt: skip
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="M",
+    help="Let no other fault begin after so long, and judge those that were.",
+)
 @click.option("--version", default=DEFAULT, show_default=True, metavar="V", help="The release.")
 @click.option("--brokers", type=click.IntRange(LEAST_BROKERS, MOST_BROKERS), default=3,
               show_default=True, metavar="N", help="How many.")  # fmt: skip
@@ -56,6 +62,7 @@ LEAST_BROKERS, MOST_BROKERS = 2, 9
 def chaos(
     rounds: int,
     seed: int,
+    minutes: float | None,
     version: str,
     brokers: int,
     partitions: int,
@@ -69,11 +76,11 @@ def chaos(
     """Break a cluster of real processes while clients use it, and judge what the clients saw.
 
     Plain and idempotent producers write numbered records, a group reads them, and one broker after
-    the other is killed, stopped, paused, cut off, slowed down, deposed or loses a directory. Then
-    everything is read: no record that acks=all acknowledged may be lost, none of an idempotent
-    producer be there twice or out of order, no batch be torn, nothing be read that was never
-    written, no reader go back or leave something out, no two replicas differ. Faults follow from
-    the seed; what comes of them depends on the machine.
+    the other is killed, stopped, paused, cut off, slowed down, deposed, or has a directory that
+    fails or is full. Then everything is read: no record that acks=all acknowledged may be lost,
+    none of an idempotent producer be there twice or out of order, no batch be torn, nothing be read
+    that was never written, no reader go back or leave something out, no two replicas differ. Faults
+    follow from the seed; what comes of them depends on the machine.
 
     Exit code 0: nothing is wrong; 1: something is, and where a release has it by a known bug, its
     entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read.
@@ -83,6 +90,7 @@ def chaos(
       insync chaos --rounds 20 --seed 1
       insync chaos --rounds 100 --seed 7 --faults kill,pause --out chaos
       insync chaos --rounds 10 --trace --json -
+      insync chaos --rounds 10000 --minutes 480 --seed 3 --out night
       insync chaos --version 0.10 --rounds 10 --faults cascade
     """
     from conformance.chaos.run import ChaosPlan, carry_out
@@ -98,7 +106,7 @@ def chaos(
         )
     plan = ChaosPlan(
         tuple(faults(rounds, seed, brokers, kinds)), seed, release, brokers, partitions, min_isr,
-        unclean, trace,
+        unclean, trace, minutes,
     )  # fmt: skip
     began = time.monotonic()
     with ends_as_interrupt(), _folder(out) as folder, Progress() as progress:

@@ -34,6 +34,8 @@ HOME = click.option(
     help="A Kafka that you have, instead of one that was fetched.",
 )  # fmt: skip
 DEFAULT = "2.3.1"
+LEAST_MIXED = 3
+"""Fewer brokers would leave no acks=all with min.insync.replicas 2 while one of them is away."""
 
 
 @click.group()
@@ -118,12 +120,15 @@ def versions(json_target: str | None) -> None:
 @click.option("--version", metavar="V", help=f"The release, for a new one; {DEFAULT} by default.")
 @click.option("--brokers", type=click.IntRange(1, MOST_BROKERS), default=None, metavar="N",
               help="How many, for a new one; 3 by default.")  # fmt: skip
+@click.option("--ours", type=click.IntRange(0, MOST_BROKERS), default=None, metavar="N",
+              help="How many of our own brokers beside them, for a new one; none by default."
+              )  # fmt: skip
 @HOME
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
               help="A broker's property, for a new one.")  # fmt: skip
 @json_option
 def start(
-    folder: Path, broker: str | None, version: str | None, brokers: int | None,
+    folder: Path, broker: str | None, version: str | None, brokers: int | None, ours: int | None,
     home: Path | None, settings: tuple[str, ...], json_target: str | None,
 ) -> None:  # fmt: skip
     """Start the Kafka in DIR, a new one if there is none; or one of its processes.
@@ -132,18 +137,22 @@ def start(
     which record it in DIR/trace; logs are in DIR/logs. If anything fails, everything that was
     started here is ended.
 
+    With --ours the cluster is mixed: brokers of insync, which behave like the release, are members
+    of it, with the ids after those of Kafka's own. Each may be controller, leader or follower.
+
     \b
     Example:
       insync kafka start DIR --version 2.3.1 --brokers 3
+      insync kafka start DIR --version 2.3.1 --brokers 2 --ours 1
       insync kafka start DIR --version 2.8.2 --home ../kafka_2.13-2.8.2
       insync kafka start DIR 2
     """
     with _changing(folder):
         if (folder / STATE).exists():
-            if any(one is not None for one in (version, brokers, home, settings or None)):
+            if any(one is not None for one in (version, brokers, ours, home, settings or None)):
                 raise WrongUse(
-                    f"{folder} has a Kafka already: --version, --brokers, --home and --set are for "
-                    f"a new one; write: insync kafka start {folder}"
+                    f"{folder} has a Kafka already: --version, --brokers, --ours, --home and --set "
+                    f"are for a new one; write: insync kafka start {folder}"
                 )
             lab = Lab(folder)
         else:
@@ -152,8 +161,13 @@ def start(
             if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
                 raise WrongUse(f"{folder} holds no Kafka and is not empty; name an empty directory")
             release = release_of(version or DEFAULT)
-            ids = list(range(1, (brokers or 3) + 1))
-            lab = Lab.create(folder, release, ids, home, _settings(settings))
+            count, more = brokers or 3, ours or 0
+            if count + more > MOST_BROKERS:
+                raise WrongUse(
+                    f"--brokers {count} --ours {more}: a lab has at most {MOST_BROKERS} brokers"
+                )
+            ids = range(1, count + more + 1)
+            lab = Lab.create(folder, release, ids, home, _settings(settings), ids[count:])
         only = None if broker is None else lab.name_of(broker)
         before = lab.running()
         lab.start(only=only)
@@ -216,7 +230,8 @@ def status(folder: Path, json_target: str | None) -> None:
     for name, one in found["processes"].items():
         where = "" if one["pid"] is None else f", process {one['pid']}"
         at = f", port {one['port']}" if one["port"] else ""
-        say(f"{name}: {one['state']}{where}{at}", json_target)
+        whose = ", ours" if one.get("ours") else ""
+        say(f"{name}: {one['state']}{where}{at}{whose}", json_target)
     controller = found["controller"]
     say("controller: " + ("nobody" if controller is None else str(controller)), json_target)
     emit_json(json_target, found)
@@ -511,6 +526,77 @@ def soak(
     finish(verdict_of(done))
 
 
+@kafka.command()
+@FOLDER
+@click.option("--version", metavar="V", default=DEFAULT, show_default=True, help="The release.")
+@click.option("--brokers", type=click.IntRange(1, MOST_BROKERS - 1), default=2, show_default=True,
+              metavar="N", help="How many brokers of Kafka.")  # fmt: skip
+@click.option("--ours", type=click.IntRange(1, MOST_BROKERS - 1), default=1, show_default=True,
+              metavar="N", help="How many of ours.")  # fmt: skip
+@HOME
+@json_option
+def mixed(
+    folder: Path, version: str, brokers: int, ours: int, home: Path | None, json_target: str | None
+) -> None:
+    """Run brokers of Kafka and ours as one cluster, each controller, leader and follower in turn.
+
+    A real client (kafka-python) writes with acks=all to a partition that each broker leads, another
+    reads in a group, and meanwhile a fixed course is gone through, under a controller of ours and
+    then under one of Kafka's: each broker is killed, stopped and started, its session ends, leaders
+    are elected, replicas move away and back, a topic comes and goes. After each step all replicas
+    have to come into sync, and all partitions to take records. At the end the logs of all replicas
+    are compared byte by byte, and each record that was acknowledged is looked for in them.
+
+    DIR is new, and stays: logs, disks, what passed the proxies.
+
+    Exit code 0: all went well. 1: it did not; each thing that went wrong is a line. 3: nothing was
+    acknowledged or compared.
+
+    \b
+    Example:
+      insync kafka mixed DIR --version 2.3.1
+      insync kafka mixed DIR --version 1.1.1 --brokers 1 --ours 2 --json -
+    """
+    from conformance.kafka.mixed import NoClient, go_through
+
+    if brokers + ours > MOST_BROKERS or brokers + ours < LEAST_MIXED:
+        raise WrongUse(
+            f"--brokers {brokers} --ours {ours}: a mixed cluster has {LEAST_MIXED} to "
+            f"{MOST_BROKERS} brokers"
+        )
+    if folder.exists() and any(folder.iterdir()):
+        raise WrongUse(f"{folder} is there already; name a new directory")
+    for name in ("kazoo", "kafka"):
+        logging.getLogger(name).disabled = True
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(ends_as_interrupt())
+        stack.enter_context(_refusals())
+        release = release_of(version)
+        progress = stack.enter_context(Progress())
+        try:
+            report = go_through(folder, release, brokers, ours, home, progress)
+        except NoClient as error:
+            raise WrongUse(str(error)) from error
+    for step in report.steps:
+        leaders = ", ".join(f"{n}: {one}" for n, one in step["leaders"].items())
+        say(f"{step['step']}: in sync after {step['seconds']:.1f} s; controller "
+            f"{step['controller']}, leaders {leaders}", json_target)  # fmt: skip
+    for text in report.wrong:
+        say(f"wrong: {text}", json_target)
+    say(f"{report.verdict.value}: Kafka {release.text} is {_listed(report.kafka)}, ours "
+        f"{_listed(report.ours)}; {len(report.steps)} steps, {report.acknowledged:,} records "
+        f"acknowledged, {report.refused} without an answer, {report.consumed:,} read, "
+        f"{report.bytes_compared:,} bytes equal on all replicas, {report.seconds:.0f} s",
+        json_target)  # fmt: skip
+    emit_json(json_target, report.as_json())
+    finish(report.verdict)
+
+
+def _listed(ids: list[int]) -> str:
+    return " and ".join(str(one) for one in ids)
+
+
 # What the commands share
 
 
@@ -529,6 +615,8 @@ def _status(lab: Lab) -> dict[str, Any]:
         number = name.removeprefix("broker")
         port = lab.state.ports[int(number)][1] if number.isdecimal() else None
         processes[name] = {"state": state, "pid": pid, "port": port}
+        if number.isdecimal():
+            processes[name]["ours"] = lab.is_ours(int(number))
     return {
         "format": "insync.kafka_status/1",
         "folder": lab.folder,

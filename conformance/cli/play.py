@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import webbrowser
 from pathlib import Path
 
@@ -101,22 +99,16 @@ def serve(
         emit_json(json_target, {"url": url, **opened})
         if opens:
             webbrowser.open(url)
-        get_ready = threading.Thread(target=_warm, args=(opened,), daemon=True)
-        served = application(number, opened, comparison, get_ready.start)
-        settings = uvicorn.Config(served, log_level="warning", timeout_graceful_shutdown=1)
+        settings = uvicorn.Config(
+            application(number, opened, comparison),
+            log_level="warning",
+            timeout_graceful_shutdown=1,
+        )
         interrupts.end_as_usual()
         try:
             uvicorn.Server(settings).run(sockets=[place])
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the page is closed") from None
-
-
-def _warm(opened: dict[str, object]) -> None:
-    """The explorer takes a while to load and compile; the first goal should not wait for it."""
-    from conformance.web.answers import warm
-
-    with contextlib.suppress(Exception):  # whatever is wrong is told when a goal is asked for
-        warm(str(opened["heading"]))
 
 
 def _full(heading: str) -> str:

@@ -42,14 +42,26 @@ def _ids(text: str) -> list[int]:
 
 
 @dataclass(eq=False)
+class _Read:
+    """Where a partition is read for a fetch: the leader epoch and high watermark there."""
+
+    offset: int
+    epoch: int
+    hw: int
+    place: list[Event]
+
+
+@dataclass(eq=False)
 class _Fetch:
     """A fetch that a leader serves; ``read`` are events whose answer may still be filled in."""
 
     question: Question
     follower: int
-    begun: dict[str, int] = field(default_factory=dict)
+    begun: dict[str, _Read] = field(default_factory=dict)
     read: dict[str, dict[str, Any]] = field(default_factory=dict)
     again: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)
+    """Partitions of which its thread told that it took the follower's offset for its log end."""
     session: str = ""
     done_at: int = 1 << 60
     recorded: bool = False
@@ -60,8 +72,8 @@ class _Fetch:
     """What it read at first is told: what its thread reads now is read again."""
 
 
-_Again = tuple[str, int, int, list[Event]]
-"""A partition that is read again, from which offset, at which high watermark, and its place."""
+_Again = tuple[str, _Read]
+"""A partition that is read again."""
 
 
 class BrokerTraceOf:
@@ -82,6 +94,7 @@ class BrokerTraceOf:
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
         self.isr: dict[str, list[int]] = {}  # of partitions that it leads
+        self.known: dict[tuple[str, int], int] = {}  # log ends of followers that it told of
         self.zk_version: dict[str, int] = {}
         self.wants: set[str] = set()  # of which it told that it wants another ISR
         self.loading: dict[str, int] = {}
@@ -91,6 +104,9 @@ class BrokerTraceOf:
         self.reading: dict[str, list[_Again]] = {}  # thread -> what it reads again
         self.epochs: dict[str, tuple[Question, set[str]]] = {}  # thread -> what is not served yet
         self.left: dict[str, tuple[int, list[Event]]] = {}
+        self.following: dict[str, list[str]] = {}  # thread -> of which it said that they follow
+        self.failed: dict[str, tuple[int, int, list[Event]]] = {}
+        """Partitions of a LeaderAndIsr that failed: leader epoch, leader, and where that was."""
         self.turning: dict[str, dict[str, Any]] = {}  # follows anew, its fetcher not stopped yet
         self.open: list[_Fetch] = []
         self.handled: dict[str, Told] = {}
@@ -124,18 +140,20 @@ class BrokerTraceOf:
             all_ += event if isinstance(event, list) else [event]
         return _after_causes(all_)
 
-    def tell(self, step: str, partition: str | None = None, **args: Any) -> dict[str, Any]:
-        """One event more."""
+    def tell(
+        self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
+    ) -> dict[str, Any]:
+        """One event more, at the end or into a place that was kept for it."""
         epoch = self.turning.get(partition or "", {}).get("leader_epoch", -1)
         of_before = (
             step in _OF_FETCHERS or args.get("asked", {}).get("leader_epoch", epoch) != epoch
         )
-        if epoch >= 0 and not of_before:
+        if into is None and epoch >= 0 and not of_before:
             self._turned(partition or "")
         if "sender" in args:
             self._stop_fetchers()
         found = ({"partition": partition} if partition else {}) | args
-        self.events.append((step, found))
+        (self.events if into is None else into).append((step, found))
         return found
 
     # Requests that are handled
@@ -146,17 +164,18 @@ class BrokerTraceOf:
             "Handling request:" in line.text or "Sending Fetch response" in line.text
         ):
             fetch = self.fetches.get(line.thread)
+            again = self.reading.pop(line.thread, [])
+            sends = "Sending Fetch response" in line.text
+            if sends and again:  # of a fetch that waited, maybe while it handles another one
+                self._sends(line, again)
+                return
             if fetch is not None and not fetch.closed:
                 for partition in list(fetch.begun):
                     if partition in fetch.question.answer:
                         self._served(fetch, partition)  # refused
                 fetch.closed = fetch.recorded = True
-            again = self.reading.pop(line.thread, [])
-            if "Sending Fetch response" in line.text:
-                if again:
-                    self._sends(line, again)
-                elif fetch is not None:
-                    fetch.sent = True
+            if fetch is not None and sends:
+                fetch.sent = True
 
     def _handles(self, found: re.Match[str], line: Told) -> None:
         self.fetches.pop(line.thread, None)
@@ -217,17 +236,19 @@ class BrokerTraceOf:
     def _reads(self, found: re.Match[str], line: Told) -> None:
         partition, offset = found[1], int(found[2])
         fetch = self.fetches.get(line.thread)
-        if fetch is not None and not fetch.closed and partition not in fetch.read:
-            fetch.begun[partition] = offset
+        its_own = fetch is not None and not fetch.closed
+        if fetch is not None and its_own and partition not in {*fetch.read, *fetch.begun}:
+            fetch.begun[partition] = self._read(partition, offset)
             return
         self._reads_again(line, partition, offset)
 
     def _reads_again(self, line: Told, partition: str, offset: int) -> None:
         """For whom, the thread tells when it has read everything: by the session of the fetch."""
-        slot: list[Event] = []
-        self.events.append(slot)
         reads = self.reading.setdefault(line.thread, [])
-        reads.append((partition, offset, self.hw[partition], slot))
+        reads.append((partition, self._read(partition, offset)))
+
+    def _read(self, partition: str, offset: int) -> _Read:
+        return _Read(offset, self.epoch[partition], self.hw[partition], self._slot())
 
     def _sends(self, line: Told, reads: list[_Again]) -> None:
         """A thread that read again makes the answer of a fetch that waited."""
@@ -238,7 +259,7 @@ class BrokerTraceOf:
             offsets: dict[str, int] = {
                 name: read["asked"]["offset"] for name, read in one.read.items()
             }
-            return all(offsets.get(name) == offset for name, offset, _, _ in reads)
+            return all(offsets.get(name) == read.offset for name, read in reads)
 
         session = _SESSION.search(line.text)
         waiting = [one for one in self.open if fits(one)]
@@ -247,41 +268,43 @@ class BrokerTraceOf:
             return
         fetch = min(ours or waiting, key=lambda one: one.done_at)
         fetch.sent = True
-        for partition, offset, hw, slot in reads:
+        for partition, read in reads:
             fetch.again.add(partition)
-            reply = self._reply(fetch, partition, offset)
-            if partition not in fetch.question.answer:
-                reply["high_watermark"] = hw
-            slot.append(("fetch_served", {**fetch.read[partition], "waited": True, "reply": reply}))
+            reply = self._reply(fetch, partition, read)
+            args = {**fetch.read[partition], "waited": True, "reply": reply}
+            read.place.append(("fetch_served", args))
 
-    def _served(self, fetch: _Fetch, partition: str) -> None:
-        offset = fetch.begun.pop(partition)
+    def _served(self, fetch: _Fetch, partition: str, at_once: bool = False) -> None:
+        """Here, or `at_once` where it was read."""
+        read = fetch.begun.pop(partition)
         asked = fetch.question.asked.get(partition, {})
         known = asked.get("leader_epoch", -1)
         if fetch.question.in_session and not self.caches_epochs:
             known = -1
+        # Its epoch is compared where it is read, and not where it is counted: that may be in the
+        # next leader epoch of the same leader.
+        in_next = partition in fetch.counted and 0 <= known == read.epoch < self.epoch[partition]
         fetch.read[partition] = self.tell(
-            "fetch_served", partition, reader=fetch.follower,
-            asked={"leader_epoch": known if known >= 0 else None, "offset": offset,
+            "fetch_served", partition, into=read.place if at_once or in_next else None,
+            reader=fetch.follower,
+            asked={"leader_epoch": known if known >= 0 else None, "offset": read.offset,
                    "last_fetched_epoch": None},
-            reply=self._nothing(partition, offset), waited=False,
+            reply=self._nothing(read.offset, read.hw if in_next else self.hw[partition]),
+            waited=False,
             client=f"broker-{fetch.follower}-fetcher-0", correlation=fetch.question.number,
         )  # fmt: skip
+        self.known[partition, fetch.follower] = read.offset
         if fetch not in self.open:
             self.open.append(fetch)
 
-    def _nothing(self, partition: str, offset: int) -> dict[str, Any]:
-        return {"error": "NONE", "high_watermark": self.hw[partition], "log_start": 0,
-                "diverging": None, "end": offset}  # fmt: skip
+    def _nothing(self, offset: int, hw: int) -> dict[str, Any]:
+        return {"error": "NONE", "high_watermark": hw, "log_start": 0, "diverging": None,
+                "end": offset}  # fmt: skip
 
-    def _reply(self, fetch: _Fetch, partition: str, offset: int) -> dict[str, Any]:
+    def _reply(self, fetch: _Fetch, partition: str, read: _Read) -> dict[str, Any]:
         """What was answered; an answer within a session is silent of what has not changed."""
         part = fetch.question.answer.get(partition)
-        if part is None:
-            return self._nothing(partition, offset)
-        return {"error": part["error"], "high_watermark": part["high_watermark"],
-                "log_start": part["log_start"], "diverging": None,
-                "end": part.get("end", offset)}  # fmt: skip
+        return self._nothing(read.offset, read.hw) if part is None else _answered(part, read.offset)
 
     def _completes(self, found: re.Match[str], line: Told) -> None:
         key = _key(line.text)
@@ -303,18 +326,23 @@ class BrokerTraceOf:
     def _complete(self, one: _Fetch) -> None:
         for partition, read in one.read.items():
             if partition not in one.again and partition in one.question.answer:
-                read["reply"] = self._reply(one, partition, read["asked"]["offset"])
+                read["reply"] = _answered(one.question.answer[partition], read["asked"]["offset"])
+                read["counted"] = partition in one.counted
 
     def _recorded(self, found: re.Match[str], line: Told) -> None:
         self._first(line, found[1])
 
-    def _first(self, line: Told, partition: str) -> None:
-        """The first that a thread tells of what it read of a partition."""
+    def _first(self, line: Told, partition: str, at_once: bool = False) -> list[Event] | None:
+        """The first that a thread tells of what it read of a partition; where it read that."""
         fetch = self.fetches.get(line.thread)
         if fetch is not None and not fetch.closed:
-            if partition in fetch.begun:
-                self._served(fetch, partition)
+            read = fetch.begun.get(partition)
+            if read is not None:
+                fetch.counted.add(partition)
+                self._served(fetch, partition, at_once)
             fetch.recorded = not fetch.begun
+            return read.place if read is not None else None
+        return None
 
     # A controller's requests
 
@@ -383,14 +411,20 @@ class BrokerTraceOf:
     def _turned(self, partition: str) -> None:
         args = self.turning.pop(partition, None)
         if args is not None:
+            for key in [one for one in self.known if one[0] == partition]:
+                del self.known[key]
             self._leaves_epoch(partition, args["leader_epoch"])
             self.tell("became_follower", partition, **args)
 
-    def _leaves_epoch(self, partition: str, epoch: int) -> None:
-        """What was built in an earlier epoch, and is sent later, was built before this."""
+    def _slot(self) -> list[Event]:
+        """A place for what is known later to have been here."""
         slot: list[Event] = []
         self.events.append(slot)
-        self.left[partition] = epoch, slot
+        return slot
+
+    def _leaves_epoch(self, partition: str, epoch: int) -> None:
+        """What was built in an earlier epoch, and is sent later, was built before this."""
+        self.left[partition] = epoch, self._slot()
 
     def _stops_fetchers(self, _found: re.Match[str], _line: Told) -> None:
         """Until then the fetcher may append what the last leader answered."""
@@ -400,12 +434,30 @@ class BrokerTraceOf:
         for partition in list(self.turning):
             self._turned(partition)
 
-    def _ignored(self, found: re.Match[str], _line: Told) -> None:
+    def _begins_to_follow(self, found: re.Match[str], line: Told) -> None:
+        self.following.setdefault(line.thread, []).append(found[1])
+
+    def _fails(self, _found: re.Match[str], line: Told) -> None:
+        """A LeaderAndIsr failed (KAFKA-9769): which of its partitions are in the new leader epoch,
+        and follow without a fetcher, is seen when that epoch is told once more and is no news."""
+        for partition in self.following.pop(line.thread, []):
+            order, _ = self.orders.get(partition, ({}, {}))
+            if order.get("leader_epoch", -1) > self.epoch[partition]:
+                self.failed[partition] = order["leader_epoch"], order["leader"], self._slot()
+
+    def _ignored(self, found: re.Match[str], line: Told) -> None:
         partition = found[1]
         order, sender = self.orders.get(partition, (None, None))
+        number = _CURRENT.search(line.text)
+        current = int(number[1] or number[2]) if number else self.epoch[partition]
+        epoch, leader, slot = self.failed.get(partition, (-1, -1, []))
+        if self.epoch[partition] < epoch == current:
+            self.epoch[partition] = epoch
+            self.tell("became_follower", partition, into=slot, leader=leader, leader_epoch=epoch,
+                      fetching=False)  # fmt: skip
         if order is not None:
             self.tell("leader_and_isr_ignored", partition, order=order, sender=sender,
-                      current=self.epoch[partition], error="STALE_CONTROLLER_EPOCH")  # fmt: skip
+                      current=current, error="STALE_CONTROLLER_EPOCH")  # fmt: skip
 
     def _unavailable(self, found: re.Match[str], _line: Told) -> None:
         order, sender = self.orders.get(found[1], (None, None))
@@ -439,7 +491,11 @@ class BrokerTraceOf:
         for other in list(self.fetches.values()):
             # Another thread recorded what this one counts, and tells of it later.
             failed = other.question.answer.get(partition, {}).get("error", "NONE") != "NONE"
-            if other.begun.get(partition, -1) >= now and not failed:
+            read, known = other.begun.get(partition), self.known.get((partition, other.follower))
+            if known is not None and known >= now:
+                continue
+            if read is not None and read.offset >= now and not failed:
+                other.counted.add(partition)
                 self._served(other, partition)
         if now != self.hw[partition]:
             self.tell("high_watermark_raised", partition, before=self.hw[partition], now=now)
@@ -467,11 +523,13 @@ class BrokerTraceOf:
         self.tell("isr_expanding", found[1], isr=_ids(found[2]), wanted=_ids(found[3]),
                   by_request=False)  # fmt: skip
 
-    def _wanted(self, partition: str, wanted: list[int]) -> None:
+    def _wanted(
+        self, partition: str, wanted: list[int], into: list[Event] | None = None
+    ) -> None:  # fmt: skip
         """From 2.7 on a leader tells that it expands the ISR only when ZooKeeper has answered."""
         if partition not in self.wants:
-            self.tell("isr_expanding", partition, isr=self.isr.get(partition, []), wanted=wanted,
-                      by_request=False)  # fmt: skip
+            self.tell("isr_expanding", partition, into=into, isr=self.isr.get(partition, []),
+                      wanted=wanted, by_request=False)  # fmt: skip
         self.wants.discard(partition)
 
     def _isr_updated(self, found: re.Match[str], line: Told) -> None:
@@ -491,6 +549,17 @@ class BrokerTraceOf:
         number = re.search(r"zkVersion \[?(\d+)", line.text)
         known = int(number[1]) if number else self.zk_version.get(found[1], -1)
         self.tell("isr_update_refused", found[1], zk_version=known)
+
+    def _isr_write_failed(self, found: re.Match[str], line: Told) -> None:
+        """ZooKeeper did not answer, since the session ended: whether it wrote is not known.
+
+        That is told when the session's end is known, after much else. It was asked for by then.
+        """
+        partition, data = f"{found[1]}-{found[2]}", _ISR.search(found[3])
+        place = self._first(line, partition, at_once=True)
+        if data is not None:
+            self._wanted(partition, _ids(data[1]), place)
+            self.tell("isr_update_failed", partition, zk_version=int(found[4]))
 
     # A follower
 
@@ -515,7 +584,9 @@ class BrokerTraceOf:
             else:
                 what = {"leader_epoch": known, "epoch": asked["epoch"]}
             step = "records_asked" if api == "Fetch" else "epoch_asked"
-            args = {"leader": leader, "asked": what, "correlation": question.number}
+            args: dict[str, Any] = {
+                "leader": leader, "asked": what, "correlation": question.number
+            }  # fmt: skip
             epoch, before = self.left.get(partition, (-1, []))
             if known is not None and known < epoch:
                 before.append((step, {"partition": partition} | args))
@@ -527,8 +598,7 @@ class BrokerTraceOf:
     def _builds(self, _found: re.Match[str], line: Told) -> None:
         """A fetcher has built a question; it is sent once there is a connection, maybe later than
         it is told to stop."""
-        self.building[line.thread] = []
-        self.events.append(self.building[line.thread])
+        self.building[line.thread] = self._slot()
 
     def _hears(self, found: re.Match[str], line: Told) -> None:
         """An answer that may say nothing of a partition: what is asked next is asked after it."""
@@ -583,9 +653,6 @@ def _after_causes(events: list[Event]) -> list[Event]:
         partition = args.get("partition", "")
         if step == "fetch_served":
             reply = args["reply"]
-            if not args["waited"] and reply["end"] == args["asked"]["offset"]:
-                # With nothing to hand out, the answer is made later, by a read that is not told.
-                reply["high_watermark"] = min(reply["high_watermark"], hw[partition])
             if reply["end"] > end[partition] or reply["high_watermark"] > hw[partition]:
                 early[partition].append((step, args))
                 continue
@@ -608,6 +675,12 @@ def _after_causes(events: list[Event]) -> list[Event]:
     return found
 
 
+def _answered(part: Mapping[str, Any], offset: int) -> dict[str, Any]:
+    return {"error": part["error"], "high_watermark": part["high_watermark"],
+            "log_start": part["log_start"], "diverging": None,
+            "end": part.get("end", offset)}  # fmt: skip
+
+
 def _key(text: str) -> tuple[int, int] | None:
     """The connection of a request as its broker names it, and its correlation id."""
     port, correlation = _CONNECTION.search(text), _CORRELATION.search(text)
@@ -618,6 +691,8 @@ _OF_FETCHERS = ("records_replicated", "answer_received", "log_truncating")
 _APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
 _LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
 _REFUSED = re.compile(r"(old controller|controller|correlation id|epoch) (\d+)")
+_CURRENT = re.compile(r"current leader epoch (-?\d+)|leader epoch (\d+) matches the current")
+_ISR = re.compile(r'"isr":\[([\d,]*)\]')
 _PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
 _REPLICA = re.compile(r"replicaId=(\d+)")
 _OFFSET = r"\(offset=(\d+) segment"
@@ -648,6 +723,9 @@ _LINES = [
           BrokerTraceOf._isr_updated),
     _line(_OF + "(?:Cached zkVersion .* not equal|Failed to update ISR .* due to invalid version)",
           BrokerTraceOf._isr_refused),
+    _line(r"^Conditional update of path /brokers/topics/([^/]+)/partitions/(\d+)/state with data "
+          r"(.*) and expected version (\d+) failed due to KeeperErrorCode = (?!BadVersion|NoNode)",
+          BrokerTraceOf._isr_write_failed),
     _line(_LOG + r".*\] Appended message set with .* next offset: (\d+),", BrokerTraceOf._appends),
     _line(_LOG + r".*\] Truncating to (?:offset )?(\d+)", BrokerTraceOf._truncates),
     _line(_LOG + r".*\] Completed load of log with .* log end offset (\d+)",
@@ -668,6 +746,10 @@ _LINES = [
           BrokerTraceOf._stops_fetchers),
     _line(r"Skipped the become-follower state change after marking .* for partition (\S+-\d+) ",
           BrokerTraceOf._follows),
+    _line(r"Handling LeaderAndIsr request .* starting the become-follower transition for partition "
+          r"(\S+-\d+) ", BrokerTraceOf._begins_to_follow),
+    _line(r"Error while processing LeaderAndIsr request with correlationId \d+ received from",
+          BrokerTraceOf._fails),
     _line(r"Ignoring LeaderAndIsr request from .* for partition (\S+-\d+) since its associated",
           BrokerTraceOf._ignored),
     _line(r"Received LeaderAndIsrRequest .* for partition (\S+-\d+) .*but cannot become follower",

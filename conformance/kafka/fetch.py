@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from conformance.kafka.releases import KafkaRelease, NoRelease, release_of
+from conformance.kafka.releases import TOOLS, KafkaRelease, NoRelease, release_of
 
 CACHE = "INSYNC_KAFKA_CACHE"
 GOAL = "dependency:copy-dependencies"
@@ -40,7 +40,7 @@ def pom_of(release: KafkaRelease) -> str:
     wanted = "\n".join(
         f"    <dependency><groupId>{escape(group)}</groupId>"
         f"<artifactId>{escape(artifact)}</artifactId><version>{escape(version)}</version>"
-        "</dependency>"
+        f"{_ALONE if artifact == TOOLS else ''}</dependency>"
         for group, artifact, version in release.dependencies
     )
     return (
@@ -50,6 +50,12 @@ def pom_of(release: KafkaRelease) -> str:
         f"<version>{escape(release.text)}</version><packaging>pom</packaging>\n"
         f"  <dependencies>\n{wanted}\n  </dependencies>\n</project>\n"
     )
+
+
+_ALONE = (
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+)
+"""Without what it depends on: of that only Trogdor and Connect need what is not named here."""
 
 
 def fetched(cache: Path | None = None) -> list[KafkaRelease]:
@@ -85,6 +91,11 @@ def libs_of(release: KafkaRelease, home: Path | None = None, cache: Path | None 
     return libs
 
 
+def has_tools(release: KafkaRelease, libs: Path) -> bool:
+    """The jars include what its scripts run; a cache of before they were fetched does not."""
+    return (libs / f"{TOOLS}-{release.text}.jar").exists()
+
+
 def fetch(
     release: KafkaRelease, cache: Path | None = None, told: Callable[[str], None] = lambda _: None
 ) -> Path:
@@ -95,7 +106,8 @@ def fetch(
     """
     folder = cache or cache_folder()
     try:
-        return libs_of(release, cache=folder)
+        if has_tools(release, libs := libs_of(release, cache=folder)):
+            return libs
     except NotFetched:
         pass
     maven = shutil.which("mvn")
@@ -109,13 +121,23 @@ def fetch(
         (part / "libs").mkdir(parents=True)
         (part / "pom.xml").write_text(pom_of(release), encoding="utf-8")
         _maven([maven, "-B", GOAL, f"-DoutputDirectory={part / 'libs'}"], part, release, told)
-        shutil.rmtree(folder / release.text, ignore_errors=True)
-        part.replace(folder / release.text)
+        _put(part, folder / release.text)
     except OSError as error:
         raise NotFetched(f"{folder}: {error.strerror or error}; set {CACHE} to a folder") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return libs_of(release, cache=folder)
+
+
+def _put(part: Path, place: Path) -> None:
+    """What was fetched is the release; one that is there, maybe in use, gets what it lacks."""
+    if (place / "libs").is_dir():
+        for jar in sorted((part / "libs").glob("*.jar")):
+            if not (place / "libs" / jar.name).exists():
+                jar.replace(place / "libs" / jar.name)
+        return
+    shutil.rmtree(place, ignore_errors=True)
+    part.replace(place)
 
 
 def _maven(

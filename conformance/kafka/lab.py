@@ -1,5 +1,8 @@
 """A cluster of real Kafka in a directory: ZooKeeper, brokers, and proxies between all of them.
 
+Some of its brokers may be our own (`impl.server`), of the same release, on the same ZooKeeper and
+behind the same proxies: a mixed cluster.
+
 DIR/lab.json               release, where its jars are, ports
 DIR/run/NAME.pid           held (flock) by the process NAME as long as it lives
 DIR/brokerN/               its properties and log4j's, its data, what it printed
@@ -27,6 +30,7 @@ from conformance.kafka.fetch import cache_folder, libs_of
 from conformance.kafka.java import java_for
 from conformance.kafka.log4j import log4j_of
 from conformance.kafka.releases import KafkaRelease, release_of
+from impl.releases import Release
 from impl.server.cluster import free_ports
 from impl.server.processes import ClusterError, Processes
 from impl.zookeeper.server import four_letters
@@ -39,6 +43,7 @@ PROXIES = "proxies"
 TRACE = "trace"
 MOST_BROKERS = 5
 LAST_LINES = 3
+_SERVER = "(kafka.server.KafkaServer)"
 JVM = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 KEEPER_JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
               "-Dzookeeper.forceSync=no", "-Dzookeeper.admin.enableServer=false")  # fmt: skip
@@ -63,7 +68,10 @@ SETTINGS = {
 
 @dataclass
 class LabState:
-    """What `lab.json` holds. ``ports``: broker -> its own, its proxy's, its way to ZooKeeper."""
+    """What `lab.json` holds. ``ports``: broker -> its own, its proxy's, its way to ZooKeeper.
+
+    ``ours``: the brokers that are not Kafka's, but ours.
+    """
 
     version: str
     home: str | None
@@ -71,10 +79,13 @@ class LabState:
     control: int
     ports: dict[int, list[int]]
     settings: dict[str, str] = field(default_factory=dict)
+    ours: list[int] = field(default_factory=list)
 
 
 class Lab(Processes):
     """One directory. ClusterError if it is no lab's."""
+
+    start_command = "insync kafka start"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder.resolve())
@@ -83,16 +94,20 @@ class Lab(Processes):
     @staticmethod
     def create(
         folder: Path, release: KafkaRelease, brokers: Sequence[int], home: Path | None = None,
-        settings: dict[str, str] | None = None,
+        settings: dict[str, str] | None = None, ours: Sequence[int] = (),
     ) -> Lab:  # fmt: skip
-        """A new one on ports that are free now; NotFetched and NoJava before anything is made."""
+        """A new one on ports that are free now; NotFetched and NoJava before anything is made.
+
+        ClusterError for a release that our own brokers (``ours``, of ``brokers``) do not know.
+        """
+        _ours_know(release, ours)
         libs_of(release, home)
         java_for(release, cache_folder())
         ports = free_ports(2 + 3 * len(brokers))
         of_brokers = {one: ports[2 + 3 * at : 5 + 3 * at] for at, one in enumerate(brokers)}
         state = LabState(
             release.text, str(home.resolve()) if home else None, ports[0], ports[1], of_brokers,
-            settings or {},
+            settings or {}, sorted(ours),
         )  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = folder / f"{STATE}.unfinished"
@@ -134,6 +149,10 @@ class Lab(Processes):
         """The ids of its brokers."""
         return sorted(self.state.ports)
 
+    def is_ours(self, broker: int) -> bool:
+        """Is the broker one of our own?"""
+        return broker in self.state.ours
+
     def setting(self, name: str) -> str:
         """A broker's property as the lab sets it; empty where it is Kafka's default."""
         return (SETTINGS | self.state.settings).get(name, "")
@@ -164,7 +183,7 @@ class Lab(Processes):
 
     def name_of(self, process: int | str) -> str:
         """The name of a process by what users call it: a broker's id, or `zookeeper`."""
-        name = f"broker{process}" if str(process).isdecimal() else str(process)
+        name = super().name_of(process)
         if name not in self.names():
             listed = ", ".join(str(one) for one in self.brokers)
             raise ClusterError(
@@ -252,6 +271,10 @@ class Lab(Processes):
         self.logs(number).mkdir(parents=True, exist_ok=True)
         properties, logging = folder / "server.properties", folder / "log4j.properties"
         properties.write_text(self._properties(number), encoding="utf-8")
+        if self.is_ours(number):
+            return [sys.executable, "-m", "impl.server", str(properties),
+                    "--version", self.release.text, "--logs", str(self.logs(number)),
+                    "--trace", str(self.folder / TRACE)]  # fmt: skip
         logging.write_text(log4j_of(self.logs(number)), encoding="utf-8")
         java, *class_path = self._java(self._libs())
         return [java, *JVM, f"-Dlog4j.configuration=file:{logging}", *class_path, "kafka.Kafka",
@@ -295,7 +318,7 @@ class Lab(Processes):
         if not path.exists() or not _listens(self.own_port(number)):
             return False
         text = path.read_text(errors="replace")
-        return text.rfind("started (kafka.server.KafkaServer)") > text.rfind("KafkaConfig values")
+        return text.rfind(f"started {_SERVER}") > text.rfind(f"starting {_SERVER}")
 
     def _await_port(self, name: str, port: int, patience_s: float) -> None:
         deadline = time.monotonic() + patience_s
@@ -341,26 +364,6 @@ class Lab(Processes):
         """End everything at once."""
         self.end(self.running(), signal.SIGKILL, 10.0)
 
-    def kill(self, process: int | str) -> None:
-        """End a process at once (SIGKILL)."""
-        name = self._living(process)
-        self.signal(name, signal.SIGKILL)
-        self.wait_gone([name], 10.0)
-
-    def pause(self, process: int | str) -> None:
-        """Stop a process where it is (SIGSTOP), as a long pause for garbage collection does."""
-        self.signal(self._living(process), signal.SIGSTOP)
-
-    def resume(self, process: int | str) -> None:
-        """Let it go on (SIGCONT)."""
-        self.signal(self._living(process), signal.SIGCONT)
-
-    def _living(self, process: int | str) -> str:
-        name = self.name_of(process)
-        if self.pid(name) is None:
-            raise ClusterError(f"{name} does not run; write: insync kafka start {self.folder}")
-        return name
-
     # Disks
 
     def keep(self, broker: int, name: str) -> None:
@@ -381,6 +384,16 @@ class Lab(Processes):
             raise ClusterError(f"there is no copy {name} of the disk of broker {broker}")
         shutil.rmtree(self.data(broker))
         shutil.copytree(source, self.data(broker))
+
+
+def _ours_know(release: KafkaRelease, ours: Sequence[int]) -> None:
+    """Our own brokers behave like the release. ClusterError."""
+    if not ours:
+        return
+    try:
+        Release.published(release.text)
+    except ValueError as error:
+        raise ClusterError(f"our own brokers are of another release: {error}") from None
 
 
 def _listens(port: int) -> bool:

@@ -16,6 +16,8 @@ RELEASES = (
 """Releases that the lab was made for; `fetch` takes any other of 0.10.2 to 3.9 too."""
 
 FIRST, LAST = (0, 10, 2), (3, 9)
+TOOLS = "kafka-tools"
+"""The artifact of what its scripts run beside the classes of its core."""
 
 
 class NoRelease(ValueError):
@@ -46,10 +48,16 @@ class KafkaRelease:
     def dependencies(self) -> list[tuple[str, str, str]]:
         """Maven coordinates: group, artifact, version.
 
-        Kafka's POM leaves out what its own archive adds: the logging back end, and for 0.10 to 1.1
-        `javax.xml.bind`, which Java has no more since 11.
+        Kafka's POM leaves out what its own archive adds: the logging back end, the tools, what they
+        read and print with, and for 0.10 to 1.1 `javax.xml.bind`, which Java has no more since 11.
         """
-        found = [("org.apache.kafka", f"kafka_{self.scala}", self.text)]
+        found = [
+            ("org.apache.kafka", f"kafka_{self.scala}", self.text),
+            ("org.apache.kafka", TOOLS, self.text),
+            ("net.sourceforge.argparse4j", "argparse4j", "0.7.0"),
+        ]
+        if not self.since("1.0"):
+            found += [("com.fasterxml.jackson.core", "jackson-databind", "2.8.5")]
         if self.since("3.2"):
             found += [("org.slf4j", "slf4j-reload4j", "1.7.36")]
         else:

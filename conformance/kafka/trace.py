@@ -1,7 +1,8 @@
 """The trace of a lab: files as our own processes write them, of what real Kafka did.
 
 DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
-DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads told (`broker_trace`)
+DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads told (`broker_trace`); a broker
+                               of ours has written its own, which stay as they are
 
 `insync check DIR/trace` judges them as it judges `insync cluster start --trace`.
 """
@@ -38,12 +39,14 @@ def write_trace(lab: Lab) -> list[Path]:
             f"{folder} has no {MESSAGES}: nothing passed the proxies yet; write: "
             f"insync kafka start {lab.folder}"
         )
-    if not any(starts_in(lab.logs(one)) for one in lab.brokers):
+    theirs = [one for one in lab.brokers if not lab.is_ours(one)]
+    if not any(starts_in(lab.logs(one)) for one in theirs):
         raise ClusterError(
             f"{lab.folder / 'logs'} has no protocol-1.log of any broker: it was made by an older "
             "insync; start a new one"
         )
-    for old in sorted(folder.glob(f"*{SUFFIX}")):
+    own = {path for one in lab.state.ours for path in folder.glob(f"broker{one}-*{SUFFIX}")}
+    for old in sorted(set(folder.glob(f"*{SUFFIX}")) - own):
         old.unlink()
     znodes, lines = Znodes(), []
     sessions: dict[int, int] = {}
@@ -67,7 +70,7 @@ def write_trace(lab: Lab) -> list[Path]:
         },
         "not_seen": list(UNSEEN),
     }  # fmt: skip
-    for broker in lab.brokers:
+    for broker in theirs:
         for path in starts_in(lab.logs(broker)):
             reader = BrokerTraceOf(broker, questions, sessions, lab.release.caches_epochs)
             events = reader.go(told_in(path))

@@ -27,6 +27,7 @@ from model.systems import system
 from specs.verdict import Kind, Verdict, combine
 
 MOST_BROKERS = 9
+MOST_SHOWN = 8
 
 
 @dataclass
@@ -94,10 +95,16 @@ def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> V
     order = ordered(gathered)
     report.stuck = len(order.stuck)
     if order.stuck:
-        first = min(order.stuck, key=lambda one: (one.file, one.number))
+        first, *others = order.circle
+        way = [f"{Path(one.file).name}:{one.number} ({one.step})" for one in (first, *others)]
+        shown = [
+            *way[:MOST_SHOWN],
+            *([f"{len(way) - MOST_SHOWN} more"] if way[MOST_SHOWN:] else []),
+        ]
         report.add(
             Kind.IMPOSSIBLE, first.file, first.number, "an effect comes after its cause",
-            f"{len(order.stuck)} lines wait for each other: no order of them is possible",
+            f"{len(order.stuck)} lines wait for each other: no order of them is possible, since "
+            f"{' comes before '.join([*shown, 'the first'])}",
             "lines as the processes wrote them",
         )  # fmt: skip
     _replay(report, gathered, order, rest)

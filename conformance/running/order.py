@@ -22,6 +22,7 @@ STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
 ATTEMPTS = ("isr_expanding", "isr_shrinking")
 RECEIVED = "answer_received"
+MOST_WAYS = 20
 TAKES = ("log_truncating", "records_replicated", "append_failed")
 
 
@@ -49,6 +50,8 @@ class Ordered:
 
     lines: list[TraceLine] = field(default_factory=list)
     stuck: list[TraceLine] = field(default_factory=list)
+    circle: list[TraceLine] = field(default_factory=list)
+    """Why some are stuck: each of these is before the next one, and the last before the first."""
     writes: dict[TraceLine, list[StateWrite]] = field(default_factory=dict)
     takes: dict[tuple[int, str, int], TraceLine] = field(default_factory=dict)
     """(follower, partition, correlation) -> what the follower made of the answer."""
@@ -364,3 +367,38 @@ class _Ordering:
                 if not waits[later]:
                     heapq.heappush(ready, (late[later], depth[later], later))
         self.found.stuck = [one for at, one in enumerate(self.lines) if not done[at]]
+        if self.found.stuck:
+            self.found.circle = self._circle(done)
+
+    def _circle(self, done: list[bool]) -> list[TraceLine]:
+        """A short one: whoever waits, waits for one that waits, and so comes to one once more."""
+        waits_for = {
+            later: at for at, laters in self.after.items() if not done[at] for later in laters
+        }
+        at, walked = next(iter(waits_for)), dict[int, None]()
+        while at not in walked:
+            walked[at] = None
+            at = waits_for[at]
+        among = list(walked)
+        ways = [self._way_round(one, done) for one in among[among.index(at) :][:MOST_WAYS]]
+        way = min(ways, key=len)
+        found = [self.lines[one] for one in way]
+        first = found.index(min(found, key=lambda one: (one.file, one.number)))
+        return found[first:] + found[:first]
+
+    def _way_round(self, start: int, done: list[bool]) -> list[int]:
+        """The shortest way from a line through later ones back to it."""
+        came: dict[int, int] = {}
+        reached = [start]
+        while start not in came:
+            further = []
+            for at in reached:
+                for later in self.after.get(at, ()):
+                    if not done[later] and later not in came:
+                        came[later] = at
+                        further.append(later)
+            reached = further
+        way = [came[start]]
+        while way[-1] != start:
+            way.append(came[way[-1]])
+        return way[::-1]

@@ -48,6 +48,10 @@ ASKED_EARLIER = (
 )
 VOID = "an order makes void what a leader has asked its controller for"
 AS_BEFORE = "a state without a leader is written once more, as its last ISR member is dead"
+FAILED = "a leader counts what it read, and then fails to answer"
+NO_FETCHER = (
+    "KAFKA-9769: a LeaderAndIsr failed; its leader epoch is taken, and no fetcher was started"
+)
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
 
@@ -99,6 +103,7 @@ class PartitionReplay(Driver):
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
+        self.unfetched: set[int] = set()  # follow, and their fetcher was not started
         self.starts: dict[int, int] = {}  # which start of a broker this is
 
     # Offsets
@@ -421,6 +426,7 @@ class PartitionReplay(Driver):
     # Processes and offices
 
     def _on_process_started(self, line: TraceLine, b: int) -> None:
+        self.unfetched.discard(b)
         self.starts[line.broker] = line.start
         if line.broker in self.members("up"):
             self.step("broker_crashes", b)
@@ -512,6 +518,7 @@ class PartitionReplay(Driver):
         return epoch, c
 
     def _on_became_leader(self, line: TraceLine, b: int) -> None:
+        self.unfetched.discard(b)
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         leads = self.read("replica.role", b) == _LEADS
@@ -535,6 +542,10 @@ class PartitionReplay(Driver):
         self._forgets_its_request(b)
         leader = self.kafka_id(self.read("replica.leader", b), -1)
         self.expect("the leader", line.args["leader"], leader)
+        self.unfetched.discard(b)
+        if not line.args.get("fetching", True):
+            self.done.forced[NO_FETCHER] += 1
+            self.unfetched.add(b)
 
     def _on_leader_and_isr_ignored(self, line: TraceLine, b: int) -> None:
         epoch, c = self._arrives(b)
@@ -712,6 +723,8 @@ class PartitionReplay(Driver):
     # Questions of followers
 
     def _leader_asked(self, line: TraceLine, b: int) -> int:
+        if b in self.unfetched:
+            raise NotModelled(f"{NO_FETCHER}: the one of the leader before asks on")
         leader = self.of[line.args["leader"]]
         state = self.read("fetch.state", b, leader)
         if state == _GIVEN_UP:
@@ -797,6 +810,9 @@ class PartitionReplay(Driver):
         compares = self._compares(line) and not self._is_given_up(
             f, b, args["correlation"], _EPOCH_ASKED
         )
+        if reply["error"] == FAILURE:
+            self._fails_to_answer(line, b, f)
+            return
         if reply["error"] != "NONE":
             if compares:
                 self.step("leader_refuses_epoch", b, f)
@@ -836,6 +852,20 @@ class PartitionReplay(Driver):
         taken = take is not None and take.step == "records_replicated"
         if take is not None and taken and take.args["log_end"] <= end:
             self._several(line, b, f, take.args["log_end"])
+
+    def _fails_to_answer(self, line: TraceLine, b: int, f: int) -> None:
+        """What was read for several partitions may be counted for some of them by then."""
+        given_up = self._is_given_up(f, b, line.args["correlation"], _RECORDS_ASKED)
+        if not line.args.get("counted"):
+            if not given_up:
+                self.step("fetch_is_lost", f, b)
+        elif given_up:
+            self._answers_nobody(line, b, f)
+        else:
+            self._heard(line, f, b)
+            self.step(self._answers(line, f, b), b, f)
+            self.step("fetch_is_lost", f, b)
+        self.done.forced[FAILED] += 1
 
     def _compared(
         self, line: TraceLine, b: int, f: int, reply: Mapping[str, Any], offset: int
@@ -899,7 +929,8 @@ class PartitionReplay(Driver):
         self.force(GONE, ("fetch.state", (f, b), _RECORDS_ASKED), ("fetch.epoch", (f, b), mine),
                    ("fetch.offset", (f, b), self.index(asked["offset"])))  # fmt: skip
         self.step("leader_answers_fetch", b, f)
-        self._answer_is(b, f, line.args["reply"], asked["offset"])
+        if line.args["reply"]["error"] == "NONE":
+            self._answer_is(b, f, line.args["reply"], asked["offset"])
         self.force(GONE, *kept)
 
     def _answer_is(self, b: int, f: int, reply: Mapping[str, Any], offset: int) -> None:
@@ -1048,5 +1079,6 @@ class PartitionReplay(Driver):
 _LEADS = 1
 _EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED, _GIVEN_UP = 1, 2, 3, 4, 5
 _EARLIEST, _LATEST = -2, -1
+FAILURE = "UNKNOWN_SERVER_ERROR"
 _OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned", "leaders_elected")
 _OF_CONTROLLERS = ("leader_cached", "leader_and_isr_received")

@@ -6,7 +6,8 @@ Raises ProtocolError, whose message is shown as it is, for what makes no sense.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -149,15 +150,22 @@ def way(asked: dict[str, Any], report: Report = lambda line: None) -> dict[str, 
             "distinct": found.distinct, "bounds": within}  # fmt: skip
 
 
-def warm(heading: str) -> None:
-    """Gets ready, in the background, for the goals that a game offers first."""
+def preparations(heading: str) -> Iterator[None]:
+    """Gets ready for the goals that a game offers first, a part at a time.
+
+    What is wrong with a goal is said when it is asked for, not here.
+    """
     recorded = board(heading).heading.recorded
+    bounds = recorded.system.limits(board(heading).heading.given)
     known = [name for name in READY.get(recorded.system.name, {}).values()
              if name in recorded.claims]  # fmt: skip
     for number, name in enumerate(known):
-        prepare(recorded, recorded.system.limits(board(heading).heading.given), name)
+        with suppress(ProtocolError):
+            prepare(recorded, bounds, name)
+        yield
         if number == 0:
             way({"heading": "system classic brokers 2 log 1 records 1", "claim": "strong_isr"})
+            yield
 
 
 def story(asked: dict[str, Any]) -> dict[str, str]:

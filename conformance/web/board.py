@@ -28,6 +28,7 @@ from specs.lowering.closures import QuickEvaluator
 from specs.story.commands import Arguments, label, read_command
 from specs.story.heading import ROOM, Heading, read_heading
 from specs.story.leaves import Leaves
+from specs.story.play import choices
 from specs.tla.rewriting import nodes
 
 MOST_CHOICES = 400
@@ -86,6 +87,10 @@ class RunFrame:
     lamps: tuple[Lamp, ...]
 
 
+KEPT_CARDS = 256
+"""For so many states the cards are kept: one goes back and forth, and asks what is new."""
+
+
 @dataclass
 class Board:
     """A heading's system. Raises ProtocolError for a heading that makes no sense.
@@ -113,6 +118,7 @@ class Board:
         self._known = RunTree(self.start, self.take)
         self._lamps = Lamps(self.heading)
         self._without_parameters: dict[str, list[int]] = {}
+        self._cards_at = lru_cache(KEPT_CARDS)(lambda node: self.cards(node.state))
 
     # -- a game ---------------------------------------------------------------------------------
 
@@ -206,13 +212,9 @@ class Board:
     def choices(self, lines: Sequence[str]) -> tuple[list[Card], list[RefusedStep]]:
         """As `cards`, after these lines, the likeliest first: what the last step made possible."""
         path = self._known.path(lines)
-        possible, refused = self.cards(path[-1].state)
-        path[-1].possible = frozenset(card.line for card in possible)
+        possible, refused = self._cards_at(path[-1])
         if len(path) > 1:
-            before = path[-2]
-            if before.possible is None:
-                before.possible = frozenset(one.line for one in self.cards(before.state)[0])
-            known = before.possible
+            known = {one.line for one in self._cards_at(path[-2])[0]}
             possible = [replace(one, fresh=one.line not in known) for one in possible]
         return sorted(possible, key=lambda one: (one.fault, not one.fresh)), refused
 
@@ -296,19 +298,7 @@ class Board:
         bounds = dict.fromkeys(self.heading.recorded.system.bounds, greatest + 1)
         # What has a size of its own (brokers, what the heading names) has that size.
         bounds |= {n: size for n, size in self.sizes.items() if size != ROOM}
-        domains: list[list[int | frozenset[int]]] = []
-        for sort in step.parameters.values():
-            if isinstance(sort, SetOf):
-                members = list(sort.element.domain(bounds))
-                domains.append([
-                    frozenset(chosen)
-                    for size in range(len(members) + 1)
-                    for chosen in itertools.combinations(members, size)
-                ])  # fmt: skip
-            else:
-                domains.append(list(sort.domain(bounds)))
-        for chosen in itertools.product(*domains):
-            yield dict(zip(step.parameters, chosen, strict=True))
+        return choices(step, bounds)
 
     # -- claims -----------------------------------------------------------------------------------
 

@@ -14,13 +14,13 @@ MOST = 20_000
 """States that are kept for a system; then all are forgotten, and computed again when asked for."""
 
 
-@dataclass
+@dataclass(eq=False)
 class RunNode:
     """A state, and what follows it by which line.
 
     Once known: `lit`, the claims that hold here; `flight`, what is on its way, and `ages`, since
     how many steps; `witness`, by claim the places that settle it; `cut`, what logs have lost on
-    the way; `possible`, the lines that can follow.
+    the way.
     """
 
     state: SparseState
@@ -30,7 +30,6 @@ class RunNode:
     ages: Aged | None = None
     witness: dict[str, tuple[str, ...]] = field(default_factory=dict)
     cut: dict[str, dict[int, dict[str, Any]]] | None = None
-    possible: frozenset[str] | None = None
 
 
 class RunTree:

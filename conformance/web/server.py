@@ -14,10 +14,11 @@ import json
 import re
 import socket
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from functools import cache
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -35,7 +36,11 @@ from conformance.web.frozen import Packer
 from conformance.web.lessons import index_page, lesson_page, lessons
 from conformance.web.played import run_of
 from conformance.web.run_files import read_run
+from conformance.web.searches import Searches
 from model.language import ProtocolError
+
+if TYPE_CHECKING:
+    from specs.exploration import Report
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
@@ -73,13 +78,13 @@ SECONDS_OF_SILENCE = 0.5
 
 
 def application(
-    port: int, opened: dict[str, Any], comparison: dict[str, Any] | None = None,
-    once_shown: Callable[[], object] | None = None,
-) -> Starlette:  # fmt: skip
-    """The server of the page; `opened` is the game that it begins with, and `comparison` what
-    /compare shows, if something is compared. `once_shown` is called when the first answer was
-    given: what would only slow that down."""
-    waiting = [once_shown] if once_shown is not None else []
+    port: int, opened: dict[str, Any], comparison: dict[str, Any] | None = None
+) -> Starlette:
+    """The server of the page; `opened` is the game that it begins with, `comparison` what
+    /compare shows, if something is compared. When the first answer was given, a process begins to
+    get ready for its goals: earlier it would only slow that answer down."""
+    searches = Searches()
+    waiting = [partial(searches.prepare, str(opened["heading"]))]
     here = {f"127.0.0.1:{port}", f"localhost:{port}"}
     hosts = {*here, "127.0.0.1", "localhost"}  # some clients leave the port out
     origins = {f"http://{host}" for host in here}
@@ -176,7 +181,7 @@ def application(
         return refused(request) or JSONResponse(comparison, headers=HEADERS)
 
     def answering(answer: Callable[[dict[str, Any]], Any]) -> Callable[..., Awaitable[Response]]:
-        searches = answer is ANSWERS["way"]
+        is_search = answer is way
 
         async def respond(request: Request) -> Response:
             no = refused(request)
@@ -185,10 +190,11 @@ def application(
             asked = await _asked(request)
             if asked is None:
                 return _plain(400, "send a JSON object of less than a megabyte")
-            if searches and asked.get("progress"):
-                return StreamingResponse(_searching(asked), 200, HEADERS, "application/x-ndjson")
+            if is_search and asked.get("progress"):
+                lines = _searching(searches.way, asked)
+                return StreamingResponse(lines, 200, HEADERS, "application/x-ndjson")
             try:
-                found = await run_in_threadpool(answer, asked)
+                found = await run_in_threadpool(searches.way if is_search else answer, asked)
             except ProtocolError as error:
                 return JSONResponse({"error": str(error)}, 422, HEADERS)
             later = BackgroundTask(waiting.pop()) if waiting and answer is ANSWERS["at"] else None
@@ -216,7 +222,15 @@ def application(
         Route(f"/api/{name}", answering(answer), methods=["POST"])
         for name, answer in ANSWERS.items()
     ]
-    return Starlette(routes=routes)
+
+    @asynccontextmanager
+    async def ended_with_the_server(_app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            searches.end()
+
+    return Starlette(routes=routes, lifespan=ended_with_the_server)
 
 
 @cache
@@ -228,7 +242,9 @@ def _moving() -> dict[str, Any]:
     return {"run": {**run, "begins": MOVING_BEGINS}, "table": packer.table}
 
 
-async def _searching(asked: dict[str, Any]) -> AsyncGenerator[str]:
+async def _searching(
+    way: Callable[[dict[str, Any], Report], dict[str, Any]], asked: dict[str, Any]
+) -> AsyncGenerator[str]:
     """A search as lines of JSON: how far it is, then what it found. It ends with who listens."""
     told: list[str] = []
     gone = threading.Event()

@@ -158,7 +158,10 @@ class LogManager:
 
     def home(self, partition: TopicPartition) -> LogDirectory | None:
         """The directory that holds a partition's log."""
-        return next((each for each in self._online() if partition in each.logs), None)
+        for each in self.directories:  # asked for with each batch
+            if not each.failure and partition in each.logs:
+                return each
+        return None
 
     def log(self, partition: TopicPartition) -> Log | None:
         """A partition's log; None if there is none. StorageError if it is offline."""
@@ -174,12 +177,13 @@ class LogManager:
         """A partition's log, while it is worked with. An OSError takes its directory offline, a
         corrupt file the partition; both come out as StorageError. KeyError if there is no log.
         """
-        log = self.log(partition)
         home = self.home(partition)
-        if log is None or home is None:
+        if home is None:
+            if partition in self.offline:
+                raise self.offline[partition]
             raise KeyError(f"no log of {directory_name(partition)} is here")
         try:
-            yield log
+            yield home.logs[partition]
         except OSError as error:
             self.fail(home.path, str(error))
             raise StorageError(home.path, "", str(error)) from error

@@ -14,7 +14,7 @@ import sys
 import threading
 from pathlib import Path
 
-from impl.disk import Locked
+from impl.disk import FillableDisk, Locked, RealDisk
 from impl.log.errors import StorageError
 from impl.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
 from impl.releases import DEFAULT, Release
@@ -39,13 +39,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--logs", type=Path, required=True, help="folder for server.log and others")
     parser.add_argument("--request-log", action="store_true", help="write kafka-request.log too")
     parser.add_argument("--trace", type=Path, help="folder to trace into what the broker does")
+    parser.add_argument(
+        "--full-marker", type=Path, metavar="FILE",
+        help="while FILE is there, the directory whose name is in it has no space left",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     try:
         config = read_properties(given.properties, Release.of(given.version))
-        broker = Broker(config, given.logs, given.request_log, given.trace)
+        disk = RealDisk() if given.full_marker is None else FillableDisk(given.full_marker)
+        broker = Broker(config, given.logs, given.request_log, given.trace, disk)
     except WrongProperties as error:
         print(f"impl.server: {error}", file=sys.stderr)
         return WRONG_USE

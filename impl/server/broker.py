@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from impl.core.requests import request_version
-from impl.disk import RealDisk
+from impl.disk import Disk, RealDisk
 from impl.log import LogManager, LogRemoval, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
 from impl.log.cleaner import keys_in
@@ -74,8 +74,9 @@ class Broker:
 
     def __init__(
         self, config: BrokerProperties, log_folder: Path, request_log: bool = False,
-        trace_folder: Path | None = None,
+        trace_folder: Path | None = None, disk: Disk | None = None,
     ) -> None:  # fmt: skip
+        self.disk = disk or RealDisk()
         self.request_log = request_log
         self.trace_folder = trace_folder
         self.trace: BrokerTrace | None = None
@@ -162,7 +163,7 @@ class Broker:
         )
         directories = [str(Path(path).resolve()) for path in self.config.log_dirs]
         return LogManager(
-            RealDisk(), directories, settings,
+            self.disk, directories, settings,
             failed=self._directory_failed, removal=self._log_removed,
         )  # fmt: skip
 
@@ -358,7 +359,9 @@ class Broker:
                 self.logs.reconfigure(self.logs.settings.config, name)
 
     def _apply_dynamic(self) -> None:
-        """What is set for the broker while it runs takes effect."""
+        """What is set for the broker while it runs takes effect, or is said to have none."""
+        for name, why in self.dynamic.without_effect.items():
+            self._trouble(f"The configuration '{name}' was supplied but has no effect here: {why}")
         self.quotas.set_rates(self.dynamic.overrides)
         self.logs.reconfigure(self.dynamic.log)
 

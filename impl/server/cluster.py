@@ -44,6 +44,7 @@ class ClusterState:
     """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere.
 
     ``advertised``: by broker, a port that leads to its own, as that of a proxy before it.
+    ``fillable``: a broker's directory has no space left while DIR/brokerN/full names it.
     """
 
     version: str
@@ -55,6 +56,7 @@ class ClusterState:
     request_log: bool = False
     trace: bool = False
     advertised: dict[int, int] = field(default_factory=dict)
+    fillable: bool = False
 
 
 class Cluster(Processes):
@@ -188,8 +190,14 @@ class Cluster(Processes):
             name,
             [sys.executable, "-m", "impl.server", str(properties), "--version",
              self.state.version, "--logs", str(logs),
-             *(["--request-log"] if self.state.request_log else []), *self._tracing()],
+             *(["--request-log"] if self.state.request_log else []),
+             *(["--full-marker", str(self.full_marker(number))] if self.state.fillable else []),
+             *self._tracing()],
         )  # fmt: skip
+
+    def full_marker(self, broker: int) -> Path:
+        """The file that names a directory of the broker which has no space left."""
+        return self.folder / f"broker{broker}" / "full"
 
     def _tracing(self) -> list[str]:
         return ["--trace", str(self.folder / TRACE)] if self.state.trace else []
@@ -295,34 +303,14 @@ class Cluster(Processes):
 
     def stop_one(self, process: int | str, patience_s: float = 30.0) -> None:
         """End one process cleanly."""
-        self.end([self._living(process)], signal.SIGTERM, patience_s)
-
-    def kill(self, process: int | str) -> None:
-        """End a process at once (SIGKILL)."""
-        name = self._living(process)
-        self.signal(name, signal.SIGKILL)
-        self.wait_gone([name], 5.0)
-
-    def pause(self, process: int | str) -> None:
-        """Stop a process where it is (SIGSTOP), as a long collection of garbage would."""
-        self.signal(self._living(process), signal.SIGSTOP)
-
-    def resume(self, process: int | str) -> None:
-        """Let it go on (SIGCONT)."""
-        self.signal(self._living(process), signal.SIGCONT)
-
-    def _living(self, process: int | str) -> str:
-        name = self.name_of(process)
-        if self.pid(name) is None:
-            raise ClusterError(f"{name} does not run; write: insync cluster start {self.folder}")
-        return name
+        self.end([self.living(process)], signal.SIGTERM, patience_s)
 
     def name_of(self, process: int | str) -> str:
         """The name of a process by what users call it: a broker's id, or ``zookeeper``.
 
         ClusterError if there is none.
         """
-        name = f"broker{process}" if str(process).isdecimal() else str(process)
+        name = super().name_of(process)
         if name not in self.names():
             listed = ", ".join([str(one) for one in self.brokers])
             own = f" and {ZOOKEEPER}" if self.own_zookeeper else ""

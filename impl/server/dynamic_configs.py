@@ -13,6 +13,7 @@ from impl.admin.throttles import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
 from impl.log.config import FIELDS, LogConfig
 from impl.releases import Release
 from impl.server.properties import KNOWN, LOG_KEYS, BrokerProperties
+from impl.server.unsupported import REASON_OF
 from impl.znodes import MalformedZnode, decode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -22,6 +23,14 @@ RATES = frozenset((LEADER_RATE, FOLLOWER_RATE, MOVE_RATE))
 LIMITS = {"max.connections.per.ip": "2.1", "max.connections": "2.4"}
 """Limits of connections, by the release since which they can be set while a broker runs."""
 
+WITHOUT_EFFECT = frozenset(
+    ("background.threads", "num.network.threads", "num.recovery.threads.per.data.dir",
+     "log.cleaner.threads", "log.cleaner.io.buffer.size", "log.cleaner.io.buffer.load.factor",
+     "log.cleaner.io.max.bytes.per.second", "log.flush.interval.ms", "log.preallocate",
+     "compression.type", "metric.reporters")
+)  # fmt: skip
+"""What Kafka changes in a running broker (DynamicBrokerConfig, 1.1), and this one only keeps."""
+
 
 def settable(release: Release) -> frozenset[str]:
     """What can be set for a running broker in that release."""
@@ -29,11 +38,13 @@ def settable(release: Release) -> frozenset[str]:
         return RATES
     limits = {name for name, since in LIMITS.items() if release.since(since)}
     logs = LOG_KEYS - {"log.message.format.version"}
-    return RATES | logs | {"min.insync.replicas"} | limits
+    return RATES | logs | {"min.insync.replicas"} | limits | WITHOUT_EFFECT
 
 
 def wrong_value(name: str, value: str) -> str:
     """Why a value is none for a broker's property; empty if it is one."""
+    if name in WITHOUT_EFFECT:
+        return ""
     try:
         if name in RATES:
             if not value.isdecimal() or int(value) < 1:
@@ -72,6 +83,11 @@ class DynamicConfigs:
         self.of_all, self.own = found
         if not client.release.since("1.1"):
             self.of_all = {}
+
+    @property
+    def without_effect(self) -> dict[str, str]:
+        """What is set that is kept here and no more, with the reason."""
+        return {name: REASON_OF[name] for name in sorted(self.overrides) if name in WITHOUT_EFFECT}
 
     @property
     def overrides(self) -> dict[str, str]:

@@ -24,8 +24,36 @@ class ClusterError(Exception):
 class Processes:
     """The processes of one directory, by name; ``run/NAME.pid`` is held by each that lives."""
 
+    start_command = "insync cluster start"
+    """What starts such a directory's processes, for messages."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def name_of(self, process: int | str) -> str:
+        """The name of a process by what users call it: a broker's id, or a name as it is."""
+        return f"broker{process}" if str(process).isdecimal() else str(process)
+
+    def living(self, process: int | str) -> str:
+        """The name of a process that runs. ClusterError for one that does not."""
+        name = self.name_of(process)
+        if self.pid(name) is None:
+            raise ClusterError(f"{name} does not run; write: {self.start_command} {self.folder}")
+        return name
+
+    def kill(self, process: int | str) -> None:
+        """End a process at once (SIGKILL)."""
+        name = self.living(process)
+        self.signal(name, signal.SIGKILL)
+        self.wait_gone([name], 10.0)
+
+    def pause(self, process: int | str) -> None:
+        """Stop a process where it is (SIGSTOP), as a long collection of garbage would."""
+        self.signal(self.living(process), signal.SIGSTOP)
+
+    def resume(self, process: int | str) -> None:
+        """Let it go on (SIGCONT)."""
+        self.signal(self.living(process), signal.SIGCONT)
 
     def pid(self, name: str) -> int | None:
         """The number of a process that lives, None if it does not."""

@@ -36,8 +36,9 @@ from impl.zookeeper.port import wait
 class HostedReplicas:
     """``core`` has the replicas; whoever asks it anything holds ``lock``.
 
-    ``changed`` is a condition on ``lock`` that is notified whenever a log, a high watermark or a
-    role changed. ``client`` gives the ZooKeeper client of the session that the broker has now.
+    ``changed`` is a condition on ``lock`` that is notified whenever a high watermark or a role
+    changed (``tell``), ``readable`` one that is notified of what was appended as well. ``client``
+    gives the ZooKeeper client of the session that the broker has now.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class HostedReplicas:
         self._correlations = itertools.count(start * CORRELATIONS_OF_A_START)
         self.lock = BrokerLock()
         self.changed = threading.Condition(self.lock)  # type: ignore[arg-type]  # as an RLock is
+        self.readable = threading.Condition(self.lock)  # type: ignore[arg-type]
         self.lines = ReplicaLines(files)
         self._state_changes = threading.Lock()
         self._client = client
@@ -90,7 +92,12 @@ class HostedReplicas:
         self.traced(event)
         self.lines(event)
         if isinstance(event, IsrUpdated | IsrUpdateRefused | IsrUpdateFailed):
-            self.changed.notify_all()  # whoever waited until the write is over goes on
+            self.tell()  # whoever waited until the write is over goes on
+
+    def tell(self) -> None:
+        """Whoever waits for anything looks again; its caller holds the lock."""
+        self.changed.notify_all()
+        self.readable.notify_all()
 
     def traced(self, event: ReplicaEvent) -> None:
         """An event that has no line in Kafka's logs, or has one elsewhere."""
@@ -123,7 +130,7 @@ class HostedReplicas:
                     self.racks = live.racks
                 return answered
             finally:
-                self.changed.notify_all()
+                self.tell()
 
     # What happens by itself
 
@@ -131,7 +138,7 @@ class HostedReplicas:
         """Every half of replica.lag.time.max.ms."""
         with self.lock:
             wait(self.core.maybe_shrink_isrs(now_ms()))
-            self.changed.notify_all()
+            self.tell()
 
     def maybe_propagate_isr_changes(self) -> None:
         """Every 2.5 s: tell the controller of changed ISRs, once they have settled."""
@@ -142,7 +149,7 @@ class HostedReplicas:
         """Forget replicas whose log went offline."""
         with self.lock:
             self.core.log_dir_failed()
-            self.changed.notify_all()
+            self.tell()
 
 
 class ConfiguredLogs(StoredLogs):

@@ -8,7 +8,7 @@ purgatory.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from impl.core.answers import NONE
 from impl.core.events import FetchServed, ProducerAnswered
@@ -42,10 +42,14 @@ class Serving:
         found: dict[TopicPartition, tuple[Produced, str]] = {}
         with self.replicas.lock:
             done = {}
+            before = self._watermarks(records)
             for partition, batch in records.items():
                 least = self.min_isr(partition.topic)
                 done[partition] = wait(self.core.append(partition, batch, acks, least, now_ms()))
-            self.replicas.changed.notify_all()
+            if self._watermarks(records) == before:
+                self.replicas.readable.notify_all()  # who waits for acknowledgements need not look
+            else:
+                self.replicas.tell()
             for partition, one in done.items():
                 error = one.error
                 if error == NONE:
@@ -86,14 +90,18 @@ class Serving:
         """
         deadline = time.monotonic() + wait_ms / 1000
         follows, quota = replica != CONSUMER, self.replicas.quotas.leader
+        before, standing = self._watermarks(asked), self._standing(replica, asked)
         replies = wait(self.core.fetch(replica, asked, most, now_ms(), self._held_back, limits))
-        if follows:
-            self.replicas.changed.notify_all()
+        if follows and self._watermarks(asked) != before:
+            self.replicas.tell()
         shown, first = _watermarks(replies), replies
         while _too_little(replies, minimum):
             left = deadline - time.monotonic()
-            if left <= 0 or not self.replicas.changed.wait(left):
+            if left <= 0 or not self.replicas.readable.wait(left):
                 break
+            seen, standing = standing, self._standing(replica, asked)
+            if standing == seen:
+                continue  # it was another partition
             replies = wait(self.core.read(replica, asked, most, self._held_back, limits))
             if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
                 break  # KIP-392: a follower hears of a high watermark at once
@@ -105,6 +113,31 @@ class Serving:
             throttled = [one for one in replies if quota.is_throttled(one)]
             quota.record(sum(_size(replies[one]) for one in throttled))
         return replies
+
+    def _watermarks(self, partitions: Iterable[TopicPartition]) -> list[int | None]:
+        """High watermarks; None where there is no replica."""
+        found = [self.core.partitions.get(one) for one in partitions]
+        return [None if one is None else one.hw for one in found]
+
+    def _standing(
+        self, reader: int, partitions: Iterable[TopicPartition]
+    ) -> list[tuple[int, ...] | None]:
+        """All that an answer to a reader follows from; the same again, and it would be the same.
+
+        Consumers see what is below the high watermark, followers all that is there, and since 2.4
+        the high watermark itself (KIP-392).
+        """
+        follows = reader != CONSUMER
+        sees_hw = not follows or self.core.release.since("2.4")
+        found: list[tuple[int, ...] | None] = []
+        for partition in partitions:
+            one = self.core.partitions.get(partition)
+            if one is None:
+                found.append(None)
+                continue
+            end, hw = one.log_end if follows else -1, one.hw if sees_hw else -1
+            found.append((id(one), one.generation, one.leads, one.leader_epoch, end, hw))
+        return found
 
     def _held_back(self, replica: Replica, follower: int) -> bool:
         """``shouldLeaderThrottle``: a throttled follower that is not in sync, above the rate."""

@@ -116,6 +116,11 @@ def decode_header(frame: bytes) -> tuple[Header, int]:
 def decode_request(frame: bytes) -> Request:
     """A request (without its length). Malformed, UnknownApi, UnknownVersion."""
     header, at = decode_header(frame)
+    return decode_body(frame, header, at)
+
+
+def decode_body(frame: bytes, header: Header, at: int) -> Request:
+    """A request whose header was read already, up to ``at``. Malformed."""
     return Request(header, _read(_request_class(header.key, header.version), frame, at)[0])
 
 

@@ -78,11 +78,18 @@ class BadArguments(ZooKeeperError):
     code = -8
 
 
+class Unimplemented(ZooKeeperError):
+    """An operation that the server's release does not know."""
+
+    code = -6
+
+
 BY_CODE: dict[int, type[ZooKeeperError]] = {
     error.code: error
     for error in (
         NoNode, NoChildrenForEphemerals, BadVersion, NodeExists, NotEmpty, SessionExpired,
         RuntimeInconsistency, RolledBack, ConnectionLoss, BadArguments,
+        Unimplemented,
     )
 }  # fmt: skip
 """The errors by their numbers, for who reads them from a wire."""

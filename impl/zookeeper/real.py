@@ -18,6 +18,7 @@ from impl.zookeeper.errors import (
     ConnectionLoss,
     NoNode,
     SessionExpired,
+    Unimplemented,
     ZooKeeperError,
 )
 from impl.zookeeper.port import OpOutcome
@@ -71,6 +72,7 @@ class RealSession:
         self._watched: dict[tuple[str, str], _Known] = {}
         self._connection_broke = False
         self._expired = False
+        self._knows_create2 = True  # until a server of 3.4 (Kafka's up to 2.3) says otherwise
         # kazoo would give up after one try; ZooKeeper's own client tries until the session is over
         again = {"max_tries": -1, "delay": 0.05, "max_delay": 1.0}
         self._client = client.KazooClient(hosts, timeout_ms / 1000, connection_retry=again)
@@ -125,11 +127,25 @@ class RealSession:
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:
         """Create a znode, owned by this session if it is ephemeral."""
-        made, stat = self._ask(
-            lambda: self._client.create_async(
-                path, data.encode(), ephemeral=ephemeral, sequence=sequential, include_data=True
-            )
-        )
+
+        def create(with_stat: bool) -> Any:
+            return self._ask(
+                lambda: self._client.create_async(
+                    path, data.encode(), ephemeral=ephemeral, sequence=sequential,
+                    include_data=with_stat,
+                )
+            )  # fmt: skip
+
+        if self._knows_create2:
+            try:
+                made, stat = create(True)
+                return Created(made, _znode(data.encode(), stat))
+            except Unimplemented:
+                self._knows_create2 = False
+        made = create(False)
+        stat = self._ask(lambda: self._client.exists_async(made))
+        if stat is None:
+            raise ConnectionLoss(f"{made} was created, and deleted before it was looked at")
         return Created(made, _znode(data.encode(), stat))
 
     async def set_data(self, path: str, data: str, version: int = ANY_VERSION) -> Znode:

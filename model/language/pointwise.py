@@ -9,7 +9,10 @@ neighbouring numbers that matter it is constant, and one sample speaks for all o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from model.language.errors import ProtocolError
 from model.language.recording import Write
@@ -25,15 +28,14 @@ class Pointwise:
 
     def indices(self, environment: Environment, position: int = 0) -> Iterator[Index]:
         """The choices of the write's variables that matter; all of a limited sort."""
-        if position == len(self._write.variables):
-            yield ()
+        ends = [self._twin.ends(variable.sort) for variable in self._write.variables[position:]]
+        limited = [range(bottom, top + 1) for bottom, top in ends if top is not None]
+        if len(limited) == len(ends):
+            yield from itertools.product(*limited)
             return
-        variable = self._write.variables[position]
-        bottom, top = self._twin.ends(variable.sort)
-        values = (
-            self._that_matter(environment, position, bottom)
-            if top is None
-            else iter(range(bottom, top + 1))
+        variable, (bottom, top) = self._write.variables[position], ends[0]
+        values: Iterable[int] = (
+            self._that_matter(environment, position, bottom) if top is None else limited[0]
         )
         for value in values:
             for rest in self.indices({**environment, variable.args[0]: value}, position + 1):
@@ -42,15 +44,19 @@ class Pointwise:
     def _that_matter(self, environment: Environment, position: int, bottom: int) -> Iterator[int]:
         name = self._write.variables[position].args[0]
         points = {self._entry(index, position) for index in self._state.get(self._write.field, {})}
-        stands_alone = self._collect(self._write.value, name, environment, points)
+        uses = _uses(self._write.value, name)
+        for field, place, shift in uses.as_index:
+            points |= {entry[place] - shift for entry in self._state.get(field, {})}
+        for other, shift in uses.compared:
+            points.add(self._evaluated(other, environment) - shift)
         ordered = sorted(point for point in points if point >= bottom)
         follows = bottom
         for point in ordered:
-            if follows < point and (stands_alone or self._speaks(environment, position, follows)):
+            if follows < point and (uses.by_itself or self._speaks(environment, position, follows)):
                 yield from range(follows, point)
             yield point
             follows = point + 1
-        if stands_alone or self._speaks(environment, position, follows):
+        if uses.by_itself or self._speaks(environment, position, follows):
             raise ProtocolError(
                 f"{self._write.field} would differ from blank at infinitely many indices; "
                 "give the bound of its index"
@@ -61,49 +67,14 @@ class Pointwise:
 
     def _speaks(self, environment: Environment, position: int, sample: int) -> bool:
         """Is anything but blank defined at this value of the variable?"""
-        names = [variable.args[0] for variable in self._write.variables[position:]]
-        inner = {**environment, names[0]: sample}
-        return any(
-            self._twin.value(
-                self._write.value, self._state, {**inner, **dict(zip(names[1:], rest, strict=True))}
-            )
-            != self._blank
-            for rest in self.indices(inner, position + 1)
-        )
-
-    def _collect(self, term: Term, name: str, environment: Environment, points: set[int]) -> bool:
-        """Adds the numbers that matter; True if the variable is used as a value by itself."""
-        if name not in term.free:
-            return False
-        op, args = term.op, term.args
-        if op == "var":
-            return True
-        if op == "get":
-            self._collect_index(term, name, points)
-            # An index may look at the variable in an if-then-else; plain ones are settled above.
-            parts = [i for i in args[1:] if _shift(i, name) is None]
-            return self._collect_all(parts, name, environment, points)
-        if op in ("eq", "lt", "le"):
-            for mine, other in ((args[0], args[1]), (args[1], args[0])):
-                shift = _shift(mine, name)
-                if shift is not None and name not in other.free:
-                    points.add(self._evaluated(other, environment) - shift)
-                    return False
-        parts = [arg for arg in args if isinstance(arg, Term)]
-        return self._collect_all(parts, name, environment, points)
-
-    def _collect_all(
-        self, parts: list[Term], name: str, environment: Environment, points: set[int]
-    ) -> bool:
-        stand_alone = [self._collect(part, name, environment, points) for part in parts]
-        return any(stand_alone)
-
-    def _collect_index(self, term: Term, name: str, points: set[int]) -> None:
-        field, *indices = term.args
-        for place, index in enumerate(indices):
-            shift = _shift(index, name)
-            if shift is not None:
-                points |= {entry[place] - shift for entry in self._state.get(field, {})}
+        name, *names = (variable.args[0] for variable in self._write.variables[position:])
+        inner = {**environment, name: sample}
+        here = dict(inner)
+        for rest in self.indices(inner, position + 1):
+            here.update(zip(names, rest, strict=True))
+            if self._twin.value(self._write.value, self._state, here) != self._blank:
+                return True
+        return False
 
     def _evaluated(self, term: Term, environment: Mapping[str, int | frozenset[int]]) -> int:
         if not term.free <= set(environment):
@@ -112,6 +83,48 @@ class Pointwise:
                 "give the bound of its index"
             )
         return self._twin.value(term, self._state, dict(environment))
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """What a definition does with its variable; it is read from the term once, for all states."""
+
+    as_index: frozenset[tuple[str, int, int]] = frozenset()
+    """Fields, at which place of their index it stands, plus what constant."""
+    compared: frozenset[tuple[Term, int]] = frozenset()
+    """Terms without it that it is compared with, plus what constant."""
+    by_itself: bool = False
+    """It is a value too."""
+
+
+@lru_cache(maxsize=4096)
+def _uses(term: Term, name: str) -> _Uses:
+    if name not in term.free:
+        return _Uses()
+    op, args = term.op, term.args
+    if op == "var":
+        return _Uses(by_itself=True)
+    as_index: set[tuple[str, int, int]] = set()
+    parts = [arg for arg in args if isinstance(arg, Term)]
+    if op == "get":
+        field, *indices = args
+        shifts = [_shift(index, name) for index in indices]
+        as_index = {
+            (field, place, shift) for place, shift in enumerate(shifts) if shift is not None
+        }
+        # An index may look at the variable in an if-then-else; plain ones are settled above.
+        parts = [index for index, shift in zip(indices, shifts, strict=True) if shift is None]
+    if op in ("eq", "lt", "le"):
+        for mine, other in ((args[0], args[1]), (args[1], args[0])):
+            shift = _shift(mine, name)
+            if shift is not None and name not in other.free:
+                return _Uses(compared=frozenset({(other, shift)}))
+    inner = [_uses(part, name) for part in parts]
+    return _Uses(
+        frozenset(as_index).union(*(one.as_index for one in inner)),
+        frozenset().union(*(one.compared for one in inner)),
+        any(one.by_itself for one in inner),
+    )
 
 
 def _shift(term: Term, name: str) -> int | None:

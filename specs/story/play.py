@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -174,8 +175,8 @@ class _StoryStage:
         more = f" and {len(possible) - FEW} more" if len(possible) > FEW else ""
         return f"; possible here: {', '.join(possible[:FEW])}{more}"
 
-    def _all_arguments(self, step: Recorded) -> list[Arguments]:
-        return _choices(step, self.heading.claim_bounds(_greatest(self.now)))
+    def _all_arguments(self, step: Recorded) -> Iterator[Arguments]:
+        return choices(step, self.heading.claim_bounds(_greatest(self.now)))
 
     def _refused(self, command: Command) -> list[str]:
         step = step_named(self.recorded, command.what)
@@ -230,7 +231,8 @@ def _greatest(state: SparseState) -> int:
     return max(numbers, default=0)
 
 
-def _choices(step: Recorded, bounds: dict[str, int]) -> list[Arguments]:
+def choices(step: Recorded, bounds: Mapping[str, int]) -> Iterator[Arguments]:
+    """Every choice of a step's parameters within the bounds."""
     domains: list[list[int | frozenset[int]]] = []
     for sort in step.parameters.values():
         if isinstance(sort, SetOf):
@@ -242,4 +244,5 @@ def _choices(step: Recorded, bounds: dict[str, int]) -> list[Arguments]:
             ])  # fmt: skip
         else:
             domains.append(list(sort.domain(bounds)))
-    return [dict(zip(step.parameters, one, strict=True)) for one in itertools.product(*domains)]
+    for chosen in itertools.product(*domains):
+        yield dict(zip(step.parameters, chosen, strict=True))

@@ -40,6 +40,17 @@ def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
     assert len(list((out / "cluster" / "trace").iterdir())) >= 4
 
 
+@pytest.mark.deep
+def test_no_fault_begins_when_the_time_is_up_and_those_that_were_are_judged():
+    result = typed("--rounds 100 --seed 5 --faults slow --minutes 0.05 --json -")
+
+    told = json.loads(result.stdout)
+    assert result.exit_code == 0, result.output
+    assert told["rounds"] == 100
+    assert 0 < len(told["faults"]) < 20
+    assert told["counts"]["found"] > 0
+
+
 @pytest.mark.parametrize(
     "line, why",
     [
@@ -49,6 +60,7 @@ def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
         ("--version 1.9", "1.9"),
         ("--brokers 2 --min-isr 3", "a partition has 2 replicas here"),
         ("--rounds 0", "0 is not in the range"),
+        ("--minutes 0", "0.0 is not in the range"),
     ],
 )
 def test_wrong_use_is_answered_with_what_would_be_right(line: str, why: str):

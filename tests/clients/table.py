@@ -1,9 +1,11 @@
 """Which client asks for which API in which version: docs/clients.md is what this command prints.
 
-    python -m tests.clients.table > docs/clients.md          # a minute or two
+    python -m tests.clients.table > docs/clients.md          # ten minutes
 
-Each client sends, reads as member of a group and (where it can) administrates, on a cluster of each
-release whose brokers write kafka-request.log: what is there is in the table.
+Each client sends, reads as member of a group and (where it can) administrates, and Kafka's own
+scripts go through their scenarios, on a cluster of each release whose brokers write
+kafka-request.log: what is there is in the table. The scripts' jars have to be there:
+`insync kafka fetch 1.1.1`, `insync kafka fetch 3.9.1`.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ from impl.releases import Release
 from impl.server.apis.versions import offered
 from impl.server.cluster import Cluster, new_state
 from impl.wire import api_name
+from tests.clients import test_kafka_scripts as kafkas
 from tests.clients import test_real_clients as clients
 from tests.clients.conftest import SETTINGS
+from tests.clients.scripts import Scripts
 
 RELEASES = ("0.10", "1.1", "2.3", "2.7")
 ASKED = re.compile(r"(?:api_key=|apiKey=)(\w+),.*?(?:api_version=|apiVersion=)(\d+)")
@@ -35,8 +39,9 @@ HEAD = """# Clients
 
 Brokers speak Kafka's own protocol, with clients and among themselves, in the versions that their
 release offered. What each client asks for when it sends with all kinds of acknowledgements, reads
-as member of a group, and administrates, stands below, as the brokers' request logs have it, and
-what brokers ask each other meanwhile; `python -m tests.clients.table` makes this page.
+as member of a group, and administrates, stands below, as the brokers' request logs have it, what
+Kafka's own scripts ask for in the scenarios of `tests/clients/test_kafka_scripts.py`, and what
+brokers ask each other meanwhile; `python -m tests.clients.table` makes this page.
 
 - Metadata is offered up to version 8: kio refuses tagged fields that it does not know, which Kafka
   skips, and librdkafka sends such a byte in version 9.
@@ -45,6 +50,18 @@ what brokers ask each other meanwhile; `python -m tests.clients.table` makes thi
 - Fetch sessions (KIP-227) are kept since 1.1, followers' too: 1000 of them, or
   `max.incremental.fetch.session.cache.slots`.
 - kcat is the one of the system. A dash: the client does not ask for it.
+- The scripts are those of Kafka 1.1.1 and 3.9.1: kafka-topics, kafka-configs,
+  kafka-console-producer and -consumer, kafka-consumer-groups, kafka-verifiable-producer and
+  -consumer, kafka-producer-perf-test and kafka-consumer-perf-test, kafka-reassign-partitions,
+  kafka-preferred-replica-election or kafka-leader-election, kafka-log-dirs, GetOffsetShell and
+  kafka-broker-api-versions.
+- Where 1.1.1 takes `--zookeeper`, it changes ZooKeeper itself, and our controller follows. That
+  needs a real ZooKeeper (`insync cluster start DIR --zookeeper real`): the embedded one has frames
+  of its own.
+- What brokers of a release do not offer, scripts of 3.9.1 cannot do there, nor on Kafka's brokers:
+  change settings before 2.3, move partitions before 2.4, elect leaders before 2.2, add partitions
+  before 1.0, describe a topic before 0.11. Its producers want `enable.idempotence=false` up to
+  0.10.
 - `insync produce`, `consume`, `topics` and the others are clients as well, of our own.
 """
 
@@ -160,7 +177,7 @@ def asked(cluster: Cluster, sent: dict[Path, int], brokers: bool = False) -> dic
 
 def of_release(version: str, folder: Path) -> dict[str, dict[str, set[int]]]:
     """By client, what it asked for; a client that is not installed is left out."""
-    state = new_state((1, 2, 3), version, settings=SETTINGS)
+    state = new_state((1, 2, 3), version, "real", settings=SETTINGS)
     state.request_log = True
     cluster = Cluster.create(folder / version, state)
     cluster.start()
@@ -184,6 +201,13 @@ def of_release(version: str, folder: Path) -> dict[str, dict[str, set[int]]]:
             time.sleep(0.5)
             found[name] = asked(cluster, sent)
             print(f"{version}: {name}", file=sys.stderr)
+        for release in (kafkas.OLD, kafkas.NEW):
+            desk, sent = kafkas.Desk(Scripts(release), cluster), dict[Path, int]()
+            asked(cluster, sent)
+            for scenario in kafkas.SCENARIOS:
+                scenario(desk, f"{scenario.__name__}-{release}", folder)
+            found[f"scripts {release}"] = asked(cluster, sent)
+            print(f"{version}: scripts of {release}", file=sys.stderr)
     finally:
         cluster.stop(10)
     found[BROKERS] = asked(cluster, {}, brokers=True)

@@ -169,3 +169,23 @@ def test_groups_are_listed_described_and_deleted(admin: Any, servers: str, topic
     assert [one.host for one in group.members] == ["/127.0.0.1"]
     assert busy == "NON_EMPTY_GROUP"
     assert topic not in after
+
+
+def test_what_brokers_only_keep_is_set_and_said_to_have_no_effect(cluster: Any, admin: Any):
+    def changed(value: str, how: Any) -> None:
+        wanted = confluent_admin.ConfigEntry(
+            "log.cleaner.threads", value, incremental_operation=how
+        )
+        resource = confluent_admin.ConfigResource("broker", "1", incremental_configs=[wanted])
+        [one.result(15) for one in admin.incremental_alter_configs([resource]).values()]
+
+    log = cluster.folder / "logs" / "broker1" / "server.log"
+    asked = confluent_admin.ConfigResource("broker", "1")
+
+    changed("2", confluent_admin.AlterConfigOpType.SET)
+    kept = eventually(lambda: "'log.cleaner.threads' was supplied but has no" in log.read_text())
+    [settings] = [one.result(15) for one in admin.describe_configs([asked]).values()]
+    changed("", confluent_admin.AlterConfigOpType.DELETE)
+
+    assert kept
+    assert settings["log.cleaner.threads"].value == "2"

@@ -49,6 +49,11 @@ def test_versions_lists_releases_and_what_is_here(empty_cache: Path) -> None:
         (["logs", "nowhere", "1"], "holds no Kafka"),
         (["kill", "nowhere", "1"], "holds no Kafka"),
         (["schedule", "nowhere", "-"], "holds no Kafka"),
+        (["start", "new", "--brokers", "4", "--ours", "2"], "a lab has at most 5 brokers"),
+        (["start", "new", "--version", "3.9.1", "--ours", "1"], "no release 3.9.1 from 0.10.0"),
+        (["mixed", "docs"], "docs is there already; name a new directory"),
+        (["mixed", "new", "--brokers", "1"], "a mixed cluster has 3 to 5 brokers"),
+        (["mixed", "new", "--version", "2.3.1"], "write: insync kafka fetch 2.3.1"),
     ],
 )
 def test_wrong_use_is_one_line_with_what_to_write_instead(words: list[str], why: str) -> None:
@@ -59,6 +64,7 @@ def test_wrong_use_is_one_line_with_what_to_write_instead(words: list[str], why:
     assert len(done.output.splitlines()) == 1
     assert not Path("nowhere").exists()
     assert not Path("docs/.lock").exists()
+    assert not Path("new").exists()
 
 
 def test_a_new_directory_for_a_release_that_is_not_here_is_not_left_behind(tmp_path: Path) -> None:

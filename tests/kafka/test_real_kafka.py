@@ -11,11 +11,13 @@ import pytest
 
 from conformance.kafka.fetch import NotFetched, cache_folder, libs_of
 from conformance.kafka.java import NoJava, java_for
+from conformance.kafka.mixed import go_through
 from conformance.kafka.releases import release_of
 from conformance.kafka.replay import Answer, Report, replay
 from conformance.kafka.run import run_of
 from conformance.kafka.soak import Plan, rounds_in, soak
 from specs.story import read_story
+from specs.verdict import Verdict
 
 pytestmark = pytest.mark.deep
 STORIES = Path("specs/stories")
@@ -84,6 +86,23 @@ def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
     assert found.explained >= 0.9 * found.lines
     assert [one.number for one in rounds_in(tmp_path, plan)] == [1]
     assert list(soak(tmp_path, plan)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "kafka", "ours"),
+    [("0.10.2.2", 2, 1), ("1.1.1", 2, 1), ("2.3.1", 1, 2), ("2.3.1", 2, 1), ("2.7.2", 2, 1)],
+)
+def test_brokers_of_kafka_and_ours_are_one_cluster(
+    version: str, kafka: int, ours: int, tmp_path: Path
+) -> None:
+    needs(version)
+
+    report = go_through(tmp_path / "lab", release_of(version), kafka, ours)
+
+    assert report.wrong == []
+    assert report.verdict is Verdict.HOLDS
+    assert {step["controller"] for step in report.steps} >= {1, kafka + 1}
+    assert report.consumed >= report.acknowledged > 1000
 
 
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +108,92 @@ def _other_epoch(step: str, args: dict[str, Any]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("change", [_lower_end, _higher_mark, _other_isr, _other_epoch])
+def _an_answer_has_what_the_log_has_not(step: str, args: dict[str, Any]) -> bool:
+    if step == "fetch_served" and args["reply"]["error"] == "NONE" and args["reply"]["end"] > 1:
+        args["reply"]["end"] += 100
+        return True
+    return False
+
+
+def _an_answer_shows_what_is_not_committed(step: str, args: dict[str, Any]) -> bool:
+    if step == "fetch_served" and args["reply"]["end"] > args["reply"]["high_watermark"] > 0:
+        args["reply"]["high_watermark"] = args["reply"]["end"]
+        return True
+    return False
+
+
+def _another_offset_is_asked_for(step: str, args: dict[str, Any]) -> bool:
+    if step == "fetch_served" and args["reply"]["error"] == "NONE" and args["asked"]["offset"] > 1:
+        args["asked"]["offset"] -= 1
+        return True
+    return False
+
+
+def _an_epoch_ends_elsewhere(step: str, args: dict[str, Any]) -> bool:
+    if step == "epoch_served" and args["reply"]["end"]["end"] > 0:
+        args["reply"]["end"]["end"] -= 1
+        return True
+    return False
+
+
+def _an_answer_that_was_taken_had_failed(step: str, args: dict[str, Any]) -> bool:
+    if step == "fetch_served" and args["reply"]["end"] > args["asked"]["offset"]:
+        args["reply"] = {**args["reply"], "error": "UNKNOWN_SERVER_ERROR"}
+        args["counted"] = True
+        return True
+    return False
+
+
+def _a_refused_write_was_done(step: str, args: dict[str, Any]) -> bool:
+    if step == "isr_updated":
+        args["zk_version"] += 1
+        return True
+    return False
+
+
+CHANGES = [
+    _lower_end, _higher_mark, _other_isr, _other_epoch, _an_answer_has_what_the_log_has_not,
+    _an_answer_shows_what_is_not_committed, _another_offset_is_asked_for, _an_epoch_ends_elsewhere,
+    _an_answer_that_was_taken_had_failed, _a_refused_write_was_done,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_line_that_real_kafka_did_not_write_is_noticed(
     files: list[Path], tmp_path: Path, change: Callable[[str, dict[str, Any]], object]
 ) -> None:
     report = judged(changed(files, tmp_path, change))
 
     assert report.verdict is Verdict.BROKEN
+
+
+def test_lines_that_wait_for_each_other_are_named(files: list[Path], tmp_path: Path) -> None:
+    place = ""
+    for file in files:
+        lines = [json.loads(raw) for raw in file.read_text().splitlines()]
+        for at, (one, other) in enumerate(pairwise(lines), 1):
+            two = one.get("step"), other.get("step")
+            if two == ("records_asked", "answer_received") and not place:
+                place = f"{file.name}:{at}"
+                for name in ("step", "args"):
+                    one[name], other[name] = other[name], one[name]
+        (tmp_path / file.name).write_text("\n".join(json.dumps(one) for one in lines) + "\n")
+    found = judged(sorted(tmp_path.iterdir()))
+
+    assert found.verdict is Verdict.BROKEN
+    why = found.findings[0].why
+    assert f"{place} (answer_received) comes before" in why
+    assert why.endswith("comes before the first")
+
+
+def test_who_follows_without_a_fetcher_asks_nobody(files: list[Path], tmp_path: Path) -> None:
+    def no_fetcher(step: str, args: dict[str, Any]) -> bool:
+        return step == "became_follower" and bool(args.update(fetching=False) or True)
+
+    report = judged(changed(files, tmp_path, no_fetcher))
+
+    assert report.verdict is Verdict.UNKNOWN
+    assert any("KAFKA-9769" in one.why for one in report.findings)
 
 
 def test_a_trace_says_whose_it_is_and_what_it_does_not_show(files: list[Path]) -> None:
@@ -219,15 +299,182 @@ def test_a_file_that_is_no_transaction_log_is_named(tmp_path: Path) -> None:
 # Lines of releases
 
 
-def events_of(folder: Path, *texts: str) -> list[tuple[str, dict[str, Any]]]:
-    log, messages = folder / "protocol-1.log", folder / "messages.jsonl"
+Events = list[tuple[str, dict[str, Any]]]
+
+
+def events_of(folder: Path, *texts: str | tuple[str, str], messages: Any = ()) -> Events:
+    """What lines come to, of thread-1 or the one that is named, with these questions."""
+    log, frames = folder / "protocol-1.log", folder / "messages.jsonl"
+    told = [one if isinstance(one, tuple) else ("thread-1", one) for one in texts]
     log.write_text(
-        "".join(f"[2026-01-01 00:00:00,00{at}] [thread-1] {one} (kafka.Logger)\n"
-                for at, one in enumerate(texts))
+        "".join(f"[2026-01-01 00:00:00,{at:03}] [{thread}] {text} (kafka.Logger)\n"
+                for at, (thread, text) in enumerate(told))
         + "[2026-01-01 00:00:09,000] [thread-1] a line that is cu"
     )  # fmt: skip
-    messages.write_text("")
-    return BrokerTraceOf(1, Questions(messages), {}).go(told_in(log))
+    frames.write_text("".join(json.dumps(one) + "\n" for one in messages))
+    return BrokerTraceOf(1, Questions(frames), {}).go(told_in(log))
+
+
+FROM = "from connection 127.0.0.1:9092-127.0.0.1:{}-0"
+
+
+def fetch(port: int, follower: int, answer: dict[str, Any], **offsets: int) -> list[dict[str, Any]]:
+    """A fetch of broker 1's partitions in leader epoch 3, and its answer."""
+    at = {"port": port, "connection": port, "correlation": 7, "from": str(follower), "to": "1",
+          "api": "Fetch", "at": 0.0}  # fmt: skip
+    parts = {one.replace("_", "-"): {"offset": end, "leader_epoch": 3}
+             for one, end in offsets.items()}  # fmt: skip
+    return [{**at, "number": port, "kind": "request", "parts": parts},
+            {**at, "number": port + 1, "kind": "answer", "parts": answer}]  # fmt: skip
+
+
+def handles(port: int) -> str:
+    return (
+        "[KafkaApi-1] Handling request:RequestHeader(apiKey=FETCH, apiVersion=11, "
+        f"clientId=broker-2-fetcher-0, correlationId=7) -- sessionId={port} {FROM.format(port)}"
+    )
+
+
+def reads(partition: str, offset: int) -> str:
+    return (
+        f"[ReplicaManager broker=1] Fetching log segment for partition {partition}, offset "
+        f"{offset}, partition fetch size 1"
+    )
+
+
+def sends(port: int) -> str:
+    return f"[KafkaApi-1] Sending Fetch response with partitions.size=1, metadata={port}"
+
+
+def records(partition: str, follower: int, offset: int) -> str:
+    return (
+        f"[Partition {partition} broker=1] Recorded replica {follower} log end offset (LEO) "
+        f"position {offset}."
+    )
+
+
+def leads(partition: str, epoch: int, offset: int = 5) -> str:
+    return (
+        f"[Broker id=1] Leader {partition} starts at leader epoch {epoch} from offset {offset} "
+        f"with high watermark {offset} ISR [1,2]. Previous leader epoch was {epoch - 1}."
+    )
+
+
+def told_of(partition: str, leader: int, epoch: int) -> str:
+    return (
+        "[Broker id=1] Received LeaderAndIsr request PartitionState(controllerEpoch=1, leader="
+        f"{leader}, leaderEpoch={epoch}, isr=2, zkVersion=4, replicas=1,2, isNew=false) "
+        f"correlation id 5 from controller 2 epoch 1 for partition {partition}"
+    )
+
+
+def done(port: int) -> tuple[str, str]:
+    header = f"RequestHeader(apiKey=FETCH, correlationId=7) {FROM.format(port)}"
+    return "network", f"Completed request:{header}"
+
+
+def by_another(*texts: str) -> list[tuple[str, str]]:
+    return [("thread-2", one) for one in texts]
+
+
+APPENDS = (
+    "[Log partition=t-0, dir=/data] Appended message set with last offset: 4, first offset: 0, "
+    "next offset: 5, and messages"
+)
+
+
+def test_a_read_that_is_counted_in_the_next_leader_epoch_was_made_in_its_own(
+    tmp_path: Path,
+) -> None:
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *by_another(handles(50), reads("t-0", 5)),
+        leads("t-0", 4), *by_another(records("t-0", 2, 5), sends(50)),
+        messages=fetch(50, 2, {}, t_0=5),
+    )  # fmt: skip
+    steps = [(step, args.get("leader_epoch")) for step, args in found]
+
+    assert steps[-3:] == [("became_leader", 3), ("fetch_served", None), ("became_leader", 4)]
+
+
+def test_a_thread_that_answers_a_fetch_which_waited_goes_on_with_its_own(tmp_path: Path) -> None:
+    mine = {"t-1": {"error": "NONE", "high_watermark": 0, "log_start": 0}}
+    found = events_of(
+        tmp_path, *by_another(handles(50), reads("t-0", 0), records("t-0", 2, 0)),
+        *by_another("[KafkaApi-1] Handling request:another"),
+        handles(60), reads("t-1", 0), reads("t-0", 0),  # of its own
+        records("t-1", 3, 0), reads("t-0", 0), sends(50), records("t-0", 3, 0), done(50),
+        messages=[*fetch(50, 2, {}, t_0=0), *fetch(60, 3, mine, t_0=0, t_1=0)],
+    )  # fmt: skip
+    served = [(args["partition"], args["reader"], args["waited"]) for _, args in found]
+
+    assert served == [("t-0", 2, False), ("t-1", 3, False), ("t-0", 2, True), ("t-0", 3, False)]
+
+
+NO_ANSWER = (
+    "Conditional update of path /brokers/topics/t/partitions/0/state with data "
+    '{{"leader":1,"isr":[1,2]}} and expected version 4 failed due to KeeperErrorCode = {} for /x'
+)
+
+
+def test_an_isr_write_whose_session_ended_was_asked_for_before_that_is_known(
+    tmp_path: Path,
+) -> None:
+    failed = {"t-0": {"error": "UNKNOWN_SERVER_ERROR", "high_watermark": -1, "log_start": -1}}
+    lines = (handles(50), reads("t-0", 5), ("other", "[Controller id=1] Resigned"))
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *lines, NO_ANSWER.format("Session expired"),
+        done(50), messages=fetch(50, 2, failed, t_0=5),
+    )  # fmt: skip
+
+    assert [step for step, _ in found[-4:]] == [
+        "fetch_served", "isr_expanding", "controller_resigned", "isr_update_failed"
+    ]  # fmt: skip
+    served, wants = found[-4][1], found[-3][1]
+    assert (served["reply"]["error"], served["counted"]) == ("UNKNOWN_SERVER_ERROR", True)
+    assert wants["wanted"] == [1, 2]
+
+    refused = events_of(tmp_path, NO_ANSWER.format("BadVersion"))
+    assert refused == []  # that is told by the partition, in a line of its own
+
+
+def test_who_is_in_a_leader_epoch_by_a_request_that_failed_follows_without_a_fetcher(
+    tmp_path: Path,
+) -> None:
+    begins = (
+        "[Broker id=1] Handling LeaderAndIsr request correlationId 5 from controller 2 epoch 1 "
+        "starting the become-follower transition for partition {} with leader 2"
+    )
+    fails = (
+        "[Broker id=1] Error while processing LeaderAndIsr request with correlationId 5 received "
+        "from controller 2 epoch 1"
+    )
+    again = (
+        "[Broker id=1] Ignoring LeaderAndIsr request from controller 2 with correlation id 6 epoch "
+        "1 for partition t-1 since its associated leader epoch 3 matches the current leader epoch"
+    )
+    told = (told_of("t-1", 2, 3), told_of("t-0", 2, 3))
+    found = events_of(
+        tmp_path, *told, begins.format("t-1"), begins.format("t-0"), fails, *told, again
+    )
+    follows = [(at, args) for at, (step, args) in enumerate(found) if step == "became_follower"]
+
+    assert [(at, one["partition"], one["fetching"]) for at, one in follows] == [(2, "t-1", False)]
+    assert found[-1][0] == "leader_and_isr_ignored"
+    assert found[-1][1]["current"] == 3
+
+
+def test_a_high_watermark_that_needs_no_newer_read_moves_none(tmp_path: Path) -> None:
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3),
+        *by_another(handles(50), reads("t-0", 5), records("t-0", 2, 5)),
+        *by_another(handles(60), reads("t-0", 5)),
+        "[Partition t-0 broker=1] High watermark updated to (offset=5 segment=[0:1])",
+        *by_another(records("t-0", 2, 5)),
+        messages=[*fetch(50, 2, {}, t_0=5), *fetch(60, 2, {}, t_0=5)],
+    )  # fmt: skip
+
+    assert [args["correlation"] for step, args in found if step == "fetch_served"] == [50, 60]
+    assert [step for step, _ in found[-2:]] == ["high_watermark_raised", "fetch_served"]
 
 
 def test_2_3_and_2_8_tell_of_an_isr_in_other_words(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from conformance.web.explain import embedded, frames_of
 from conformance.web.frozen import STATIC
 from conformance.web.lessons import STATIC_SITE, lesson_page, lessons
 from conformance.web.run_files import ReplayedRun, read_run
+from conformance.web.searches import Searches
 from conformance.web.site import BOARD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -350,7 +351,7 @@ def test_a_search_can_be_cancelled_and_its_late_answer_changes_nothing(
 ):
     ended = threading.Event()
 
-    def endless(_asked: object, report: Callable[[str], None]) -> dict[str, object]:
+    def endless(_self: object, _asked: object, report: Callable[[str], None]) -> dict[str, object]:
         try:
             while True:
                 report("7 states, level 2")
@@ -358,7 +359,7 @@ def test_a_search_can_be_cancelled_and_its_late_answer_changes_nothing(
         finally:
             ended.set()
 
-    monkeypatch.setattr("conformance.web.server.way", endless)
+    monkeypatch.setattr(Searches, "way", endless)
     seen.goto(url(port, game(CLASSIC)))
     seen.locator(".card").first.wait_for()
     seen.click("#look button")

@@ -269,7 +269,7 @@ def test_a_search_that_makes_no_sense_says_so_in_its_last_line(port: int):
     assert "nope" in lines[-1]["error"]
 
 
-def test_a_search_ends_when_nobody_listens(monkeypatch: pytest.MonkeyPatch):
+def test_a_search_ends_when_nobody_listens():
     ended = threading.Event()
 
     def endless(_asked: object, report: Callable[[str], None]) -> dict[str, object]:
@@ -280,10 +280,8 @@ def test_a_search_ends_when_nobody_listens(monkeypatch: pytest.MonkeyPatch):
         finally:
             ended.set()
 
-    monkeypatch.setattr("conformance.web.server.way", endless)
-
     async def listen_once() -> None:
-        told = _searching({})
+        told = _searching(endless, {})
         assert json.loads(await anext(told)) == {"progress": "still searching"}
         await told.aclose()
 

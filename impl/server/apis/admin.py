@@ -42,21 +42,33 @@ def create_topics(asked: ApiRequest) -> Fields:
         made = [name for name, (error, _) in found.items() if error == NONE]
         for name in _unfinished(asked, made, _has_leaders):
             found[name] = "REQUEST_TIMED_OUT", "The topic is made, and has no leaders yet."
-    rows = [_created(asked, name, *came) for name, came in found.items()]
+    wanted = {one.name: one for one in topics}
+    rows = [_created(asked, name, *came, wanted.get(name)) for name, came in found.items()]
     return Fields(throttle_time=no_throttle(), topics=rows)
 
 
-def _created(asked: ApiRequest, name: str, error: str, text: str) -> Fields:
-    """One topic; since version 5 (KIP-525) with what came of the defaults."""
-    known = asked.shared.partitions_of(name) if error == NONE else {}
+def _created(
+    asked: ApiRequest, name: str, error: str, text: str, topic: TopicToMake | None
+) -> Fields:
+    """One topic; since version 5 (KIP-525) with what came of the defaults, made or validated."""
+    count = factor = -1
+    configs: list[Fields] = []
+    if topic is not None and error == NONE:
+        config = asked.shared.config
+        count = topic.partitions or config.whole("num.partitions")
+        factor = topic.factor or config.whole("default.replication.factor")
+        if topic.by_hand is not None:
+            each = topic.by_hand.split(",")
+            count, factor = len(each), len(each[0].split(":"))
+        configs = resources.settings_of_topic(asked, dict(topic.configs))
     return Fields(
         name=name,
         error_code=error_code(error),
         error_message=text or None,
         topic_config_error_code=0,
-        num_partitions=len(known) or -1,
-        replication_factor=len(known[0].replicas) if 0 in known else -1,
-        configs=None,
+        num_partitions=count,
+        replication_factor=factor,
+        configs=configs,
     )
 
 

@@ -21,8 +21,8 @@ from impl.wire import (
     Request,
     UnknownVersion,
     api_name,
+    decode_body,
     decode_header,
-    decode_request,
     encode_response,
     error_code,
 )
@@ -52,22 +52,23 @@ class KafkaApis:
     def answer(self, frame: bytes, host: str) -> list[Any] | None:
         """The answer to a frame, in pieces; None where none is expected. CloseConnection."""
         try:
-            header = self._header(frame)
+            header, at = self._header(frame)
             latest = newest(header.key, self.release)
             if latest is None or not 0 <= header.version <= latest:
                 if header.key == API_VERSIONS:
                     return self._versions(header, "UNSUPPORTED_VERSION")
                 raise CloseConnection(f"{_named(header)} is not offered by {self.release}")
-            request = decode_request(frame)
+            request = decode_body(frame, header, at)
         except Malformed as error:
             raise CloseConnection(str(error)) from error
         return self._handled(request, host)
 
-    def _header(self, frame: bytes) -> Header:
+    def _header(self, frame: bytes) -> tuple[Header, int]:
+        """The header, and where the body begins, which nobody reads of an unknown version."""
         try:
-            return decode_header(frame)[0]
+            return decode_header(frame)
         except UnknownVersion as error:
-            return error.header
+            return error.header, len(frame)
 
     def _handled(self, request: Request, host: str) -> list[Any] | None:
         header = request.header

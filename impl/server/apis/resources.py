@@ -77,7 +77,13 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
     if name != str(shared.replicas.broker):
         why = f"Unexpected broker id, expected {shared.replicas.broker}, but received {name}"
         return "INVALID_REQUEST", why, {}
-    return NONE, "", {key: _of_broker(asked, key) for key in {*KNOWN, *LOG_KEYS}}
+    keys = {*KNOWN, *LOG_KEYS, *dynamic.without_effect}
+    return NONE, "", {key: _of_broker(asked, key) for key in keys}
+
+
+def settings_of_topic(asked: ApiRequest, own: dict[str, str]) -> list[Fields]:
+    """All that holds for a topic of which these settings are its own."""
+    return [_setting(asked, key, _of_topic(asked, key, own)) for key in sorted(TOPIC_KEYS)]
 
 
 def _of_broker(asked: ApiRequest, key: str) -> Layers:

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
 from impl.core.requests import LeaderAndIsr, PartitionOrder
@@ -88,3 +93,44 @@ def test_a_leader_above_its_rate_gives_nothing_to_a_throttled_follower_that_lags
     assert (above.error.value, above.batch, above.high_watermark) == ("NONE", None, 1)
     assert all(one.batch is not None for one in (in_sync, consumer))
     assert quotas.leader.rate == 2 * log.size  # to 3 once, and to 2: consumers do not count
+
+
+def test_who_waits_reads_again_only_where_something_came_for_him(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    serving, log, _ = leading(tmp_path, b"one")
+    replicas = serving.replicas
+    reads: list[int] = []
+    reading = serving.core.read
+
+    async def counted(replica: int, *args: Any) -> Any:
+        reads.append(replica)
+        return await reading(replica, *args)
+
+    found: list[FetchReply] = []
+
+    def wait_for_more() -> None:
+        with replicas.lock:
+            questions = {T0: FetchQuestion(None, 1, None)}
+            found.append(serving.read(-1, questions, 10_000, 1, 1 << 20)[T0])
+
+    monkeypatch.setattr(serving.core, "read", counted)
+    waiting = threading.Thread(target=wait_for_more)
+    waiting.start()
+    for _ in range(20):  # something came elsewhere
+        time.sleep(0.005)
+        with replicas.lock:
+            replicas.tell()
+    with replicas.lock:
+        before = len(reads)
+        log.append_as_leader(batch(b"two"), 0)
+        replicas.readable.notify_all()  # it is not committed yet
+    time.sleep(0.02)
+    with replicas.lock:
+        uncommitted = len(reads)
+        log.high_watermark = 2
+        replicas.tell()
+    waiting.join(10)
+
+    assert (before, uncommitted, len(reads)) == (1, 1, 2)
+    assert [(one.high_watermark, one.batch is not None) for one in found] == [(2, True)]

@@ -84,6 +84,32 @@ def test_a_closed_session_is_over_at_once_and_may_be_closed_again(server: ZooKee
     yours.close()
 
 
+def test_a_server_of_3_4_knows_no_create_that_answers_with_a_stat(
+    server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
+):
+    mine = RealSession(server.hosts)
+    create, asked = mine._client.create_async, []
+
+    def of_3_4(path: str, data: bytes, include_data: bool, **flags: bool) -> object:
+        asked.append(include_data)
+        if not include_data:
+            return create(path, data, **flags)
+        refused = mine._client.handler.async_result()
+        refused.set_exception(mine._errors.UnimplementedError())
+        return refused
+
+    monkeypatch.setattr(mine._client, "create_async", of_3_4)
+    made = wait(mine.create("/of-3.4", "x", ephemeral=True))
+    next_one = wait(mine.create("/of-3.4-", sequential=True))
+
+    assert made.path == "/of-3.4"
+    assert made.znode == wait(mine.get("/of-3.4"))
+    assert (made.znode.owner, made.znode.czxid > 0) == (mine.session, True)
+    assert next_one.path.startswith("/of-3.4-0")
+    assert asked == [True, False, False]
+    mine.close()
+
+
 def test_where_nobody_listens_the_session_says_so(server: ZooKeeperServer):
     with pytest.raises(ConnectionLoss, match="no ZooKeeper answers at"):
         RealSession(f"127.0.0.1:{free_port()}", answer_ms=300)

@@ -1,0 +1,483 @@
+"""A mixed cluster at work: brokers of Kafka and ours, each controller, leader and follower in turn.
+
+All brokers are members of one cluster on the release's own ZooKeeper. A topic has a partition that
+each broker leads by preference, with all as replicas. A real client (kafka-python) writes to
+all of them with acks=all throughout, while a fixed course of mishaps and an operator's requests is
+gone through twice: under a controller of ours, and under one of Kafka's. After each step every
+replica has to be back in the ISR, and each partition has to take records.
+
+At the end all brokers are stopped and their logs are compared byte by byte; each record that the
+client was told is written has to be at its offset, in each of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka import keeper
+from conformance.kafka.control import do_line
+from conformance.kafka.lab import LOOPBACK, Lab, ended_at_last
+from conformance.kafka.releases import KafkaRelease
+from impl.log.record_batch import batches_in, records_of
+from impl.server.processes import ClusterError
+from specs.verdict import Verdict
+
+TOPIC = "t"
+FORMAT = "insync.kafka_mixed/1"
+PATIENCE_S = 60.0
+PAUSE_S = 0.02
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "2500",
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.backoff.ms": "200",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "controller.socket.timeout.ms": "10000",
+    "min.insync.replicas": "2",
+    "offsets.topic.num.partitions": "3",
+}
+"""Shorter than Kafka's defaults; what is acknowledged is on two brokers at least."""
+
+
+class NoClient(RuntimeError):
+    """kafka-python is not installed; the message says how to get it."""
+
+
+@dataclass
+class MixedReport:
+    """What a course came to. ``steps``: what was done, and what came of it."""
+
+    version: str
+    kafka: list[int]
+    ours: list[int]
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    acknowledged: int = 0
+    refused: int = 0
+    consumed: int = 0
+    bytes_compared: int = 0
+    wrong: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken if something went wrong; not checked if nothing was acknowledged."""
+        if self.wrong:
+            return Verdict.BROKEN
+        return Verdict.HOLDS if self.acknowledged and self.bytes_compared else Verdict.NOT_CHECKED
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as data."""
+        return {"format": FORMAT, "verdict": self.verdict.value, **asdict(self)}
+
+
+# What clients do meanwhile
+
+
+def _library() -> Any:
+    return importlib.import_module("kafka")
+
+
+def _needs_library() -> None:
+    if importlib.util.find_spec("kafka") is None:
+        raise NoClient("a mixed cluster is written to by kafka-python: pip install kafka-python")
+
+
+class Writer(threading.Thread):
+    """Writes to one partition, a record at a time, with acks=all; each that is acknowledged counts.
+
+    From 0.11 on the producer is idempotent: a record that it sends again is stored once.
+    """
+
+    def __init__(self, servers: Sequence[str], number: int, idempotent: bool) -> None:
+        super().__init__(name=f"writer-{number}", daemon=True)
+        self.servers, self.number, self.idempotent = servers, number, idempotent
+        self.acknowledged: dict[int, str] = {}  # by offset
+        self.refused: list[str] = []
+        self.ended = threading.Event()
+        self.trouble = ""
+
+    def run(self) -> None:
+        """Write until the end."""
+        library = _library()
+        producer = library.KafkaProducer(
+            bootstrap_servers=list(self.servers), acks="all", enable_idempotence=self.idempotent,
+            max_in_flight_requests_per_connection=1, request_timeout_ms=5000,
+            delivery_timeout_ms=30000, retry_backoff_ms=100, metadata_max_age_ms=2000,
+            reconnect_backoff_ms=50, reconnect_backoff_max_ms=500, max_block_ms=30000,
+            client_id=f"writer-{self.number}",
+        )  # fmt: skip
+        sent = 0
+        while not self.ended.wait(PAUSE_S):
+            value, sent = f"{self.number}-{sent}", sent + 1
+            try:
+                told = producer.send(TOPIC, value.encode(), partition=self.number).get(timeout=40)
+            except library.errors.KafkaError as error:
+                self.refused.append(value)
+                self.trouble = f"{type(error).__name__}: {error}"
+                continue
+            self.acknowledged[told.offset] = value
+        with contextlib.suppress(library.errors.KafkaError):
+            producer.close(timeout=5)
+
+
+class Reader(threading.Thread):
+    """A member of a consumer group, alone in it: it reads all, and commits as it goes."""
+
+    def __init__(self, servers: Sequence[str]) -> None:
+        super().__init__(name="reader", daemon=True)
+        self.servers = servers
+        self.ended = threading.Event()
+        self.read: dict[tuple[int, int], str] = {}  # by partition and offset
+        self.changed: list[str] = []
+
+    def run(self) -> None:
+        """Read until the end."""
+        library = _library()
+        consumer = library.KafkaConsumer(
+            TOPIC, bootstrap_servers=list(self.servers), group_id="readers",
+            auto_offset_reset="earliest", enable_auto_commit=True, auto_commit_interval_ms=500,
+            request_timeout_ms=40000, session_timeout_ms=10000, heartbeat_interval_ms=1000,
+            metadata_max_age_ms=2000, client_id="reader",
+        )  # fmt: skip
+        while not self.ended.is_set():
+            try:
+                found = consumer.poll(timeout_ms=300)
+            except library.errors.KafkaError:
+                continue
+            for records in found.values():
+                for one in records:
+                    key, value = (one.partition, one.offset), one.value.decode()
+                    if self.read.setdefault(key, value) != value:
+                        self.changed.append(f"{key}: {self.read[key]}, then {value}")
+        with contextlib.suppress(library.errors.KafkaError):
+            consumer.close()
+
+
+# The course
+
+
+class Course:
+    """Steps on one lab, each awaited in ZooKeeper; ``told`` hears of each."""
+
+    def __init__(
+        self, lab: Lab, report: MixedReport, told: Callable[[str], None], writers: list[Writer]
+    ) -> None:
+        self.lab, self.report, self.told, self.writers = lab, report, told, writers
+        self.zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+        self.began = time.monotonic()
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """What is done, and how; the same under each controller."""
+        ours, kafkas = self.report.ours, self.report.kafka
+        for controller in (ours[0], kafkas[0]):
+            yield f"controller moves to {controller}", partial(self.move_controller, controller)
+            for broker in self.lab.brokers:
+                yield f"kill {broker}, start it", partial(self.bounce, broker, "kill")
+                yield "preferred leaders are elected", self.elect_preferred
+                yield f"stop {broker} cleanly, start it", partial(self.bounce, broker, "stop")
+                yield "preferred leaders are elected", self.elect_preferred
+                yield f"the session of {broker} expires", partial(do_line, self.lab,
+                                                                  f"expire {broker}")  # fmt: skip
+                yield "preferred leaders are elected", self.elect_preferred
+            yield f"controller moves to {controller}", partial(self.move_controller, controller)
+            for broker in (ours[0], kafkas[0]):
+                yield f"{broker} leaves all partitions", partial(self.leave, broker)
+                yield f"{broker} comes back", self.come_back
+            yield "a topic is made, written and deleted", self.topic_comes_and_goes
+
+    def go(self) -> None:
+        """All of them; one that is not back in sync ends the course."""
+        for what, do in self.steps():
+            self.told(f"{what}, {self.acknowledged()} acknowledged")
+            began = time.monotonic()
+            try:
+                do()
+                self.settle()
+            except (ClusterError, OSError) as error:
+                self.report.wrong.append(f"{what}: {error}")
+                return
+            self.report.steps.append({
+                "step": what, "seconds": round(time.monotonic() - began, 1),
+                "controller": keeper.controller_of(f"{LOOPBACK}:{self.lab.state.zookeeper}"),
+                "leaders": {n: s["leader"] for n, s in self.states(TOPIC).items()},
+            })  # fmt: skip
+
+    def acknowledged(self) -> int:
+        """How many records were, so far."""
+        return sum(len(one.acknowledged) for one in self.writers)
+
+    # ZooKeeper
+
+    def states(self, topic: str) -> dict[int, dict[str, Any]]:
+        """By partition, the registered state."""
+        base = f"/brokers/topics/{topic}/partitions"
+        found = {}
+        if self.zk.exists(base):
+            for name in sorted(self.zk.get_children(base), key=int):
+                if self.zk.exists(f"{base}/{name}/state"):
+                    found[int(name)] = json.loads(self.zk.get(f"{base}/{name}/state")[0])
+        return found
+
+    def until(self, what: str, so: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+        """Wait until something is so; ClusterError if it is not in time."""
+        deadline = time.monotonic() + patience_s
+        while not so():
+            if time.monotonic() > deadline:
+                raise ClusterError(f"{what} within {patience_s:.0f} s; registered: {self.shown()}")
+            time.sleep(0.1)
+
+    def shown(self) -> str:
+        """The states in a line."""
+        return "; ".join(
+            f"{TOPIC}-{n}: leader {s['leader']}, ISR {s['isr']}, leader epoch {s['leader_epoch']}"
+            for n, s in self.states(TOPIC).items()
+        )
+
+    def make_topic(self, topic: str, places: Sequence[Sequence[int]]) -> None:
+        """As Kafka's own tool makes it; returns once all replicas are in the ISR."""
+        self.zk.ensure_path("/config/topics")
+        self.zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
+        text = json.dumps({"version": 1, "partitions": {
+            str(number): list(replicas) for number, replicas in enumerate(places)
+        }})  # fmt: skip
+        self.zk.create(f"/brokers/topics/{topic}", text.encode())
+        wanted = {number: sorted(replicas) for number, replicas in enumerate(places)}
+        self.until(f"topic {topic} has not all replicas in sync", lambda: wanted == {
+            number: sorted(state["isr"]) for number, state in self.states(topic).items()
+            if state["leader"] >= 0
+        })  # fmt: skip
+
+    @property
+    def places(self) -> list[list[int]]:
+        """Each broker leads a partition by preference."""
+        ids = self.lab.brokers
+        return [[ids[(first + at) % len(ids)] for at in range(len(ids))]
+                for first in range(len(ids))]  # fmt: skip
+
+    def replicas(self) -> dict[int, list[int]]:
+        """By partition, the registered replicas."""
+        found = json.loads(self.zk.get(f"/brokers/topics/{TOPIC}")[0])["partitions"]
+        return {int(number): list(ids) for number, ids in found.items()}
+
+    def settle(self) -> None:
+        """All brokers are registered, all replicas in the ISR, and each partition takes records."""
+        ids = {str(one) for one in self.lab.brokers}
+        self.until("not all brokers registered",
+                   lambda: ids == set(self.zk.get_children("/brokers/ids")))  # fmt: skip
+        self.until("there is no controller", lambda: self.zk.exists("/controller") is not None)
+        self.until("not all replicas in sync", self._in_sync)
+        for one in self.writers:
+            self._takes_records(one)
+
+    def _takes_records(self, writer: Writer) -> None:
+        before = len(writer.acknowledged)
+        self.until(f"partition {writer.number} took no record ({writer.trouble or 'no answer'})",
+                   lambda: len(writer.acknowledged) > before)  # fmt: skip
+
+    def _in_sync(self) -> bool:
+        placed = {number: sorted(ids) for number, ids in self.replicas().items()}
+        return placed == {number: sorted(state["isr"])
+                          for number, state in self.states(TOPIC).items()}  # fmt: skip
+
+    # Steps
+
+    def move_controller(self, broker: int) -> None:
+        """Delete /controller while the other brokers are paused; they find out when they resume."""
+        others = [one for one in self.lab.brokers if one != broker]
+        with contextlib.ExitStack() as stack:
+            for one in others:
+                self.lab.pause(one)
+                stack.callback(self.lab.resume, one)
+            if self.zk.exists("/controller"):
+                self.zk.delete("/controller")
+            hosts = f"{LOOPBACK}:{self.lab.state.zookeeper}"
+            self.until(f"broker {broker} did not become controller",
+                       lambda: keeper.controller_of(hosts) == broker, 2.0)  # fmt: skip
+
+    def bounce(self, broker: int, how: str) -> None:
+        """End a broker, and start it again once its session is over and others lead."""
+        if how == "kill":
+            self.lab.kill(broker)
+        else:
+            self.lab.end([self.lab.name_of(broker)], 15, 30.0)
+        self.until(f"broker {broker} is still registered", lambda: not (
+            self.zk.exists(f"/brokers/ids/{broker}")
+        ))  # fmt: skip
+        self.until(f"broker {broker} still leads", lambda: all(
+            state["leader"] not in (broker, -1) for state in self.states(TOPIC).values()
+        ))  # fmt: skip
+        self.lab.start(only=self.lab.name_of(broker))
+
+    def elect_preferred(self) -> None:
+        """Ask the controller by znode, as Kafka's tool did up to 2.3."""
+        names = [{"topic": TOPIC, "partition": number} for number in self.replicas()]
+        self._request("/admin/preferred_replica_election", {"version": 1, "partitions": names})
+        self.until("the preferred replicas do not lead", lambda: all(
+            self.states(TOPIC)[number]["leader"] == ids[0]
+            for number, ids in self.replicas().items()
+        ))  # fmt: skip
+
+    def leave(self, broker: int) -> None:
+        """Move a broker's replicas away: the others stay."""
+        self._reassign([[one for one in ids if one != broker] for ids in self.places])
+        self.until(f"broker {broker} keeps its logs", lambda: not any(
+            (self.lab.data(broker) / f"{TOPIC}-{number}").exists() for number in self.replicas()
+        ))  # fmt: skip
+
+    def come_back(self) -> None:
+        """Every broker is a replica of every partition again."""
+        self._reassign(self.places)
+
+    def _reassign(self, places: list[list[int]]) -> None:
+        rows = [{"topic": TOPIC, "partition": number, "replicas": ids}
+                for number, ids in enumerate(places)]  # fmt: skip
+        self._request("/admin/reassign_partitions", {"version": 1, "partitions": rows})
+        self.until("the replicas did not move", lambda: self.replicas() == dict(enumerate(places)))
+
+    def _request(self, path: str, content: dict[str, Any]) -> None:
+        """Put a request of an operator's, and wait until the controller is done with it."""
+        self.until(f"{path} is busy", lambda: self.zk.exists(path) is None)
+        self.zk.create(path, json.dumps(content).encode())
+        self.until(f"{path} is not done", lambda: self.zk.exists(path) is None)
+
+    def topic_comes_and_goes(self) -> None:
+        """Make a topic, write to it, delete it; nothing of it stays on any disk."""
+        topic = f"u{int(time.monotonic() * 1000)}"
+        self.make_topic(topic, self.places)
+        library = _library()
+        producer = library.KafkaProducer(bootstrap_servers=servers(self.lab), acks="all",
+                                         enable_idempotence=False)  # fmt: skip
+        try:
+            for number in range(len(self.places)):
+                producer.send(topic, b"v", partition=number).get(timeout=30)
+        except library.errors.KafkaError as error:
+            raise ClusterError(f"topic {topic} took no record: {error}") from error
+        finally:
+            producer.close(timeout=5)
+        self.zk.ensure_path("/admin/delete_topics")
+        self.zk.create(f"/admin/delete_topics/{topic}", b"")
+        self.until(f"topic {topic} is still there", lambda: not (
+            self.zk.exists(f"/brokers/topics/{topic}")
+            or self.zk.exists(f"/admin/delete_topics/{topic}")
+        ))  # fmt: skip
+        self.until(f"logs of topic {topic} are still there", lambda: not any(
+            (self.lab.data(one) / f"{topic}-{number}").exists()
+            for one in self.lab.brokers for number in range(len(self.places))
+        ))  # fmt: skip
+
+
+def servers(lab: Lab) -> list[str]:
+    """Where clients are told that the brokers are: at the proxies."""
+    return [f"{LOOPBACK}:{ports[1]}" for ports in lab.state.ports.values()]
+
+
+def go_through(
+    folder: Path, release: KafkaRelease, kafka: int, ours: int, home: Path | None = None,
+    told: Callable[[str], None] = lambda _text: None,
+) -> MixedReport:  # fmt: skip
+    """The whole course on a new cluster of so many brokers of each kind. NoClient."""
+    _needs_library()
+    ids = range(1, kafka + ours + 1)
+    began = time.monotonic()
+    replicas = {"offsets.topic.replication.factor": str(len(ids))}
+    lab = Lab.create(folder, release, ids, home, SETTINGS | replicas, ids[kafka:])
+    report = MixedReport(release.text, list(ids[:kafka]), list(ids[kafka:]))
+    told(f"{kafka} brokers of Kafka {release.text} and {ours} of ours start")
+    with ended_at_last(lab):
+        lab.start()
+        writers = [Writer(servers(lab), number, release.since("0.11"))
+                   for number in range(len(ids))]  # fmt: skip
+        reader = Reader(servers(lab))
+        course = Course(lab, report, told, writers)
+        try:
+            course.make_topic(TOPIC, course.places)
+            for writer in writers:
+                writer.start()
+            reader.start()
+            course.settle()
+            course.go()
+            _catch_up(course, reader)
+        except ClusterError as error:
+            report.wrong.append(str(error))
+        finally:
+            clients: list[Writer | Reader] = [*writers, reader]
+            for one in clients:
+                one.ended.set()
+            for one in clients:
+                if one.is_alive():
+                    one.join(45)
+            keeper.disconnect(course.zk)
+        told("brokers stop, logs are compared")
+        lab.stop()
+        report.acknowledged = course.acknowledged()
+        report.refused = sum(len(one.refused) for one in writers)
+        report.consumed = len(reader.read)
+        report.wrong += [f"a consumer read two records at one place: {one}"
+                         for one in reader.changed]  # fmt: skip
+        if not report.wrong:  # else brokers may have been stopped before they were in sync
+            _compare(lab, writers, report)
+    report.seconds = round(time.monotonic() - began, 1)
+    return report
+
+
+def _catch_up(course: Course, reader: Reader) -> None:
+    """Writers end; the reader gets all that they were told is written."""
+    for one in course.writers:
+        one.ended.set()
+    for one in course.writers:
+        one.join(45)
+    wanted = {(one.number, offset) for one in course.writers for offset in one.acknowledged}
+    course.until("a consumer did not read all that was acknowledged",
+                 lambda: wanted <= set(reader.read))  # fmt: skip
+
+
+def _compare(lab: Lab, writers: list[Writer], report: MixedReport) -> None:
+    """The logs of all replicas, byte by byte; and what was acknowledged is in them."""
+    for one in writers:
+        contents = {
+            broker: b"".join(
+                segment.read_bytes()
+                for segment in sorted((lab.data(broker) / f"{TOPIC}-{one.number}").glob("*.log"))
+            )
+            for broker in lab.brokers
+        }
+        first, *others = lab.brokers
+        for other in others:
+            if contents[other] != contents[first]:
+                at = next((at for at, (a, b) in enumerate(
+                    zip(contents[first], contents[other], strict=False)) if a != b),
+                    min(len(contents[first]), len(contents[other])))  # fmt: skip
+                report.wrong.append(
+                    f"{TOPIC}-{one.number}: the logs of brokers {first} and {other} part at byte "
+                    f"{at} of {len(contents[first])} and {len(contents[other])}"
+                )
+        report.bytes_compared += len(contents[first])
+        stored = _by_offset(contents[first])
+        lost = [offset for offset, value in sorted(one.acknowledged.items())
+                if stored.get(offset) != value]  # fmt: skip
+        if lost:
+            report.wrong.append(
+                f"{TOPIC}-{one.number}: {len(lost)} acknowledged records are not where they were, "
+                f"the first at offset {lost[0]}: {one.acknowledged[lost[0]]!r}, "
+                f"there is {stored.get(lost[0])!r}"
+            )
+        values = list(stored.values())
+        if one.idempotent and len(values) != len(set(values)):
+            report.wrong.append(f"{TOPIC}-{one.number}: a record of an idempotent producer is "
+                                "stored twice")  # fmt: skip
+
+
+def _by_offset(content: bytes) -> dict[int, str]:
+    return {
+        record.offset: (record.value or b"").decode(errors="replace")
+        for at, _ in batches_in(content)
+        for record in records_of(content, at)
+    }

@@ -1,0 +1,63 @@
+"""Real files on a disk that is full for as long as somebody wants it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from impl.disk.files import RealDisk, RealFile
+from impl.disk.port import Buffer, File
+
+
+class FillableDisk(RealDisk):
+    """While the file ``marker`` is there, the directory whose name is in it has no space left.
+
+    What is there can be read, renamed, cut and removed; a file that would grow takes a part of what
+    is written, as on a disk that becomes full in the middle of it, and then comes ENOSPC.
+    """
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def refuse(self, path: str) -> None:
+        """OSError (ENOSPC) if that path is on the disk that is full."""
+        try:
+            full = self.marker.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            return
+        if full and Path(path).is_relative_to(full):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    def open(self, path: str, create: bool = False) -> File:
+        """An open file; ENOSPC where one would have to be made."""
+        if create and not self.exists(path):
+            self.refuse(path)
+        found = super().open(path, create)
+        assert isinstance(found, RealFile), "it is on this machine"
+        return FillableFile(self, path, found.descriptor)
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory, and those above it; ENOSPC where one would have to be made."""
+        if not self.exists(path):
+            self.refuse(path)
+        super().make_directory(path)
+
+
+class FillableFile(RealFile):
+    """One open file of such a disk."""
+
+    def __init__(self, disk: FillableDisk, path: str, descriptor: int) -> None:
+        super().__init__(path, descriptor)
+        self.disk = disk
+
+    def write(self, position: int, *parts: Buffer) -> None:
+        """Write the parts; a part of them, and ENOSPC, where the file would grow."""
+        wanted = sum(len(part) for part in parts)
+        if position + wanted > self.size():
+            try:
+                self.disk.refuse(self.path)
+            except OSError:
+                os.pwrite(self.descriptor, b"".join(parts)[: wanted // 2], position)
+                raise
+        super().write(position, *parts)
