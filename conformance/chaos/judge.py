@@ -8,9 +8,11 @@ plain producer may write a record again when it hears nothing; an idempotent one
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from conformance.chaos.history import History, Send
+from specs.verdict import Verdict
 
 LOST = "lost"
 DUPLICATE = "duplicate"
@@ -71,6 +73,20 @@ def judge(history: History) -> Judged:
     _judge_commits(history, judged)
     judged.anomalies.sort(key=lambda one: (list(KINDS).index(one.kind), one.partition, one.offset))
     return judged
+
+
+def verdict_on(
+    history: History, anomalies: Sequence[Anomaly], unfinished: str
+) -> Verdict:  # fmt: skip
+    """On a whole run. ``unfinished`` says why the log could not be read at the end."""
+    counts = history.counts()
+    if anomalies:
+        return Verdict.BROKEN
+    if unfinished:
+        return Verdict.UNKNOWN
+    if not (counts["acknowledged_by_all"] and counts["read"] and counts["found"]):
+        return Verdict.NOT_CHECKED
+    return Verdict.HOLDS
 
 
 Places = dict[tuple[int, str], list[int]]

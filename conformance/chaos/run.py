@@ -24,6 +24,7 @@ from conformance.chaos.judge import (
     WENT_BACK,
     Anomaly,
     judge,
+    verdict_on,
 )
 from conformance.chaos.schedule import ChaosFault
 from conformance.chaos.workload import TOPIC, Workload, at_work
@@ -35,6 +36,7 @@ from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message
 from conformance.kafka.proxy import Gate, Proxy
 from conformance.kafka.schedule import Rule, Which
 from conformance.running.judge import judge_running
+from conformance.running.run import SETTINGS as OF_BROKERS
 from conformance.trace_report import TraceReport
 from impl.releases import Release
 from impl.server.clients import ClientError
@@ -49,18 +51,8 @@ from impl.zookeeper.errors import NoNode, ZooKeeperError
 from impl.zookeeper.port import wait
 from specs.verdict import Verdict, combine
 
-SETTINGS = {
-    "zookeeper.session.timeout.ms": "1500",
-    "controlled.shutdown.retry.backoff.ms": "200",
-    "controlled.shutdown.max.retries": "1",
-    "replica.fetch.backoff.ms": "100",
-    "replica.lag.time.max.ms": "2000",
-    "replica.high.watermark.checkpoint.interval.ms": "500",
-    "leader.imbalance.check.interval.seconds": "5",
-    "offsets.topic.num.partitions": "1",
-    "group.initial.rebalance.delay.ms": "100",
-    "log.segment.bytes": "65536",
-}
+OF_GROUPS = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "100"}
+SETTINGS = OF_BROKERS | OF_GROUPS | {"log.segment.bytes": "65536"}
 DIRECTORIES = ("data", "data2")
 RECOVERY_S = 60.0
 Told = Callable[[str], None]
@@ -96,15 +88,7 @@ class ChaosReport:
     @property
     def verdict(self) -> Verdict:
         """That of the clients' history, and of the trace if there is one."""
-        counts = self.history.counts()
-        if self.anomalies:
-            found = Verdict.BROKEN
-        elif self.unfinished:
-            found = Verdict.UNKNOWN
-        elif not (counts["acknowledged_by_all"] and counts["read"] and counts["found"]):
-            found = Verdict.NOT_CHECKED
-        else:
-            found = Verdict.HOLDS
+        found = verdict_on(self.history, self.anomalies, self.unfinished)
         return combine([found] if self.trace is None else [found, self.trace.verdict])
 
     def as_json(self) -> dict[str, Any]:

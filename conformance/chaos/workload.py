@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from conformance.chaos.history import Commit, History, Read, Restored, Send
+from conformance.running.workers import working
 from impl.server.clients import ClientError, Consumer, Producer
 from impl.server.connection import Address
 from impl.server.group_client import GroupConsumer
@@ -126,20 +127,10 @@ def at_work(workload: Workload, idempotent: bool) -> Iterator[None]:
     """
     writers = [("plain", -1, False), ("leader", 1, False)]
     writers += [("idempotent", -1, True), ("second", -1, True)] if idempotent else []
-    threads = [
-        threading.Thread(target=workload.write, args=one, name=one[0], daemon=True)
-        for one in writers
+    readers = [f"reader {one}" for one in range(1, READERS + 1)]
+    works: list[tuple[str, Callable[[], object]]] = [
+        *((one[0], partial(workload.write, *one)) for one in writers),
+        *((one, partial(workload.read, one)) for one in readers),
     ]
-    threads += [
-        threading.Thread(target=workload.read, args=(f"reader {one}",), daemon=True)
-        for one in range(1, READERS + 1)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
+    with working(works, workload.ended, 20):
         yield
-    finally:
-        workload.ended.set()
-        with contextlib.suppress(KeyboardInterrupt):
-            for thread in threads:
-                thread.join(20)

@@ -335,9 +335,10 @@ def replay(
 ) -> None:
     """Replay a run of the model on real Kafka, step by step.
 
-    STORY is one of `replication`: of specs/stories, or what `insync find ... --save-story` wrote.
-    The lab is the controller; brokers, their logs and ZooKeeper are the release's. Each step is
-    waited for at the proxies, in ZooKeeper or on the disks, and compared with the model.
+    STORY is of specs/stories, or what `insync find ... --save-story` wrote. In one of `replication`
+    the lab is the controller; brokers, their logs and ZooKeeper are the release's. In one of
+    `election` the controllers are the release's too. Each step is waited for at the proxies, in
+    ZooKeeper or on the disks, and compared with the model.
 
     Exit code 1: shown, what the story checks broke on real Kafka too. 0: not shown, real Kafka did
     otherwise at a step that is named; or the story breaks nothing, and all of it followed. 2: a
@@ -348,6 +349,7 @@ def replay(
       insync zoo KIP-101 --save-story lost.story
       insync kafka replay lost.story --version 0.10.2.2
       insync kafka replay lost.story --version 0.11.0.3
+      insync kafka replay specs/stories/deposed_controller_writes_unfenced.story --version 2.0.1
     """
     from conformance.kafka.replay import Answer, Done
     from conformance.kafka.replay import replay as replayed
@@ -387,6 +389,9 @@ def replay(
         say(f"     {report.stopped.evidence}", json_target)
     for broker, records in report.logs.items():
         say(f"log of broker {broker}: [{', '.join(records)}]", json_target)
+    if not report.logs:
+        say("registered: " + ", ".join(f"{name} {one}" for name, one in report.state.items()),
+            json_target)  # fmt: skip
     if report.acknowledged:
         say(f"acknowledged with acks=all: {', '.join(report.acknowledged)}", json_target)
     why = {

@@ -42,6 +42,7 @@ _SHAPES: dict[str, str] = {
     "offset": _LONG,
     "high_watermark": _LONG,
     "detail": r".*?",
+    "again": r".*?",
 }
 _SKIPPED = {"...": r".*?", "count": r"\d+", "collection": r"\w+"}
 
@@ -57,11 +58,23 @@ def _truth(text: str) -> bool:
     return text == "true"
 
 
+_NAMED = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)")
+
+
+@lru_cache(maxsize=65536)
+def _partition(text: str) -> str | None:
+    """The partition that the fields of a request name; none of them did before 2.4."""
+    found = _NAMED.search(text)
+    return None if found is None else f"{found[1]}-{found[2]}"
+
+
 def _reader(column: str) -> Callable[[str], Any]:
     if column in ("isr", "replicas"):
         return _numbers
     if column == "is_new":
         return _truth
+    if column == "again":
+        return _partition
     return str if column in ("topic", "from_state", "to_state", "detail") else int
 
 

@@ -7,8 +7,8 @@ rejected with a reason. So for every file, lines read = events + continuation + 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -64,7 +64,7 @@ class Tally:
     protocol: int = 0
     kafka: int = 0
     stamped: int = 0
-    brokers: set[int] = field(default_factory=set)
+    brokers: Counter[int] = field(default_factory=Counter)  # lines that name each as their writer
     release: str | None = None
     stated_id: int | None = None
     since: int | None = None
@@ -158,6 +158,7 @@ def parsed_file(
         "hole_times": tally.hole_times,
         "nuls": tally.nuls,
         "brokers": sorted(tally.brokers),
+        "named": [count for _, count in sorted(tally.brokers.items())],
         "release": tally.release,
         "stated_id": tally.stated_id,
     }
@@ -205,7 +206,7 @@ def parsed_lines(
         place = template.broker_place
         broker = said.get("broker") if place is None else int(values[place])
         if broker is not None:
-            tally.brokers.add(broker)
+            tally.brokers[broker] += 1
         yield (
             cluster, file, record.line, record.at, 1 + record.continuation, record.level,
             record.logger, record.text, template, said, values,
@@ -217,11 +218,25 @@ def as_row(parsed: Said) -> dict[str, Any]:
     if isinstance(parsed, dict):
         return parsed
     cluster, file, line, at, lines, level, logger, text, template, said, values = parsed
+    held = template.columns(values)
+    again = _again(held.get("again"), held) or _again(_named(said), held)
     return {
         "what": EVENT, "cluster": cluster, "file": file, "line": line, "at": at, "lines": lines,
         "level": level, "logger": logger, "kind": template.kind, "template": template.name,
         "digest": digest(text),
-    } | said | template.columns(values)  # fmt: skip
+    } | said | held | ({"again": again} if again or "again" in held else {})  # fmt: skip
+
+
+def _named(head: Mapping[str, Any]) -> str | None:
+    """The partition that the head of a line names."""
+    return f"{head['topic']}-{head['partition']}" if "topic" in head else None
+
+
+def _again(name: str | None, held: Mapping[str, Any]) -> str | None:
+    """A partition's other name in a line, where it is another one than the line tells of."""
+    if name is None or "topic" not in held:
+        return None
+    return name if name != f"{held['topic']}-{held['partition']}" else None
 
 
 def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatch]:
@@ -271,14 +286,30 @@ def _events(parsed: list[Parsed]) -> pa.RecordBatch:
             headed.setdefault((id(head), id(template)), []).append(number)
     for rows in alike.values():
         template = templates[rows[0]]
-        held = zip(*(values[number] for number in rows), strict=True)
-        for (name, convert), each in zip(template.readers, held, strict=True):
-            columns.some(name, rows, list(map(convert, each)))
+        texts_held = zip(*(values[number] for number in rows), strict=True)
+        held = {
+            name: list(map(convert, each))
+            for (name, convert), each in zip(template.readers, texts_held, strict=True)
+        }
+        if "again" in held:
+            held["again"] = [
+                None if name == f"{topic}-{partition}" else name
+                for name, topic, partition in zip(
+                    held["again"], held["topic"], held["partition"], strict=True
+                )
+            ]
+        for name, each_held in held.items():
+            columns.some(name, rows, each_held)
     for rows in headed.values():
-        told = templates[rows[0]].column_names
-        for name, value in heads[rows[0]].items():
+        template, head = templates[rows[0]], heads[rows[0]]
+        told = template.column_names
+        for name, value in head.items():
             if name not in told:
                 columns.some(name, rows, [value] * len(rows))
+        if "topic" in head and "topic" in told:
+            other = _named(head)
+            differ = [n for n in rows if _again(other, template.columns(values[n])) is not None]
+            columns.some("again", differ, [other] * len(differ))
     return columns.batch()
 
 

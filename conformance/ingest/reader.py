@@ -61,9 +61,13 @@ def is_binary(head: bytes) -> bool:
 
 
 def without_nuls(line: str) -> str:
-    """A line without the NUL bytes in it: what stands behind the last of them, if it is stamped."""
-    last = line.rpartition("\0")[2]
-    return last if last.startswith("[") else line.replace("\0", "")
+    """A line without the NUL bytes in it: what stands behind the last of them, if it is stamped.
+
+    Else it is what stands before the first, if there is something: what lay between is lost, and
+    the two ends may be of two lines.
+    """
+    first, last = line.partition("\0")[0], line.rpartition("\0")[2]
+    return last if last.startswith("[") else first or line.replace("\0", "")
 
 
 def is_packed(path: str) -> bool:

@@ -39,6 +39,7 @@ SAID: dict[str, pa.DataType] = {
     "offset": _LONG,
     "high_watermark": _LONG,
     "detail": _TEXT,
+    "again": _TEXT,  # the partition as the line names it elsewhere, where that is another one
     "beside": _TEXT,  # where lines are left out (`pipeline.screen`): what it does not go with
 }
 
@@ -81,6 +82,7 @@ FILES = pa.schema(
         "hole_times": pa.list_(_LONG),  # of each the stamp before it, as `at`; 0 if there is none
         "nuls": _LONG,  # lines with NUL bytes in them
         "brokers": pa.list_(_INT),  # those that name themselves as writers of its lines
+        "named": pa.list_(_LONG),  # and how many of its lines name each, in the same order
         "release": _TEXT,
         "stated_id": _INT,  # broker.id as the file's configuration dump states it
     }
@@ -129,6 +131,7 @@ class Event:
     offset: int | None = None
     high_watermark: int | None = None
     detail: str | None = None
+    again: str | None = None
     beside: str | None = None
     positions: list[str] = field(default_factory=list)
 

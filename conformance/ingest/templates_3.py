@@ -71,7 +71,7 @@ TEMPLATES = (
         "leader_and_isr_sent_3",
         "leader_and_isr_sent",
         STATE,
-        "Sending become-{detail=leader|follower} LeaderAndIsr request {...}PartitionState({...}"
+        "Sending become-{detail=leader|follower} LeaderAndIsr request {...}PartitionState({again}"
         + _STATE
         + "isNew={is_new}{...}) to broker {replica} for partition {tp}",
         f"[Controller id=4 epoch=7] Sending become-leader LeaderAndIsr request {_ONE_STATE} to "
@@ -170,7 +170,7 @@ TEMPLATES = (
         "nothing_to_truncate_3",
         "truncation_without_effect",
         UNIFIED,
-        "Truncating to {offset} has no effect as the largest offset in the log is {count=-?\\d+}",
+        "Truncating to {offset} has no effect as the largest offset in the log is {detail=-?\\d+}",
         "[UnifiedLog partition=orders-0, dir=/data] Truncating to 16 has no effect as the largest "
         "offset in the log is 15",
     ),

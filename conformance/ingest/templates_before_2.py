@@ -239,7 +239,7 @@ REPLICAS = (
         "truncation_without_effect",
         LOG,
         "Truncating {tp} to {offset} has no effect as the largest offset in the log is "
-        "{count=-?\\d+}.",
+        "{detail=-?\\d+}.",
         "Truncating orders-0 to 16 has no effect as the largest offset in the log is 15.",
     ),
     Template(

@@ -92,7 +92,7 @@ REPLICAS = (
         "isr_updated",
         "isr_updated",
         PARTITION,
-        "ISR updated {...=|from AlterIsr }to {isr} and {...=zkVersion|version} updated to "
+        "ISR updated {...=|from AlterIsr }to {isr} and {detail=zkVersion|version} updated to "
         "[{version}]",
         "[Partition orders-0 broker=5] ISR updated to [5,4] and zkVersion updated to [3]",
     ),
@@ -124,7 +124,7 @@ REPLICAS = (
         "nothing_to_truncate",
         "truncation_without_effect",
         LOG,
-        "Truncating to {offset} has no effect as the largest offset in the log is {count=-?\\d+}",
+        "Truncating to {offset} has no effect as the largest offset in the log is {detail=-?\\d+}",
         "[Log partition=orders-0, dir=/data] Truncating to 16 has no effect as the largest offset "
         "in the log is 15",
     ),
@@ -207,7 +207,8 @@ PROCESS = (
         "broker_registered",
         "broker_registered",
         ZK,
-        "Registered broker {broker} at path {...}czxid (broker epoch): {offset}",
+        "Registered broker {broker} at path {...=\\S*/}{replica}{...}czxid (broker epoch): "
+        "{offset}",
         "Registered broker 5 at path /brokers/ids/5 with addresses: PLAINTEXT://host5:9092, czxid "
         "(broker epoch): 48",
     ),

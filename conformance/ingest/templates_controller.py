@@ -14,7 +14,7 @@ EVENT_THREAD = "kafka.controller.ControllerEventManager$ControllerEventThread"
 STATE = "state.change.logger"
 
 _STATE = (
-    "{...}PartitionState({...}controllerEpoch={state_epoch}, leader={leader}, "
+    "{...}PartitionState({again}controllerEpoch={state_epoch}, leader={leader}, "
     "leaderEpoch={leader_epoch}, isr={isr}, zkVersion={version}, replicas={replicas}, {...}"
 )
 

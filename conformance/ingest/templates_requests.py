@@ -46,7 +46,7 @@ REQUESTS = (
         "leader_and_isr_handling",
         STATE,
         "Handling LeaderAndIsr request correlationId {correlation} " + BY + " starting the "
-        "become-{to_state} transition for partition {tp}{...=| with leader -?\\d+}",
+        "become-{to_state} transition for partition {tp}{detail=| with leader -?\\d+}",
         "[Broker id=5] Handling LeaderAndIsr request correlationId 3 from controller 4 epoch 7 "
         "starting the become-follower transition for partition orders-0 with leader 4",
     ),
@@ -73,7 +73,7 @@ REQUESTS = (
         "leader_and_isr_applied",
         STATE,
         "Completed LeaderAndIsr request correlationId {correlation} " + BY + " for the "
-        "become-{to_state} transition for partition {tp}{...=| with leader -?\\d+}",
+        "become-{to_state} transition for partition {tp}{detail=| with leader -?\\d+}",
         "[Broker id=5] Completed LeaderAndIsr request correlationId 3 from controller 4 epoch 7 "
         "for the become-leader transition for partition orders-0",
     ),
@@ -144,7 +144,7 @@ REQUESTS = (
         "metadata_cached",
         "metadata_cached",
         STATE,
-        "Cached leader info {...}PartitionState({...}"
+        "Cached leader info {...}PartitionState({again}"
         + _STATE
         + ") for partition {tp} "
         + METADATA,

@@ -15,6 +15,7 @@ from typing import Any
 
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LabController
+from conformance.kafka.followed import Otherwise, Unforced
 from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
@@ -30,14 +31,6 @@ NOBODY = -1
 MOST_LOST = 3
 EXPANDS_S = 2.0
 LAG = "replica.lag.time.max.ms"
-
-
-class Otherwise(Exception):
-    """Real Kafka did something else than the step says; the message says what was seen."""
-
-
-class Unforced(Exception):
-    """The lever did not take hold, and nothing was seen that contradicts the step."""
 
 
 class Levers:

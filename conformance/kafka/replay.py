@@ -12,23 +12,36 @@ from __future__ import annotations
 import copy
 import shutil
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LAB, LabController
+from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
+from conformance.kafka.election import replay_election
+from conformance.kafka.followed import (
+    Answer,
+    Done,
+    Followed,
+    Otherwise,
+    Report,
+    Told,
+)
 from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
-from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers, Otherwise, Unforced
+from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
 from conformance.kafka.messages import Message
 from conformance.kafka.proxy import Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import NoAnswer, State
-from conformance.kafka.run import ANSWERED_FETCHES, Entry, ModelRun, NotReplayable, Step, View
+from conformance.kafka.run import (
+    ANSWERED_FETCHES,
+    ELECTION,
+    Entry,
+    ModelRun,
+    NotReplayable,
+    Step,
+    View,
+)
 from model.language.evaluate import SparseState
-from specs.verdict import Verdict
 
 TOPIC = "t"
 TRUNCATING = "replica.truncating"
@@ -40,72 +53,13 @@ OBSERVED = (
     "committed.end", "committed.at.id", "committed.at.epoch", "committed_twice",
 )  # fmt: skip
 """What is seen of real brokers at a check; whatever else a claim reads is the model's."""
-WORDS = ("holds", "broken")
-
-
-class Answer(Enum):
-    """What a replay shows. The value is the word that is printed."""
-
-    SHOWN = "shown"
-    NOT_SHOWN = "not shown"
-    FOLLOWED = "followed"
-    UNKNOWN = "unknown"
-
-    @property
-    def verdict(self) -> Verdict:
-        """Shown: broken. Real Kafka did otherwise, or all went as in a run that breaks nothing:
-        holds. A lever that did not take hold: unknown."""
-        return _VERDICTS[self]
-
-
-_VERDICTS = {
-    Answer.SHOWN: Verdict.BROKEN,
-    Answer.NOT_SHOWN: Verdict.HOLDS,
-    Answer.FOLLOWED: Verdict.HOLDS,
-    Answer.UNKNOWN: Verdict.UNKNOWN,
-}
-
-
-@dataclass
-class Done:
-    """A step or a check that was replayed, and what showed it."""
-
-    number: int
-    label: str
-    evidence: str
-
-
-@dataclass
-class Report:
-    """How a replay went. ``stopped``: the first step that did not follow, and what was seen.
-
-    ``acknowledged``: records of which a producer with acks=all heard that they are written.
-    """
-
-    story: str
-    version: str
-    answer: Answer = Answer.UNKNOWN
-    done: list[Done] = field(default_factory=list)
-    stopped: Done | None = None
-    broken: list[str] = field(default_factory=list)
-    acknowledged: list[str] = field(default_factory=list)
-    logs: dict[str, list[str]] = field(default_factory=dict)
-    state: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    @property
-    def steps(self) -> int:
-        """How many steps and checks were taken."""
-        return len(self.done)
-
-
-Told = Callable[[Done], None]
 
 
 def forceable(run: ModelRun) -> None:
     """NotReplayable names what the lab cannot force, before anything is started."""
+    levers = LEVERS_OF_ELECTION if run.system == ELECTION else LEVERS
     missing = sorted({
-        one.name for one in run.steps if one.command.is_step and one.name not in LEVERS
+        one.name for one in run.steps if one.command.is_step and one.name not in levers
     })  # fmt: skip
     if missing:
         raise NotReplayable(f"{run.story.source}: the lab has no lever for {', '.join(missing)}")
@@ -143,6 +97,8 @@ def replay(
     NotReplayable, NotFetched, NoJava, ClusterError.
     """
     forceable(run)
+    if run.system == ELECTION:
+        return replay_election(run, release, folder, home, told)
     began = time.monotonic()
     brokers = list(range(1, run.brokers + 1))
     lab = Lab.create(folder, release, brokers, home, settings_for(run))
@@ -177,47 +133,28 @@ def replay(
     return report
 
 
-class _Replay:
+class _Replay(Followed):
+    observed = (*OBSERVED, TRUNCATING)
+
     def __init__(self, run: ModelRun, release: KafkaRelease, levers: Levers) -> None:
-        self.run, self.levers, self.release = run, levers, release
+        super().__init__(run, release.text)
+        self.levers = levers
         self.lab, self.controller = levers.lab, levers.controller
         self.epochs: dict[str, int] = {}
         self.committed: dict[int, Entry] = {}
         self.committed_twice = False
 
-    def report(self, told: Told) -> Report:
-        report = Report(self.run.story.source, self.release.text)
-        breaks = shown = False
-        for at, step in enumerate(self.run.steps):
-            try:
-                if step.command.is_step:
-                    evidence = self.levers.do(step)
-                    following = self.run.steps[at + 1 : at + 2]
-                    if not any(one.at_once for one in following):
-                        self._compare(step)
-                else:
-                    broken, seen = self._check(step)
-                    breaks, shown = breaks or broken, shown or (broken and seen)
-                    if seen:
-                        report.broken.append(step.name)
-                    evidence = f"{WORDS[seen]} on real Kafka, {WORDS[broken]} in the model"
-                    taken = sorted(self.run.reads(step.name) - {*OBSERVED, TRUNCATING})
-                    if taken:
-                        evidence += f" (of the model: {', '.join(taken)})"
-            except (Otherwise, Unforced) as error:
-                report.stopped = Done(step.number, _label(step), str(error))
-                otherwise = isinstance(error, Otherwise)
-                report.answer = Answer.NOT_SHOWN if otherwise else Answer.UNKNOWN
-                break
-            self._note_epoch(step)
-            self._note_commits(step)
-            done = Done(step.number, _label(step), evidence)
-            report.done.append(done)
-            told(done)
-        else:
-            report.answer = Answer.NOT_SHOWN if breaks else Answer.FOLLOWED
-        if shown:
-            report.answer = Answer.SHOWN
+    def do(self, step: Step) -> str:
+        """By its lever."""
+        return self.levers.do(step)
+
+    def note(self, step: Step) -> None:
+        """What later checks ask of."""
+        self._note_epoch(step)
+        self._note_commits(step)
+
+    def finish(self, report: Report) -> None:
+        """Logs, the registered state, and what producers heard."""
         for one in self.lab.brokers:
             report.logs[str(one)] = [
                 text.value if text.epoch is None else f"{text.value} epoch {text.epoch}"
@@ -225,15 +162,6 @@ class _Replay:
             ]
         report.state = self.controller.read()._asdict()
         report.acknowledged = self.levers.acknowledged()
-        return report
-
-    def _check(self, step: Step) -> tuple[bool, bool]:
-        """Is a claim broken in the model, and of what real brokers have?"""
-        broken = self.run.is_broken(step.name, step.after.state)
-        real = self._real(step.after)
-        if TRUNCATING in self.run.reads(step.name):
-            self._note_truncating(real, step.after)
-        return broken, self.run.is_broken(step.name, real)
 
     def _note_truncating(self, state: SparseState, view: View) -> None:
         """A follower that asks for epochs does not know yet where to cut its log."""
@@ -252,7 +180,7 @@ class _Replay:
     def _logs(self) -> dict[int, list[disk.Stored]]:
         return {one: disk.log_of(self.lab.data(one), TOPIC) for one in self.lab.brokers}
 
-    def _compare(self, step: Step) -> None:
+    def compare(self, step: Step) -> None:
         """Otherwise, unless logs and registered state become the model's."""
         wanted = {
             one: [f"r{entry.id}" for entry in step.after.log(one)] for one in self.lab.brokers
@@ -324,7 +252,7 @@ class _Replay:
         epoch = self.epochs.get(stored.value, 0) if stored.epoch is None else stored.epoch
         return Entry(int(stored.value.removeprefix("r") or 0), epoch)
 
-    def _real(self, view: View) -> SparseState:
+    def real(self, view: View, claim: str) -> SparseState:
         """The model's state, with what is seen of real brokers in the place of its own facts."""
         state = copy.deepcopy(view.state)
         for name in OBSERVED:
@@ -345,13 +273,10 @@ class _Replay:
             state["committed.at.id"][(offset,)] = entry.id
             state["committed.at.epoch"][(offset,)] = entry.epoch
         state["committed_twice"] = {(): self.committed_twice}
-        return {name: cells for name, cells in state.items() if cells}
-
-
-def _label(step: Step) -> str:
-    if not step.command.is_step:
-        return f"check {step.name}"
-    return step.command.label + (" at once" if step.at_once else "")
+        found = {name: cells for name, cells in state.items() if cells}
+        if TRUNCATING in self.run.reads(claim):
+            self._note_truncating(found, view)
+        return found
 
 
 def _list(values: list[str]) -> str:

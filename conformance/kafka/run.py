@@ -19,7 +19,7 @@ from specs.story.commands import STEP, Arguments, Command, label, step_named
 from specs.story.heading import Heading
 from specs.story.read import Story
 
-SYSTEM = "replication"
+REPLICATION, ELECTION = SYSTEMS = "replication", "election"
 
 ANSWERED_FETCHES = ("leader_answers_fetch", "leader_answers_fetch_in_session")
 """On real brokers it is for the session to say which of the two an answer is."""
@@ -93,6 +93,11 @@ class ModelRun:
     brokers: int
     steps: list[Step]
 
+    @property
+    def system(self) -> str:
+        """The system that the run is of."""
+        return self.heading.recorded.system.name
+
     def reads(self, claim: str) -> frozenset[str]:
         """The fields that a claim reads."""
         return fields_read(self.heading.recorded.claim(claim)[1])
@@ -116,11 +121,11 @@ def run_of(story: Story) -> ModelRun:
     heading = story.heading
     if heading is None:
         raise NotReplayable(f"{story.source} has no step to replay")
-    if heading.recorded.system.name != SYSTEM:
+    if heading.recorded.system.name not in SYSTEMS:
         raise NotReplayable(
             f"{story.source} is a story of {heading.recorded.system.name}; the lab "
-            f"replays those of {SYSTEM}, in which each step is a message, a write or a "
-            "mishap of one partition"
+            f"replays those of {' and '.join(SYSTEMS)}, in which each step is a message, a write "
+            "or a mishap of its own"
         )
     try:
         steps = _steps(story, heading, at_once=True)

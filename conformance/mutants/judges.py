@@ -81,7 +81,8 @@ LOGGED_RUNS = (
     (2, "everything", "2.3"), (4, "everything", "2.3"), (3, "everything", "2.4"),
     (3, "everything", "2.6"), (3, "everything", "2.1"), (3, "everything", "1.1"),
     (3, "everything", "0.10.2"), (0, "operators", "2.3"), (1, "operators", "2.4"),
-    (0, "power", "2.3"), (0, "failures", "2.6"),
+    (0, "power", "2.3"), (0, "failures", "2.6"), (0, "directories", "2.3"),
+    (2, "directories", "2.7"), (0, "requests", "2.4"), (3, "requests", "2.7"),
 )  # fmt: skip
 """Runs of whole clusters in which topics go and partitions move, judged by their log lines."""
 

@@ -219,6 +219,49 @@ STATES_FOLLOW = Rule(
     "a change from the state told last, or the creation of the topic",
     "changes of partitions' states (state-change.log)",
 )
+LINE_AGREES = Rule(
+    "a_line_agrees_with_itself",
+    "what a line tells twice it tells alike, and a change that it tells is one that there is",
+    "PartitionState, ReplicaState (validPreviousStates); Partition.maybeShrinkIsr, Log.truncateTo",
+    "one value in both places",
+    "lines that name their writer, a partition or a state twice (any of the three logs)",
+)
+OWN_LOG = Rule(
+    "a_process_writes_its_own_log",
+    "the lines of one logger of a process are in one log, its own",
+    "log4j.properties: an appender a logger",
+    "a line of the process whose log it is",
+    "lines that name their writer (any of the three logs)",
+)
+REQUEST_AS_SENT = Rule(
+    "a_request_is_handled_as_it_was_sent",
+    "a broker receives what the controller sent to it, and becomes of it what it says",
+    "ControllerChannelManager, RequestSendThread; ReplicaManager.becomeLeaderOrFollower",
+    "the request as it was sent",
+    "requests that are sent, received and handled (state-change.log at TRACE)",
+)
+HOLDS_AS_TOLD = Rule(
+    "a_broker_holds_the_epoch_it_was_told",
+    "the leader epoch in which a replica starts, and that it says it holds, is one that a request "
+    "told it, the last that it took",
+    "ReplicaManager.becomeLeaderOrFollower; Partition.makeLeader, makeFollower",
+    "the leader epoch of the last request that was taken",
+    "starts and refusals beside requests (state-change.log at TRACE; at INFO since 2.8)",
+)
+ISR_AS_ANNOUNCED = Rule(
+    "an_isr_is_written_as_announced",
+    "the ISR that a leader says it shrinks or expands to is the one that it then writes",
+    "Partition.maybeShrinkIsr, maybeExpandIsr, updateIsr",
+    "the ISR that was announced",
+    "ISR changes and what was written of them (server.log)",
+)
+EPOCH_VERSION = Rule(
+    "controller_epoch_and_its_version_rise_together",
+    "each write of /controller_epoch raises the epoch and the zkVersion by one",
+    "KafkaZkClient.registerControllerAndIncrementControllerEpoch",
+    "an epoch as far from its zkVersion as the others",
+    "elections that tell both (controller.log, 0.10 and newer)",
+)
 CLEAN_ELECTION = Rule(
     "no_leader_from_outside_the_isr",
     "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
@@ -274,6 +317,12 @@ RULES: tuple[Rule, ...] = (
     LEADER_WRITES_ISR,
     STARTS_ONCE,
     STATES_FOLLOW,
+    LINE_AGREES,
+    OWN_LOG,
+    REQUEST_AS_SENT,
+    HOLDS_AS_TOLD,
+    ISR_AS_ANNOUNCED,
+    EPOCH_VERSION,
     CLEAN_ELECTION,
     UNREAD,
     FILE_ORDER,
@@ -288,6 +337,7 @@ OF_CLUSTERS = frozenset(
         NO_OLDER_CONTROLLER.name,
         OFFICE_FITS.name,
         DELETED_IN_FULL.name,
+        EPOCH_VERSION.name,
     )
 )
 """Rules that one partition's lines do not decide."""

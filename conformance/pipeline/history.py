@@ -62,6 +62,10 @@ _ROLE_LINES = frozenset(
 _ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
+_ASSIGN = frozenset(("topics_changed", "partitions_added"))
+_ASSIGNED = re.compile(
+    r"(?:\[([\w.-]+),(\d+)\]|([\w.-]+)-(\d+)) -> (?:ReplicaAssignment\(replicas=|\w+\()([\d, ]+)"
+)
 _REPLICA_BEGINS = frozenset(("log_created", "log_removed"))
 
 Timed = tuple[list[int], list[Event]]
@@ -164,6 +168,79 @@ class History:
         """Whether the log of this line is here, whole, from it until a time."""
         low, high = min(event.at, until), max(event.at, until)
         return cover(self._rolls[self.places[event.file].stream], low, high)
+
+    def first_stamp(self, event: Event) -> int | None:
+        """The first stamp in the log of this line, of the files that are here."""
+        stamps = (place.since for place in self._rolls[self.places[event.file].stream])
+        return min((at for at in stamps if at is not None), default=None)
+
+    @cached_property
+    def elections(self) -> dict[tuple[int | None, int | None], list[int]]:
+        """When each broker was elected controller, by broker and controller epoch."""
+        found: dict[tuple[int | None, int | None], list[int]] = defaultdict(list)
+        for event in self.events:
+            if event.kind in ("controller_elected", "controller_ready"):
+                found[event.broker, event.controller_epoch].append(event.at)
+        return found
+
+    @cached_property
+    def live_brokers(self) -> frozenset[int]:
+        """Brokers that controllers counted among the live ones; empty where none tells of them."""
+        found: set[int] = set()
+        for event in self.events:
+            if event.kind == "brokers_changed" and "all live brokers" in (event.detail or ""):
+                found |= _numbers((event.detail or "").split("all live brokers:")[1])
+                found |= _numbers((event.detail or "").split(",", 1)[0])
+            elif event.kind == "broker_epochs":
+                found |= {int(each) for each in re.findall(r"(\d+) ->", event.detail or "")}
+        return frozenset(found)
+
+    @cached_property
+    def writers(self) -> frozenset[int]:
+        """Brokers that wrote lines."""
+        return frozenset(event.broker for event in self.events if event.broker is not None)
+
+    def assigned(self, tp: tuple[str, int]) -> list[tuple[Event, list[int]]]:
+        """The replicas of a partition that was made, as the controller's lines tell of it."""
+        return self._assigned.get(tp, [])
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[str, int], list[tuple[Event, list[int]]]]:
+        found: dict[tuple[str, int], list[tuple[Event, list[int]]]] = defaultdict(list)
+        for event in self.events:
+            if event.kind in _ASSIGN and event.detail:
+                for old, number, name, partition, brokers in _ASSIGNED.findall(event.detail):
+                    tp = (old, int(number)) if old else (name, int(partition))
+                    found[tp].append((event, sorted(_numbers(brokers))))
+        return found
+
+    def obeyed_before(self, event: Event) -> Event | None:
+        """The last line before this one, in its log, in which its broker obeys a controller."""
+        here = self.places[event.file].stream, event.broker
+        keys, lines = self._obeyed.get(here, ([], []))
+        place = bisect_left(keys, self.key(event))
+        return lines[place - 1] if place else None
+
+    @cached_property
+    def _obeyed(
+        self,
+    ) -> dict[tuple[str, int | None], tuple[list[tuple[str, int, int]], list[Event]]]:
+        found: dict[tuple[str, int | None], tuple[list[tuple[str, int, int]], list[Event]]] = {}
+        for event in self.events:
+            if event.kind == "obeyed" and event.controller_epoch is not None:
+                here = self.places[event.file].stream, event.broker
+                keys, lines = found.setdefault(here, ([], []))
+                keys.append(self.key(event))
+                lines.append(event)
+        return found
+
+    @cached_property
+    def fenced(self) -> bool:
+        """Whether all brokers are known to fence what a deposed controller writes (KAFKA-6082)."""
+        told = [event.detail for event in self.events if event.kind == "release" and event.detail]
+        return bool(told) and all(
+            tuple(int(n) for n in re.findall(r"\d+", each)[:2]) >= (2, 2) for each in told
+        )
 
     def suspects(self, event: Event, other: str) -> bool:
         """Whether a line may be compared with `other`, its neighbour as far as is known.
@@ -547,6 +624,36 @@ class Within(History):
         return self._cluster.epoch_answers
 
     @cached_property
+    def elections(self) -> dict[tuple[int | None, int | None], list[int]]:
+        """Those of the cluster."""
+        return self._cluster.elections
+
+    @cached_property
+    def live_brokers(self) -> frozenset[int]:
+        """Those of the cluster."""
+        return self._cluster.live_brokers
+
+    @cached_property
+    def writers(self) -> frozenset[int]:
+        """Those of the cluster."""
+        return super().writers | self._cluster.writers
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[str, int], list[tuple[Event, list[int]]]]:
+        return self._cluster._assigned
+
+    @cached_property
+    def _obeyed(
+        self,
+    ) -> dict[tuple[str, int | None], tuple[list[tuple[str, int, int]], list[Event]]]:
+        return self._cluster._obeyed
+
+    @cached_property
+    def fenced(self) -> bool:
+        """As the cluster's releases tell."""
+        return self._cluster.fenced
+
+    @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:
         found = super()._server_logs
         for broker, streams in self._cluster._server_logs.items():
@@ -607,6 +714,10 @@ def _first(lines: Timed, a: Event, b: Event) -> Event | None:
         if event.partition in (None, b.partition):
             return event
     return None
+
+
+def _numbers(text: str) -> set[int]:
+    return {int(each) for each in re.findall(r"\d+", text)}
 
 
 def _topics(detail: str) -> set[str]:

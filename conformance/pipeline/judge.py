@@ -12,9 +12,12 @@ from conformance.pipeline import (
     rules_controllership,
     rules_data_plane,
     rules_deletion,
+    rules_isr,
+    rules_lines,
     rules_logs,
     rules_model,
     rules_partitions,
+    rules_requests,
     rules_states,
 )
 from conformance.pipeline.history import History
@@ -39,6 +42,7 @@ def judge(
     if mixed is not None:
         judged, findings = [], [*findings, mixed]
     bench = RuleContext(History(judged, places, reduced, marked), findings)
+    rules_lines.check(bench)
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
@@ -50,6 +54,8 @@ def judge(
     rules_data_plane.check(bench, fenced)
     rules_model.check(bench, release)
     rules_states.check(bench)
+    rules_isr.check(bench)
+    rules_requests.check(bench)
     rules_controllership.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench

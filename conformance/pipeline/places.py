@@ -40,6 +40,8 @@ class Place:
     """Up to when a live file that says nothing more was quiet, as far as its neighbours tell."""
     holes: tuple[tuple[int, int], ...] = ()
     """Lines that could not be read, each with the stamp before it: others may have stood there."""
+    writers: tuple[tuple[int, int], ...] = ()
+    """The brokers that its lines name as their writers, and how many lines each."""
 
 
 _HOUR = 3_600_000
@@ -132,6 +134,7 @@ def places_of(
             tangled=order.tangled,
             live=roll == newest[log["stream"]] and is_live(log["name"]) and not cut,
             quiet_until=max(row["until"] or 0, last_of[log["folder"]] - _COPYING),
+            writers=tuple(zip(row.get("brokers") or (), row.get("named") or (), strict=False)),
         )
     return places
 

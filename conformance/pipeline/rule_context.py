@@ -25,6 +25,8 @@ class RuleContext:
     blamed: set[int] = field(default_factory=set)
     beside: list[tuple[Event, str]] = field(default_factory=list)
     """Lines that do not go with a neighbour, and which that is: see `History.suspects`."""
+    cut: bool = False
+    """These are a stretch of time of a partition's lines: what is not here may be in another."""
     _told: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:
@@ -54,6 +56,14 @@ class RuleContext:
                 positions=tuple(event.positions) or (event.where,),
             )
         )
+
+    def lacks(self, event: Event, what: str) -> bool:
+        """Whether it may be said of a line that another one, `what`, is not there.
+
+        It may not where lines are left out, but of what was noted when all were there.
+        """
+        self.beside.append((event, what))
+        return not self.cut and self.history.suspects(event, what)
 
     def innocent(self, events: Iterable[Event]) -> list[Event]:
         """The events that no rule has blamed so far."""

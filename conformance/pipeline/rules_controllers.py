@@ -7,7 +7,12 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, ONE_OWNER, Kind
+from conformance.pipeline.findings import (
+    CONTROLLER_EPOCHS_GROW,
+    EPOCH_VERSION,
+    ONE_OWNER,
+    Kind,
+)
 from conformance.pipeline.monotonicity import Step
 from conformance.pipeline.rule_context import RuleContext
 
@@ -27,6 +32,7 @@ WRITES = frozenset(
 SAYS = WRITES | {"response_received", "change_failed"}
 """Lines whose head carries the epoch that a controller has then."""
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
+_TELL_VERSION = frozenset(("controller_elected", "controller_epoch_read"))
 _ELECTIONS = frozenset(("controller_elected", "controller_ready"))
 _SIGHTED_BY_OTHERS = frozenset(
     (
@@ -52,6 +58,7 @@ def check(bench: RuleContext) -> None:
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
     _ready_with_what_was_taken(bench)
+    _version_rises_with_epoch(bench)
     _elections_grow(bench)
     _writers_grow(bench)
     _one_owner(bench)
@@ -97,6 +104,47 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
                 f"{right.controller_epoch} at {right.where}, in one term as controller",
                 f"controller epoch {right.controller_epoch}",
             )
+
+
+def _version_rises_with_epoch(bench: RuleContext) -> None:
+    """Epoch and zkVersion of one znode, which both rise by one: they stay as far apart.
+
+    How far, the first writes of a ZooKeeper decide: the znode is created with epoch 1, or with 0.
+    """
+    history = bench.history
+    ages: dict[int, list[Event]] = defaultdict(list)
+    for event in history.events:
+        if event.kind in _TELL_VERSION and event.version is not None and event.controller_epoch:
+            age = history.age(event)
+            if age is not None:
+                ages[age].append(event)
+    for _, events in sorted(ages.items()):
+        bench.looked(EPOCH_VERSION, len(events) - 1)
+        apart = Counter(_apart(event) for event in events)
+        if len(apart) < 2:
+            continue
+        right = max(apart, key=lambda far: (apart[far], far in (0, 1), -far))
+        known = [event for event in events if _apart(event) == right]
+        for event in events:
+            if _apart(event) == right or id(event) in bench.blamed:
+                continue
+            near = min(known, key=lambda each: (abs(each.at - event.at), history.key(each)))
+            sure = apart[right] > apart[_apart(event)] and history.same_zookeeper(
+                near, event, event.controller_epoch or 0
+            )
+            more = "" if sure else "; lines that show a new ZooKeeper may be missing"
+            bench.report(
+                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                EPOCH_VERSION,
+                event,
+                f"controller epoch {event.controller_epoch} stands under zkVersion {event.version} "
+                f"here, and {near.controller_epoch} under {near.version} at {near.where}{more}",
+                f"zkVersion {(event.controller_epoch or 0) - right}",
+            )
+
+
+def _apart(event: Event) -> int:
+    return (event.controller_epoch or 0) - (event.version or 0)
 
 
 def _elections_grow(bench: RuleContext) -> None:

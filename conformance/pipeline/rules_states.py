@@ -32,6 +32,7 @@ _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica
 _MARKED = 50  # lines of one stranger that are handed on
 _SETTLED = 1000  # milliseconds between two logs of one broker, within which no order is taken
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
+_VERSIONED = frozenset(("isr_updated", "isr_refused", "partition_changed"))
 _ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
 _QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is told at TRACE only, since 2.6, and not by every release before."""
@@ -85,9 +86,11 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
             lives[age].append(event)
     for _, inside in sorted(lives.items()):
         assigned = {broker for event in inside for broker in event.replicas or ()}
-        if not assigned:
-            continue
         with_isr = [event for event in inside if event.isr is not None]
+        if not assigned:
+            _members_are_brokers(bench, with_isr)
+            continue
+        assigned |= {b for _, some in history.assigned(inside[0].tp or ("", 0)) for b in some}
         bench.looked(ISR_OF_REPLICAS, len(with_isr))
         strangers = sorted({b for event in with_isr for b in event.isr or ()} - assigned)
         for broker in strangers:
@@ -116,6 +119,34 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 f"every line that tells the replicas has {_set(sorted(assigned))}",
                 f"an ISR out of {_set(sorted(assigned))}",
             )
+
+
+def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
+    """Where no line tells the replicas: a broker enters the ISR that no line knows as a broker.
+
+    It may fetch without being registered, if its session ended before the first line.
+    """
+    history = bench.history
+    known = history.live_brokers
+    if not known or not events:
+        return
+    bench.looked(ISR_OF_REPLICAS, len(events))
+    members = {broker for event in events for broker in event.isr or ()}
+    for broker in sorted(members - known - history.writers):
+        wrong = [event for event in events if broker in (event.isr or ())]
+        others = [event for event in events if broker not in (event.isr or ()) and event.isr]
+        if not others or min(each.at for each in others) > wrong[0].at:
+            continue  # it may have been in it before the first line
+        bench.beside += [(event, "replicas") for event in wrong[:_MARKED]]
+        bench.report(
+            Kind.INCOMPLETE,
+            ISR_OF_REPLICAS,
+            wrong[0],
+            f"{_name(wrong[0])}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
+            f"line knows such a broker: controllers count {_set(sorted(known))} among the live "
+            "ones; no line tells the replicas",
+            f"an ISR out of {_set(sorted(known))}",
+        )
 
 
 def _never_a_replica(history: History, inside: list[Event], event: Event) -> bool:
@@ -178,10 +209,11 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
     }
     logs: dict[tuple[str, str, int | None], list[Event]] = defaultdict(list)
     for event in events:
-        if event.version is None or event.kind not in ("isr_updated", "partition_changed"):
+        if event.version is None or event.kind not in _VERSIONED:
             continue
         stream = history.places[event.file].stream
-        logs[event.kind, stream, event.broker].append(event)
+        kind = "isr_updated" if event.kind == "isr_refused" else event.kind
+        logs[kind, stream, event.broker].append(event)
     for (kind, _, broker), some in sorted(logs.items(), key=lambda item: str(item[0])):
         who = "its leader" if kind == "isr_updated" else "the controller"
         steps = []

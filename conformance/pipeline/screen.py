@@ -22,9 +22,12 @@ from conformance.pipeline import (
     rules_controllers,
     rules_data_plane,
     rules_deletion,
+    rules_isr,
+    rules_lines,
     rules_logs,
     rules_model,
     rules_partitions,
+    rules_requests,
     rules_states,
 )
 from conformance.pipeline.findings import OF_CLUSTERS
@@ -142,18 +145,22 @@ def screen(
         rules_controllers.check(bench)
     else:
         bench = RuleContext(Within(events, places, cluster))
+    bench.cut = ends
+    rules_lines.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
     rules_logs.check(bench)
     rules_deletion.check_names(bench)
     rules_data_plane.check(bench)
     rules_states.check(bench)
-    for event, other in bench.beside:
-        event.beside = other
+    rules_isr.check(bench)
     sequences = bench.sequences
     for number, release in enumerate(releases):
         rules_model.check(bench, release)
         sequences = bench.sequences if number == 0 else sequences
+    rules_requests.check(bench)
+    for event, other in bench.beside:
+        event.beside = other
     suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
     suspects |= _overtaken(bench.history)
     checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})

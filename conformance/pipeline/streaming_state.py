@@ -282,7 +282,10 @@ def _added(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     for name in ("since", "release", "stated_id", "reason"):
         row[name] = known[name] if known[name] is not None else more[name]
     row["until"] = more["until"] if more["until"] is not None else known["until"]
-    row["brokers"] = sorted({*known["brokers"], *more["brokers"]})
+    counted = Counter(dict(zip(known["brokers"], known["named"], strict=True)))
+    counted.update(dict(zip(more["brokers"], more["named"], strict=True)))
+    row["brokers"] = sorted(counted)
+    row["named"] = [counted[broker] for broker in sorted(counted)]
     jumps = jumps_back(known["until"], more["since"])
     row["jumps"] = known["jumps"] + [known["read"] + 1] * jumps + more["jumps"]
     row["holes"] = known["holes"] + more["holes"]

@@ -18,7 +18,7 @@ from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import check_result
 from conformance.pipeline.streaming_state import Said, Standing
 
-FORMAT = "insync.watch/3"
+FORMAT = "insync.watch/4"
 _INDEX, _TOLD, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
 _GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.named` has added
 

@@ -30,7 +30,7 @@ from impl.sim.steps import Step
 from impl.world.stored_broker import FOLDER
 from impl.world.wide.claims import is_at_rest
 from impl.world.wide.node import SimulatedBroker
-from impl.world.wide.runs import WideSimulator
+from impl.world.wide.runs import DIRECTORIES, WideSimulator
 from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
 from impl.world.wide.world import STEP_MS as WIDE_STEP_MS
 from impl.znodes import TopicPartition, paths
@@ -69,7 +69,8 @@ class _LoggingBroker(SimulatedBroker):
             log = self.logs.log(partition)
             assert log is not None, "a partition that is listed has a log"
             named, segments = TopicPartition(*partition), len(log.segments)
-            self.files.loaded(named, FOLDER, segments, log.log_start, log.log_end)
+            folder = log.directory.rpartition("/")[0]
+            self.files.loaded(named, folder, segments, log.log_start, log.log_end)
 
     def _controller_of_session(self) -> EventController:
         journal = ControllerLines(self.files)
@@ -96,9 +97,9 @@ class _LoggingBroker(SimulatedBroker):
     def observe(self, event: ReplicaEvent) -> None:
         super().observe(event)
         if isinstance(event, LogTruncating):
-            place = f"{FOLDER}/{event.partition}"
             replica = self.replicas.partitions.get(event.partition)
             leader = -1 if replica is None or replica.leader is None else replica.leader
+            place = FOLDER if replica is None else replica.log.directory
             self.lines.truncating(event, place, leader, 0)
         else:
             self.lines(event)
@@ -151,7 +152,7 @@ def logged_run(
     """
     world = LoggedWorld(
         folder, brokers=brokers, topics=topics, partitions=partitions, factor=min(3, brokers),
-        release=release, seed=seed,
+        release=release, seed=seed, directories=2 if faults == DIRECTORIES else 1,
     )  # fmt: skip
     simulator, taken = WideSimulator(world, seed, faults), 0
     with closing(world):

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from conformance.running.workers import working
 from impl.releases import DEFAULT
 from impl.server.clients import ClientError, Consumer, Producer
 from impl.server.cluster import TRACE, Cluster, new_state
@@ -120,15 +121,8 @@ def written_to(cluster: Cluster, seed: int = 0, every_s: float = 0.03) -> Iterat
                         end = consumer.offset(TOPIC, partition, -1)
                         consumer.read(TOPIC, partition, max(0, end - 2), wait_ms=50)
 
-    threads = [threading.Thread(target=work, daemon=True) for work in (write, read)]
-    for thread in threads:
-        thread.start()
-    try:
+    with working((("write", write), ("read", read)), ended):
         yield acknowledged
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join(10)
 
 
 def traced_run(

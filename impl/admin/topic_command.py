@@ -338,10 +338,22 @@ TYPES = {"retention.ms": "LONG", "retention.bytes": "LONG", "segment.ms": "LONG"
 """Kafka's type of a number, where it is not INT (``LogConfig``)."""
 
 
+TRUTHS = ("unclean.leader.election.enable", "preallocate", "message.downconversion.enable")
+COMPRESSIONS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+
 def check_value(name: str, value: str) -> None:
     """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have."""
     refused = f"Invalid value {value} for configuration {name}: "
-    if name == "unclean.leader.election.enable":
+    if name == "compression.type":
+        if value not in COMPRESSIONS:
+            raise InvalidConfig(f"{refused}String must be one of: {', '.join(COMPRESSIONS)}")
+    elif name == "flush.ms":
+        if not re.fullmatch(r"-?\d+", value):
+            raise InvalidConfig(f"{refused}Not a number of type LONG")
+        if int(value) < 0:
+            raise InvalidConfig(f"{refused}Value must be at least 0")
+    elif name in TRUTHS:
         if value.lower() not in ("true", "false"):
             raise InvalidConfig(f"{refused}Expected value to be either true or false")
     elif name == "min.insync.replicas":

@@ -14,6 +14,12 @@ LOG_APPEND_TIME = "LogAppendTime"
 DAY_MS = 24 * 60 * 60 * 1000
 LARGEST = 2**63 - 1
 
+ONLY_KEPT = {
+    "compression.type": "producer", "flush.ms": str(LARGEST), "preallocate": "false",
+    "message.downconversion.enable": "true",
+}  # fmt: skip
+"""What Kafka has for topics and these logs do not: how they are, under Kafka's names."""
+
 
 @dataclass(frozen=True)
 class LogConfig:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from impl.log.config import FIELDS as LOG_FIELDS
-from impl.log.config import LogConfig
+from impl.log.config import ONLY_KEPT, LogConfig
 from impl.releases import Release
 from impl.server.fetch_sessions import SLOTS
 from impl.server.unsupported import REASON_OF
@@ -184,9 +184,10 @@ TOPIC_KEYS = frozenset(
         "unclean.leader.election.enable",
         "leader.replication.throttled.replicas",
         "follower.replication.throttled.replicas",
+        *ONLY_KEPT,
     )
 ) - {"message.max.bytes"}
-"""What may be set for a topic of its own (``LogConfig.configNames``, the part that is here)."""
+"""What may be set for a topic of its own (``LogConfig.configNames``), some of it without effect."""
 
 
 @dataclass(frozen=True)

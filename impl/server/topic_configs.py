@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 from impl.log import LogConfig
-from impl.log.config import FIELDS
+from impl.log.config import FIELDS, ONLY_KEPT
+from impl.server.unsupported import REASON_OF
 from impl.znodes import MalformedZnode, decode_config, decode_config_change, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
+
+NAMES_OF_KEPT = {
+    "compression.type": "compression.type",
+    "flush.ms": "log.flush.interval.ms",
+    "preallocate": "log.preallocate",
+    "message.downconversion.enable": "log.message.downconversion.enable",
+}
+"""What topics may have without effect, and what brokers call it."""
 
 
 class UncleanTopics(Mapping[str, bool]):
@@ -57,8 +66,13 @@ class TopicConfigs:
             self.trouble(f"{error}; the topic goes on with what was set before")
             found = self.overrides.get(topic, {})
         if turn > self._answered.get(topic, -1):
+            before = self.overrides.get(topic, {})
             self._answered[topic] = turn
             self.overrides[topic] = found
+            for name, broker_name in NAMES_OF_KEPT.items():
+                if found.get(name, ONLY_KEPT[name]) not in (ONLY_KEPT[name], before.get(name)):
+                    why = REASON_OF[broker_name]
+                    self.trouble(f"{name} of topic {topic} has no effect here: {why}")
 
     def heard(self, client: ZnodeClient, name: str) -> tuple[str, str] | None:
         """A notice below ``/config/changes``: of which kind and which entity the news are."""

@@ -7,6 +7,7 @@ so that a client which knows no version of the broker's can read it.
 
 from __future__ import annotations
 
+import io
 import struct
 from functools import cache
 from types import SimpleNamespace
@@ -143,16 +144,18 @@ def encode_request(header: Header, body: Any) -> bytes:
         schema = _request_class(header.key, header.version)
     except UnknownEntity:
         raise UnknownVersion(header) from None
-    pieces = _Pieces()
+    frame = io.BytesIO()
+    frame.write(bytes(_CORRELATION.size))
     fields = Fields(
         request_api_key=header.key,
         request_api_version=header.version,
         correlation_id=header.correlation,
         client_id=header.client_id,
     )
-    _writer(schema.__header_schema__)(pieces, fields)
-    _writer(schema)(pieces, body)
-    return b"".join(pieces.framed())
+    _writer(schema.__header_schema__)(frame, fields)
+    _writer(schema)(frame, body)
+    _CORRELATION.pack_into(frame.getbuffer(), 0, frame.tell() - _CORRELATION.size)
+    return frame.getvalue()
 
 
 def encode_response(key: int, version: int, correlation: int, body: Any) -> list[Any]:

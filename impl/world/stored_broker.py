@@ -55,7 +55,7 @@ class StoredBroker:
             new_cache=lambda: epoch_cache_of(numbers),
             has_epochs=has_epochs(numbers),
         )
-        self.logs = LogManager(self.disk, folders, settings, self._unique)
+        self.logs = LogManager(self.disk, folders, settings, self._unique, self.directory_failed)
         self.logs.start(self.broker)
         self.connections = {}
         self.replicas = ReplicaManager(
@@ -67,6 +67,9 @@ class StoredBroker:
     def _unique(self) -> str:
         self.names += 1
         return f"{self.broker:016x}{self.names:016x}"
+
+    def directory_failed(self, directory: str, why: str) -> None:
+        """A log directory went offline in the course of whatever used it."""
 
     def open_session(self) -> None:
         """A new one, under which nothing is registered yet."""

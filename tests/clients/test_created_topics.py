@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -15,12 +16,14 @@ KIP_525 = 5
 
 
 def asked(
-    cluster: Cluster, name: str, count: int, factor: int, validate: bool, assignments: Any = ()
-) -> Any:
+    cluster: Cluster, name: str, count: int, factor: int, validate: bool, assignments: Any = (),
+    configs: dict[str, str] | None = None,
+) -> Any:  # fmt: skip
     """The answer of whoever is controller."""
+    settings = configs or {"retention.ms": "7000"}
     topic = Fields(
         name=name, num_partitions=count, replication_factor=factor, assignments=assignments,
-        configs=[Fields(name="retention.ms", value="7000")],
+        configs=[Fields(name=one, value=value) for one, value in settings.items()],
     )  # fmt: skip
     for address in cluster.addresses():
         wire = Wire(address)
@@ -58,3 +61,20 @@ def test_nothing_is_said_of_what_is_refused(cluster: Cluster, topic: str):
 
     assert refused.error_code.name == "invalid_replication_factor"
     assert (refused.num_partitions, refused.replication_factor) == (-1, -1)
+
+
+def test_a_setting_that_brokers_only_keep_is_taken_and_said_to_have_no_effect(
+    cluster: Cluster, topic: str
+):
+    made = asked(cluster, topic, 1, 3, False, configs={"compression.type": "lz4"})
+    found = {one.name: (one.value, one.config_source) for one in made.configs}
+    logs = [cluster.folder / "logs" / f"broker{one}" / "server.log" for one in cluster.brokers]
+    deadline = time.monotonic() + 15
+    words = f"compression.type of topic {topic} has no effect here: batches are kept as they come"
+    while time.monotonic() < deadline and not all(words in one.read_text() for one in logs):
+        time.sleep(0.1)
+
+    assert made.error_code.name == "none"
+    assert found["compression.type"] == ("lz4", 1)
+    assert found["preallocate"] == ("false", 5)
+    assert [one.read_text().count(words) for one in logs] == [1, 1, 1]

@@ -174,20 +174,21 @@ def console(desk: Desk, topic: str, folder: Path) -> None:
     def read() -> list[str]:
         out = desk.typed(
             "kafka-console-consumer", *desk.servers, "--topic", topic, "--from-beginning",
-            "--max-messages", str(LINES), "--timeout-ms", "30000", "--consumer-property",
+            "--max-messages", str(LINES), "--timeout-ms", "60000", "--consumer-property",
             f"group.id={topic}",
         )  # fmt: skip
         return sorted(out.splitlines(), key=lambda line: int(line.split()[1]))
 
     first = read()
-    group = (*desk.servers, "--group", topic)
-    listed = desk.typed("kafka-consumer-groups", *desk.servers, "--list")
+    patient = (*desk.servers, "--timeout", "60000")  # 5 s is short for Java on a busy machine
+    group = (*patient, "--group", topic)
+    listed = desk.typed("kafka-consumer-groups", *patient, "--list")
     told = desk.typed("kafka-consumer-groups", *group, "--describe")
     desk.typed("kafka-consumer-groups", *group, "--topic", topic, "--reset-offsets",
                "--to-earliest", "--execute")  # fmt: skip
     again = read()
     desk.typed("kafka-consumer-groups", *group, "--delete", needs="DeleteGroups")
-    after = desk.typed("kafka-consumer-groups", *desk.servers, "--list")
+    after = desk.typed("kafka-consumer-groups", *patient, "--list")
 
     assert first == again == lines
     assert topic in listed.split()

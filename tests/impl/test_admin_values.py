@@ -24,6 +24,10 @@ MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
         ("unclean.leader.election.enable=yes", "either true or false"),
         ("message.timestamp.type=Later", "CreateTime or LogAppendTime"),
         ("message.format.version=new", "is a release such as"),
+        ("compression.type=lzma", "String must be one of: uncompressed, zstd, lz4"),
+        ("flush.ms=-1", "flush.ms: Value must be at least 0"),
+        ("flush.ms=soon", "flush.ms: Not a number of type LONG"),
+        ("preallocate=1", "either true or false"),
     ],
 )
 def test_a_value_that_is_none_is_refused_by_name(text: str, why: str) -> None:
@@ -34,7 +38,9 @@ def test_a_value_that_is_none_is_refused_by_name(text: str, why: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["retention.ms=-1", "min.insync.replicas=2", "unclean.leader.election.enable=TRUE",
-     "message.timestamp.type=LogAppendTime", "message.format.version=0.10.2"],
+     "message.timestamp.type=LogAppendTime", "message.format.version=0.10.2",
+     "compression.type=lz4", "flush.ms=0", "preallocate=true",
+     "message.downconversion.enable=false"],
 )  # fmt: skip
 def test_a_value_that_kafka_takes_is_taken(text: str) -> None:
     name, _, value = text.partition("=")

@@ -46,6 +46,8 @@ def replayed(story: str, version: str, folder: Path) -> Report:
         ("epoch_is_not_recorded", "2.0.0", "2.0.1"),  # KAFKA-7415
         ("same_leader_is_not_asked", "2.0.0", "2.0.1"),  # KAFKA-7164
         ("zombie_fetcher_is_counted_in_its_session", "2.4.1", "2.5.1"),  # KAFKA-9338
+        ("deposed_controller_writes_unfenced", "2.0.1", "2.1.1"),  # KAFKA-6082
+        ("restarted_broker_obeys", "2.1.1", "2.2.2"),  # KIP-380
     ],
 )
 def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed_it(
@@ -86,6 +88,13 @@ def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
     assert found.explained >= 0.9 * found.lines
     assert [one.number for one in rounds_in(tmp_path, plan)] == [1]
     assert list(soak(tmp_path, plan)) == []
+
+
+def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_path: Path) -> None:
+    report = replayed("deposed_controller_writes_fenced", "2.1.1", tmp_path / "lab")
+
+    assert report.answer is Answer.FOLLOWED
+    assert (report.state["controller"], report.state["version"]) == (2, 0)
 
 
 @pytest.mark.parametrize(

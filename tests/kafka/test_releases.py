@@ -28,16 +28,19 @@ NAMESPACE = {"m": "http://maven.apache.org/POM/4.0.0"}
 
 def coordinates(text: str) -> list[str]:
     found = ElementTree.fromstring(pom_of(release_of(text))).findall(".//m:dependency", NAMESPACE)
-    return [":".join(part.text or "" for part in one) for one in found]
+    return [":".join(part.text or "" for part in one[:3]) for one in found]
 
 
 def test_a_pom_names_a_release_by_its_coordinates_and_what_its_archive_adds() -> None:
     assert coordinates("0.10.2.2") == [
-        "org.apache.kafka:kafka_2.11:0.10.2.2", "org.slf4j:slf4j-log4j12:1.7.30",
+        "org.apache.kafka:kafka_2.11:0.10.2.2", "org.apache.kafka:kafka-tools:0.10.2.2",
+        "net.sourceforge.argparse4j:argparse4j:0.7.0",
+        "com.fasterxml.jackson.core:jackson-databind:2.8.5", "org.slf4j:slf4j-log4j12:1.7.30",
         "log4j:log4j:1.2.17", "javax.xml.bind:jaxb-api:2.3.1",
     ]  # fmt: skip
     assert coordinates("3.9.1") == [
-        "org.apache.kafka:kafka_2.13:3.9.1", "org.slf4j:slf4j-reload4j:1.7.36",
+        "org.apache.kafka:kafka_2.13:3.9.1", "org.apache.kafka:kafka-tools:3.9.1",
+        "net.sourceforge.argparse4j:argparse4j:0.7.0", "org.slf4j:slf4j-reload4j:1.7.36",
     ]  # fmt: skip
     assert coordinates("2.3.1")[0] == "org.apache.kafka:kafka_2.12:2.3.1"
 
@@ -107,7 +110,10 @@ def test_a_release_is_there_once_all_of_it_is_and_is_not_fetched_again(
 ) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
-    a_maven(tmp_path, "grep -q kafka_2.12 pom.xml && touch libs/kafka_2.12-2.3.1.jar")
+    a_maven(
+        tmp_path,
+        "grep -q kafka_2.12 pom.xml && touch libs/kafka_2.12-2.3.1.jar libs/kafka-tools-2.3.1.jar",
+    )
     told: list[str] = []
 
     libs = fetch(release_of("2.3.1"), told=told.append)
@@ -117,6 +123,26 @@ def test_a_release_is_there_once_all_of_it_is_and_is_not_fetched_again(
     assert [one.text for one in fetched()] == ["2.3.1"]
     with pytest.raises(NotFetched, match=r"2\.8\.2 is not here; write: insync kafka fetch 2\.8\.2"):
         libs_of(release_of("2.8.2"))
+
+
+def test_a_release_that_was_fetched_without_its_tools_gets_them_and_keeps_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    libs = tmp_path / "cache" / "2.3.1" / "libs"
+    libs.mkdir(parents=True)
+    (libs / "kafka_2.12-2.3.1.jar").write_text("in use")
+    a_maven(
+        tmp_path,
+        "echo new > libs/kafka_2.12-2.3.1.jar; echo new > libs/kafka-tools-2.3.1.jar",
+    )
+
+    assert fetch(release_of("2.3.1")) == libs
+
+    texts = {one.name: one.read_text().strip() for one in libs.iterdir()}
+    assert texts == {"kafka_2.12-2.3.1.jar": "in use", "kafka-tools-2.3.1.jar": "new"}
+    assert [one.name for one in (tmp_path / "cache").iterdir()] == ["2.3.1"]
 
 
 def test_a_home_of_another_release_is_refused_with_what_it_has(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.kafka import disk
+from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
 from conformance.kafka.levers import LEVERS
 from conformance.kafka.log4j import log4j_of
 from conformance.kafka.replay import forceable, settings_for
@@ -60,6 +61,20 @@ def test_every_lever_is_a_transition_of_replication() -> None:
     election = {"broker_finds_it_moved", "controller_resigns", "controller_node_is_deleted"}
 
     assert set(LEVERS) - known <= election
+
+
+def test_every_step_of_election_has_a_lever() -> None:
+    assert set(LEVERS_OF_ELECTION) == {one.name for one in system("election").transitions}
+
+
+@pytest.mark.parametrize("name", ["deposed_controller_writes_unfenced", "restarted_broker_obeys"])
+def test_a_run_of_election_breaks_what_it_breaks_as_the_story_has_it(name: str) -> None:
+    run = named(name)
+    forceable(run)
+    checks = [one for one in run.steps if not one.command.is_step]
+
+    assert run.system == "election"
+    assert all(run.is_broken(one.name, one.after.state) for one in checks)
 
 
 def test_what_the_lab_cannot_force_is_named_before_anything_starts() -> None:

@@ -38,7 +38,8 @@ def online(second: int, leader: int, epoch: int, version: int, isr: str, frm: st
 
 
 def sent(second: int, leader: int, epoch: int, version: int, isr: str, replicas: str) -> str:
-    return line(second, "[Controller id=1 epoch=4] Sending become-leader LeaderAndIsr request "
+    role = "leader" if leader == 1 else "follower"
+    return line(second, f"[Controller id=1 epoch=4] Sending become-{role} LeaderAndIsr request "
                 "LeaderAndIsrPartitionState(topicName='orders', partitionIndex=0, "
                 f"controllerEpoch=4, leader={leader}, leaderEpoch={epoch}, isr=[{isr}], "
                 f"zkVersion={version}, replicas=[{replicas}], addingReplicas=[], "

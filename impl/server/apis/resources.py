@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core.answers import NONE
-from impl.log.config import FIELDS
+from impl.log.config import FIELDS, ONLY_KEPT
 from impl.server import config_requests
 from impl.server.apis.asked import ApiRequest, no_throttle
 from impl.server.config_requests import keys_of, settings_of
@@ -101,6 +101,8 @@ def _of_topic(asked: ApiRequest, key: str, own: dict[str, str]) -> Layers:
         layers += _of_broker(asked, of_broker)
     elif key.endswith("throttled.replicas"):
         layers.append(("DEFAULT_CONFIG", ""))
+    elif key in ONLY_KEPT:
+        layers.append(("DEFAULT_CONFIG", ONLY_KEPT[key]))
     else:
         settings = asked.shared.replicas.logs.settings.config
         value = str(getattr(settings, FIELDS[key]))

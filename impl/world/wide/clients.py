@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
+from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE, ControllerApi
 from impl.core.fetcher_thread import FetchQuestion
-from impl.core.replica_manager import CONSUMER, AcksAwaited
+from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.sim.steps import offered
@@ -39,6 +40,8 @@ def producer_appends(world: WideWorld, broker: int, topic: int, partition: int) 
     value = record.to_bytes(8, "big")
     batch = encode_batch([StoredRecord(0, world.now_ms(), None, value)])
     done = wait(node.replicas.append(one, batch, -1, 1, world.now_ms()))
+    if done.error == STORAGE_ERROR:
+        return  # its log directory has failed
     assert done.awaited is not None, f"a leader takes a record, but says {done.error}"
     node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
 
@@ -156,11 +159,80 @@ def _movable(world: WideWorld) -> Args:
 
 def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
     """The partition is to move to other brokers, or to lead elsewhere."""
+    text = encode_reassignment({TopicPartition(f"t{topic}", partition): _target(world)})
+    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+
+
+def _target(world: WideWorld) -> list[int]:
+    """The next list of replicas that a partition is to move to."""
     world.moves += 1
     ids = sorted(world.nodes)
-    target = [ids[(world.moves + one) % len(ids)] for one in range(world.factor)]
-    text = encode_reassignment({TopicPartition(f"t{topic}", partition): target})
-    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+    return [ids[(world.moves + one) % len(ids)] for one in range(world.factor)]
+
+
+def _in_office(world: WideWorld) -> list[SimulatedBroker]:
+    """Who takes requests of administrators (KIP-455, KIP-460): the last that was elected."""
+    active = [node for _, node in world.running() if node.controller.active]
+    if not world.release.since("2.4") or not active:
+        return []
+    return [max(active, key=lambda node: node.controller.core.context.epoch)]
+
+
+def _to_be_asked(world: WideWorld) -> Args:
+    nodes = world.zookeeper.nodes
+    return [
+        (one, number)
+        for _ in _in_office(world)
+        for (one,) in _there(world)
+        for number in range(world.partitions)
+        if paths.state(f"t{one}", number) in nodes
+    ]
+
+
+def controller_is_asked_for_move(world: WideWorld, topic: int, partition: int) -> None:
+    """AlterPartitionReassignments: a move begins, or turns to another target."""
+    _alter(world, TopicPartition(f"t{topic}", partition), _target(world))
+
+
+def _moving(world: WideWorld) -> Args:
+    return [
+        (int(one.topic[1:]), one.partition)
+        for node in _in_office(world)
+        for one in ControllerApi(node.controller).list_reassignments()[1]
+    ]
+
+
+def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
+    """The partition goes back to the replicas that it had."""
+    _alter(world, TopicPartition(f"t{topic}", partition), None)
+
+
+def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
+    for node in _in_office(world):
+        node.events.put(
+            "ApiPartitionReassignment",
+            lambda controller: ControllerApi(controller).alter_reassignments({one: target}),
+        )
+
+
+def _anybody(world: WideWorld) -> Args:
+    return [()] if _in_office(world) else []
+
+
+def controller_is_asked_for_leaders(world: WideWorld) -> None:
+    """ElectLeaders, preferred and unclean ones in turn, of all partitions that were created."""
+    world.moves += 1
+    kind = (PREFERRED_TYPE, UNCLEAN_TYPE)[world.moves % 2]
+    every = [
+        TopicPartition(f"t{topic}", number)
+        for topic in range(world.topics)
+        for number in range(world.partitions)
+    ]
+    for node in _in_office(world):
+        node.events.put(
+            "ReplicaLeaderElection",
+            lambda controller: ControllerApi(controller).elect_leaders(kind, every),
+        )
 
 
 def _unasked(world: WideWorld) -> Args:
@@ -196,6 +268,15 @@ KINDS = (
     offered(
         "reassignment_is_requested", "topic partition", _movable,
         reassignment_is_requested, 0, "moves",
+    ),
+    offered(
+        "controller_is_asked_for_move", "topic partition", _to_be_asked,
+        controller_is_asked_for_move, 0, "requests",
+    ),
+    offered("move_is_cancelled", "topic partition", _moving, move_is_cancelled, 0, "requests"),
+    offered(
+        "controller_is_asked_for_leaders", "", _anybody, controller_is_asked_for_leaders, 0,
+        "requests",
     ),
     offered(
         "controller_znode_is_deleted", "", _controlled, controller_znode_is_deleted, 0,

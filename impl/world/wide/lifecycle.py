@@ -74,6 +74,33 @@ def session_expires(world: WideWorld, broker: int) -> None:
     world.nodes[broker].session.close()
 
 
+def _failing(world: WideWorld) -> One:
+    """One of several log directories, of which one is left."""
+    return [
+        (number, at)
+        for number, node in world.running()
+        if world.release.since("1.0") and not node.disk.failing
+        for at in range(len(node.folders) * (len(node.folders) > 1))
+    ]
+
+
+def log_directory_fails(world: WideWorld, broker: int, directory: int) -> None:
+    """Every use of it fails from now on; whoever uses it next notices (KIP-112)."""
+    node = world.nodes[broker]
+    node.disk.failing.add(node.folders[directory])
+
+
+def _untold(world: WideWorld) -> One:
+    return [(number,) for number, node in world.running() if node.untold and node.alive]
+
+
+def log_dir_failure_is_reported(world: WideWorld, broker: int) -> None:
+    """The controller is told through ZooKeeper, by a notification that names the broker alone."""
+    node = world.nodes[broker]
+    wait(node.client.propagate_log_dir_failure(broker))
+    node.untold = False
+
+
 def _left_behind(world: WideWorld) -> One:
     return [(number,) for number, node in world.nodes.items() if not node.up and node.alive]
 
@@ -204,6 +231,9 @@ KINDS = (
     offered("power_fails", BROKER, _up, power_fails, 0, "power"),
     offered("disk_is_lost", BROKER, _disks_that_may_go, disk_is_lost, 0, "disks"),
     offered("broker_starts", BROKER, _down, broker_starts, 60),
+    offered("log_directory_fails", "broker directory", _failing, log_directory_fails, 0,
+            "directories"),
+    offered("log_dir_failure_is_reported", BROKER, _untold, log_dir_failure_is_reported, 60),
     offered("session_expires", BROKER, _alive, session_expires, 0, "sessions"),
     offered("dead_session_expires", BROKER, _left_behind, dead_session_expires, 60),
     offered("broker_reconnects", BROKER, _expired, broker_reconnects, 60),

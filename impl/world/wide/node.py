@@ -62,6 +62,7 @@ class SimulatedBroker(StoredBroker):
 
     lag_ms = 3_000
     config = CONFIG
+    folders: tuple[str, ...] = (FOLDER,)
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
@@ -75,6 +76,7 @@ class SimulatedBroker(StoredBroker):
         self.started = 0  # so many processes it had
         self.failed_events = 0
         self.paused = False
+        self.untold = False  # a log directory failed, of which the controller was not told
         self.fresh_disk()
         self._start_process()
 
@@ -94,7 +96,8 @@ class SimulatedBroker(StoredBroker):
     def _start_process(self) -> None:
         """What is in memory at a start: nothing but what the disk holds."""
         self.started += 1
-        self.load([FOLDER])
+        self.untold = False
+        self.load(self.folders)
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
         self.alter_isr = AlterIsrManager()
@@ -102,6 +105,12 @@ class SimulatedBroker(StoredBroker):
         if self.release.since("2.7"):
             self.replicas.isr_requests = self.alter_isr
         self._new_session()
+
+    def directory_failed(self, directory: str, why: str) -> None:
+        """Its replicas are offline at once (``LogDirFailureHandler``)."""
+        if self.up:
+            self.replicas.log_dir_failed()
+            self.untold = True
 
     def _new_session(self) -> None:
         self.open_session()
@@ -140,7 +149,8 @@ class SimulatedBroker(StoredBroker):
         """Those who look on may note it."""
 
     def start(self) -> None:
-        """A new process: logs are loaded, then it registers."""
+        """A new process: disks that failed are mended, logs are loaded, then it registers."""
+        self.disk.failing.clear()
         self._start_process()
         self.register()
 

@@ -30,11 +30,16 @@ WIDE_PROFILES: dict[str, Weights] = {
     },
     "power": {"power": 1, "losses": 6},
     "disks": {"disks": 6, "crashes": 1},
+    "requests": {"requests": 1, "deletions": 1, "controllers": 1, "losses": 4},
+    "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
 
 KEEPS_RECORDS = tuple(name for name in WIDE_PROFILES if name not in ("power", "disks"))
 SWARM = "swarm"
+DIRECTORIES = "directories"
+"""Under it brokers have two log directories."""
+
 SETTLING_STEPS = 6_000
 SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kept_small")
 
@@ -69,7 +74,13 @@ class WideSimulator:
         return [(name, weight) for name, weight in self._weights.items() if weight]
 
     def calm_down(self) -> None:
-        """From now on nothing goes wrong, and nobody asks for anything."""
+        """From now on nothing goes wrong, and nobody asks for anything.
+
+        Brokers of which a disk has failed are started again, on disks that are mended.
+        """
+        for number, node in self.world.nodes.items():
+            if node.up and node.disk.failing:
+                self.world.take(Step("broker_crashes", (number,)))
         for name, kind in WIDE_KINDS.items():
             if kind.fault or name in SILENT_WHILE_SETTLING:
                 self._weights[name] = 0
@@ -127,7 +138,10 @@ def run_wide(
     """
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
-    world = WideWorld(brokers, topics, partitions, min(3, brokers), release, seed)
+    directories = 2 if faults == DIRECTORIES else 1
+    world = WideWorld(
+        brokers, topics, partitions, min(3, brokers), release, seed, directories=directories
+    )
     simulator, claims = WideSimulator(world, seed, faults), Claims(world)
     claims.keeps_committed = faults in (*KEEPS_RECORDS, SWARM)
     digest, broken, rest = hashlib.sha256(), "", False

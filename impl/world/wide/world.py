@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT, Release
 from impl.sim.steps import Step, StepKind, WorldOfSteps
+from impl.world.stored_broker import FOLDER
 from impl.world.wide.node import SimulatedBroker
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
@@ -43,8 +44,8 @@ class WideWorld(WorldOfSteps):
     """Brokers 1..N and topics ``t0``, ``t1``, …, each of so many partitions, created at the start.
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
-    decides what a disk that loses power keeps; ``config`` is the controllers'. ValueError for
-    numbers that make no sense. ``happened``: what the last step did, by broker, for those who look
+    decides what a disk that loses power keeps; ``config`` is the controllers'. Brokers have so many
+    log ``directories``. ValueError for numbers that make no sense. ``happened``: what the last step did, by broker, for those who look
     on: events of replicas, and what ``ghosts`` has.
     """
 
@@ -59,6 +60,7 @@ class WideWorld(WorldOfSteps):
         release: str = DEFAULT,
         seed: int = 0,
         config: ControllerConfig | None = None,
+        directories: int = 1,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
@@ -70,6 +72,7 @@ class WideWorld(WorldOfSteps):
         self.release = Release.of(release)
         self.clock = 0
         self.topics, self.partitions, self.factor = topics, partitions, factor
+        self.folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
         self.zookeeper = self._store()
         self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
         for path in paths.persistent(self.release):
@@ -80,8 +83,9 @@ class WideWorld(WorldOfSteps):
         self._running: list[tuple[int, SimulatedBroker]] | None = None
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
+        kind = type("Broker", (self._broker_type(),), {"folders": self.folders})
         self.nodes = {
-            number: self._broker_type()(
+            number: kind(
                 number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
             )
             for number in range(1, brokers + 1)

@@ -1,0 +1,535 @@
+"""Runs of `election` on real Kafka: its own controllers, led by what passes between them, ZooKeeper
+and the brokers.
+
+Every broker of the run is a process of the release, and each may be elected: the proxies hold what
+a candidate asks of ZooKeeper (`/controller`), what a controller writes (a partition's state), and
+what it sends to brokers, until the run has the step. What a controller does of itself needs a
+reason: the partition's one replica is on a broker that is a znode alone, whom the lab lets vanish
+and come back, so that the controller has a state to write, and nobody else writes it.
+
+A broker whose session ends is not to notice: its way to ZooKeeper is shut. Where it has a write
+under way, ZooKeeper would refuse what comes of a session that is over; there `/controller` is
+deleted by hand, and the session lives. Source: `KafkaController.elect`, `KafkaZkClient`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka import keeper
+from conformance.kafka.controller import LabController
+from conformance.kafka.followed import Followed, Otherwise, Report, Told, Unforced
+from conformance.kafka.lab import LOOPBACK, ZOOKEEPER, Lab, ended_at_last
+from conformance.kafka.messages import ANSWER, REQUEST, Message
+from conformance.kafka.proxy import Held, Proxies
+from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.requests import State
+from conformance.kafka.run import ModelRun, Step, View
+from conformance.kafka.schedule import Rule, Which
+from impl.wire import error_name
+from model.language.evaluate import SparseState
+
+TOPIC = "t"
+STAND_IN = 101
+"""The broker that is a znode alone: it has the only replica."""
+CONTROLLER, STATES = "/controller", "/brokers/topics/t/partitions"
+REQUESTS = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
+WRITES = ("SetData", "Multi")
+CREATES = ("Create", "Multi")
+PATIENCE_S = 20.0
+WATCHES_S = 5.0
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "120000",
+    "controller.socket.timeout.ms": "120000",
+    "replica.fetch.backoff.ms": "200",
+}
+"""What is held long must not end a session, nor a controller's connection."""
+OBSERVED = (
+    "zk.controller", "zk.epoch", "zk.epoch_version", "zk.state_version", "zk.state_epoch",
+    "obeyed", "stale_write", "stale_obedience",
+)  # fmt: skip
+
+
+class ElectionReplay(Followed):
+    """One run on one lab, whose brokers are up and have no controller but the lab."""
+
+    observed = OBSERVED
+
+    def __init__(
+        self, run: ModelRun, lab: Lab, proxies: Proxies, controller: LabController,
+        answers: dict[tuple[int, int], Message], watched: dict[int, float],
+    ) -> None:  # fmt: skip
+        super().__init__(run, lab.release.text)
+        self.lab, self.proxies, self.lab_controller, self.answers = (
+            lab,
+            proxies,
+            controller,
+            answers,
+        )
+        self.gate, self.zk = proxies.gate, controller.zk
+        self.fenced = lab.release.since("2.1")  # elected and written by multi (KAFKA-6082)
+        self.cut_off: set[int] = set()
+        self.obeyed: dict[int, int] = {}
+        self.silent: dict[int, int] = {}  # controller -> the epoch up to which it speaks no more
+        self.watched = watched
+        self.won_at = 0.0
+        self.stale_write = self.stale_obedience = False
+        for one in lab.brokers:
+            for api in CREATES:
+                self.gate.add(Rule("hold", Which(api, sender=str(one), path=CONTROLLER)))
+            for api in WRITES:
+                self.gate.add(Rule("hold", Which(api, sender=str(one), path=STATES)))
+        for api in REQUESTS:
+            self.gate.add(Rule("hold", Which(api, sender="controller")))
+        self.zk.delete(CONTROLLER)  # the lab's: now everybody stands for election
+
+    def do(self, step: Step) -> str:
+        """By its lever."""
+        return LEVERS[step.name](self, step)
+
+    # ZooKeeper, past the proxies
+
+    def controller(self) -> int:
+        """Whom /controller names; 0 if it names nobody."""
+        from kazoo.exceptions import NoNodeError  # type: ignore[import-untyped]
+
+        try:
+            return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
+        except NoNodeError:
+            return 0
+
+    def epoch(self) -> tuple[int, int]:
+        """/controller_epoch: what it says, and its zkVersion."""
+        data, stat = self.zk.get("/controller_epoch")
+        return int(data), int(stat.version)
+
+    def compare(self, step: Step) -> None:
+        """The registered controller, its epoch, and the partition's state."""
+        after = step.after
+        wanted = tuple(after.at(name) or 0 for name in OBSERVED[:5])
+        seen: list[tuple[int, ...]] = []
+
+        def agree() -> bool:
+            state = self.lab_controller.read()
+            seen[:] = [(self.controller(), *self.epoch(), state.version, state.controller_epoch)]
+            return seen[0] == wanted
+
+        if not self.gate.wait_for(agree, PATIENCE_S):
+            raise Otherwise(
+                f"registered are {_five(seen[0])}; in the model {_five(wanted)}; {self._held()}"
+            )
+
+    def real(self, view: View, claim: str) -> SparseState:
+        """What ZooKeeper has, who obeyed whom, and what was written by whom."""
+        state = copy.deepcopy(view.state)
+        registered = self.lab_controller.read()
+        epoch, version = self.epoch()
+        state["zk.controller"] = {(): self.controller()}
+        state["zk.epoch"], state["zk.epoch_version"] = {(): epoch}, {(): version}
+        state["zk.state_version"] = {(): registered.version}
+        state["zk.state_epoch"] = {(): registered.controller_epoch}
+        state["obeyed"] = {(one,): epoch for one, epoch in self.obeyed.items()}
+        state["stale_write"] = {(): self.stale_write}
+        state["stale_obedience"] = {(): self.stale_obedience}
+        return {name: cells for name, cells in state.items() if cells}
+
+    def finish(self, report: Report) -> None:
+        """What is registered in the end."""
+        epoch, version = self.epoch()
+        report.state = {
+            "controller": self.controller() or None, "controller_epoch": epoch,
+            "controller_epoch_version": version, **self.lab_controller.read()._asdict(),
+        }  # fmt: skip
+
+    # Election
+
+    def _first(self, apis: tuple[str, ...], which: Callable[[str], Which]) -> Held | None:
+        for api in apis:
+            found = self.gate.held(which(api))
+            if found:
+                return found[0]
+        return None
+
+    def _candidate(self, broker: int) -> Held | None:
+        """What a broker asks in order to be elected."""
+        return self._first(CREATES, lambda api: Which(api, sender=str(broker), path=CONTROLLER))
+
+    def _await(self, found: Callable[[], Held | None], what: str) -> Held:
+        held: list[Held] = []
+
+        def look() -> bool:
+            one = found()
+            held[:] = [] if one is None else [one]
+            return one is not None
+
+        if not self.gate.wait_for(look, PATIENCE_S):
+            raise Unforced(f"{what} within {PATIENCE_S:.0f} s; {self._held()}")
+        return held[0]
+
+    def _held(self) -> str:
+        waits = "; ".join(one.told() for one in self.gate.all_held())
+        return f"at the proxies waits: {waits or 'nothing'}"
+
+    def connects(self, step: Step) -> str:
+        """A broker has a session: its own from the start, or a new one once it may connect."""
+        broker = step.argument("broker")
+        self._admit(broker)
+        if not self.gate.wait_for(
+            lambda: broker in self.lab_controller.registered(), 2 * PATIENCE_S
+        ):
+            raise Unforced(f"broker {broker} does not register")
+        return f"/brokers/ids/{broker} is there"
+
+    def reads_epoch(self, step: Step) -> str:
+        """A broker stands: what it asks of ZooKeeper for that is at the proxy."""
+        broker = step.argument("broker")
+        held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
+        return f"held: {held.message.told()}"
+
+    def wins(self, step: Step) -> str:
+        """It goes on, and ZooKeeper does it; the answer waits, where it says the epoch too."""
+        broker = step.argument("broker")
+        held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
+        if self.fenced:
+            self.gate.add(Rule("hold", self._win(broker)))
+        self.won_at = time.monotonic()
+        self.gate.settle(held, "pass")
+        wanted = step.after.at("zk.epoch")
+        if not self.gate.wait_for(
+            lambda: (self.controller(), self.epoch()[0]) == (broker, wanted), PATIENCE_S
+        ):
+            raise Otherwise(
+                f"/controller names {self.controller() or 'nobody'}, in epoch {self.epoch()[0]}"
+            )
+        for other in self.lab.brokers:  # who stood in vain, and not in the run
+            if other != broker and not step.after.at("read.done", other):
+                late = self._candidate(other)
+                if late is not None:
+                    self.gate.settle(late, "pass")
+        return f"/controller names {broker}, in epoch {wanted}"
+
+    @staticmethod
+    def _win(broker: int) -> Which:
+        return Which("Multi", ANSWER, sender=str(broker), path=CONTROLLER)
+
+    def learns(self, step: Step) -> str:
+        """The answer arrives: the broker acts as controller, and speaks to the others."""
+        broker = step.argument("broker")
+        which = self._win(broker)
+        self.gate.end(which)
+        for one in self.gate.held(which):
+            self.gate.settle(one, "pass")
+        held = self._request(None, broker, step.after.at("belief.epoch", broker))
+        # The watch that its own /controller used up is set again when all of that is done. Were the
+        # node deleted before, it would resign, and never stand again: nothing would wake it.
+        self.gate.wait_for(lambda: self.watched.get(broker, 0.0) > self.won_at, WATCHES_S)
+        return f"held: {held.message.told()}"
+
+    def finds_it_moved(self, step: Step) -> str:
+        """What it asks arrives, and is refused."""
+        broker = step.argument("broker")
+        held = self._candidate(broker)
+        if held is not None:
+            self.gate.settle(held, "pass")
+            self._answered(held.message)
+        if self.controller() == broker:
+            raise Otherwise(f"/controller names {broker}")
+        return f"/controller names {self.controller() or 'nobody'}"
+
+    def resigns(self, step: Step) -> str:
+        """It hears that it is deposed, or that /controller is gone."""
+        broker = step.argument("broker")
+        before = self._resignations(broker)
+        self._admit(broker)
+        if self.controller() == broker:
+            self.zk.delete(CONTROLLER)
+        if not self.gate.wait_for(lambda: self._resignations(broker) > before, PATIENCE_S):
+            raise Otherwise(f"controller.log of broker {broker} tells of no resignation")
+        self.silent[broker] = step.before.at("belief.epoch", broker)
+        return "controller.log tells of it"
+
+    def _resignations(self, broker: int) -> int:
+        path = self.lab.logs(broker) / "controller.log"
+        text = path.read_text(errors="replace") if path.exists() else ""
+        return text.count("Resigned") + text.count("resigned as the controller")
+
+    # Writes
+
+    def starts_write(self, step: Step) -> str:
+        """The stand-in goes or comes back, and the write of the state is at the proxy."""
+        return f"held: {self._await_write(step.argument('broker')).message.told()}"
+
+    def _await_write(self, broker: int) -> Held:
+        def write() -> Held | None:
+            return self._first(WRITES, lambda api: Which(api, sender=str(broker), path=STATES))
+
+        if write() is None:
+            self._toggle()
+        held = self._await(write, f"broker {broker} does not write the state")
+        self._stand_in(there=True)
+        return held
+
+    def _writes_later(self, step: Step) -> bool:
+        """A broker goes on writing as the controller that it is now."""
+        broker = step.argument("broker")
+        if not step.before.at("belief.held", broker):
+            return False
+        for one in self.run.steps[step.number :]:
+            if one.command.is_step and one.command.arguments.get("broker") == broker:
+                if one.name == "controller_starts_write":
+                    return True
+                if not one.before.at("belief.held", broker):
+                    return False
+        return False
+
+    def _toggle(self) -> None:
+        """A reason to write: the replica's broker goes; or it is back, and may lead again."""
+        self._stand_in(there=self.lab_controller.read().leader != STAND_IN)
+
+    def _stand_in(self, there: bool) -> None:
+        path = f"/brokers/ids/{STAND_IN}"
+        if not there:
+            self.zk.delete(path)
+        elif not self.zk.exists(path):
+            register_stand_in(self.zk)
+
+    def write_is_applied(self, step: Step) -> str:
+        """It goes on, and ZooKeeper takes it."""
+        message = self._pass_write(step)
+        wanted = step.after.at("zk.state_version"), step.after.at("zk.state_epoch")
+        registered = self.lab_controller.read()
+        if (registered.version, registered.controller_epoch) != wanted:
+            raise Otherwise(f"ZooKeeper refused it: the state has version {registered.version} of "
+                            f"controller epoch {registered.controller_epoch}")  # fmt: skip
+        self.stale_write |= registered.controller_epoch < self.epoch()[0]
+        return (
+            f"{message.api}: version {registered.version}, of controller epoch "
+            f"{registered.controller_epoch}; /controller_epoch is {self.epoch()[0]}"
+        )
+
+    def write_is_refused(self, step: Step) -> str:
+        """It goes on, and ZooKeeper refuses it."""
+        message = self._pass_write(step)
+        registered = self.lab_controller.read()
+        if registered.version != step.before.at("zk.state_version"):
+            self.stale_write |= registered.controller_epoch < self.epoch()[0]
+            raise Otherwise(f"ZooKeeper took it: the state has version {registered.version} of "
+                            f"controller epoch {registered.controller_epoch}")  # fmt: skip
+        return f"{message.api}: the state still has version {registered.version}"
+
+    def _pass_write(self, step: Step) -> Message:
+        broker = step.argument("broker")
+        held = self._first(WRITES, lambda api: Which(api, sender=str(broker), path=STATES))
+        if held is None:
+            raise Unforced(f"no write of broker {broker} is held; {self._held()}")
+        self.gate.settle(held, "pass")
+        self._answered(held.message)
+        return held.message
+
+    def _answered(self, message: Message) -> Message:
+        key = message.connection, message.correlation
+        if not self.gate.wait_for(lambda: key in self.answers, PATIENCE_S):
+            raise Unforced(f"no answer to {message.told()}")
+        return self.answers[key]
+
+    # Requests
+
+    def _request(self, to: int | None, sender: int, epoch: int) -> Held:
+        """What a controller of an epoch sends to a broker, or to any."""
+
+        def found() -> Held | None:
+            for api in REQUESTS:
+                which = Which(api, REQUEST, to=None if to is None else str(to))
+                for one in self.gate.held(which):
+                    if _sender(one.message) == (sender, epoch):
+                        return one
+            return None
+
+        return self._await(found, f"controller {sender} of epoch {epoch} sends broker "
+                                  f"{'any' if to is None else to} nothing")  # fmt: skip
+
+    def sends(self, step: Step) -> str:
+        """A request of the controller is at a proxy."""
+        broker = step.argument("broker")
+        epoch = step.before.at("belief.epoch", broker)
+        held = self._request(None, broker, epoch)
+        for api in REQUESTS:
+            for one in self.gate.held(Which(api)):
+                if _sender(one.message) == (broker, epoch):
+                    self.proxies.claim(one)  # it is under way, whatever becomes of its sender
+        return f"held: {held.message.told()}"
+
+    def is_obeyed(self, step: Step) -> str:
+        """It arrives, and the broker takes it."""
+        broker, epoch = step.argument("broker"), step.argument("epoch")
+        sender = step.argument("sender")
+        try:
+            held = self._request(broker, sender, epoch)
+        except Unforced:
+            why = ""
+            if epoch <= self.silent.get(sender, 0):
+                why = f"what controller {sender} had not sent in epoch {epoch} ended with its term"
+            elif broker not in self.lab_controller.registered():
+                why = (f"broker {broker} is not registered, and controller {sender} of epoch "
+                       f"{epoch} sends it nothing")  # fmt: skip
+            if not why:
+                raise
+            raise Otherwise(why) from None
+        self.proxies.claim(held)
+        self.gate.settle(held, "pass")
+        body = self._answered(held.message).body
+        code = int(getattr(body, "error_code", 0))
+        if code:
+            raise Otherwise(f"{held.message.api}: broker {broker} answered {error_name(code)}")
+        self.stale_obedience |= epoch < self.obeyed.get(broker, 0)
+        self.obeyed[broker] = max(epoch, self.obeyed.get(broker, 0))
+        return f"{held.message.api} of controller epoch {epoch}: answered NONE"
+
+    # Mishaps
+
+    def expires(self, step: Step) -> str:
+        """The session ends, and the broker does not hear of it.
+
+        A controller that writes after that has sent its write before: later it could not.
+        """
+        broker = step.argument("broker")
+        if step.before.at("pending.any", broker) or self._writes_later(step):
+            self._await_write(broker)
+            if self.controller() == broker:
+                self.zk.delete(CONTROLLER)
+            return ("/controller is deleted by hand: ZooKeeper would refuse the write of a session "
+                    "that is over")  # fmt: skip
+        session = self.proxies.session(broker)
+        self.proxies.to_zookeeper[broker].shut()
+        self.cut_off.add(broker)
+        if session is not None:
+            keeper.expire(self.lab_controller.hosts, session)
+        if self.controller() == broker:
+            self.zk.delete(CONTROLLER)  # of a broker that crashed: the lab's
+        if not self.gate.wait_for(
+            lambda: broker not in self.lab_controller.registered(), PATIENCE_S
+        ):
+            raise Unforced(f"/brokers/ids/{broker} is still there")
+        return f"/brokers/ids/{broker} is gone, and the broker does not reach ZooKeeper"
+
+    def _admit(self, broker: int) -> None:
+        if broker in self.cut_off:
+            self.cut_off.discard(broker)
+            self.proxies.to_zookeeper[broker].admit()
+
+    def crashes(self, step: Step) -> str:
+        """SIGKILL, and the process starts again. Its /controller stays, in the lab's hands."""
+        broker = step.argument("broker")
+        if self.controller() == broker:
+            transaction = self.zk.transaction()
+            transaction.delete(CONTROLLER)
+            transaction.create(CONTROLLER, _controller_text(broker), ephemeral=True)
+            transaction.commit()
+        session = self.proxies.session(broker)
+        self.silent[broker] = step.before.at("belief.epoch", broker)
+        self.lab.kill(broker)
+        if session is not None and broker not in self.cut_off:
+            keeper.expire(self.lab_controller.hosts, session)
+        self._admit(broker)
+        if not self.gate.wait_for(
+            lambda: broker not in self.lab_controller.registered(), PATIENCE_S
+        ):
+            raise Unforced(f"/brokers/ids/{broker} is still there")
+        self.lab.launch(f"broker{broker}")
+        self.lab.await_broker(broker)
+        return "SIGKILL; it has started again"
+
+
+def _sender(message: Message) -> tuple[int, int]:
+    """Which controller, of which epoch, sent a request."""
+    return int(message.body.controller_id), int(message.body.controller_epoch)
+
+
+def _five(values: tuple[int, ...]) -> str:
+    controller, epoch, version, state, of = values
+    return (f"controller {controller or 'none'}, epoch {epoch} of version {version}, the state in "
+            f"version {state} of controller epoch {of}")  # fmt: skip
+
+
+def _controller_text(broker: int) -> bytes:
+    return json.dumps({"version": 1, "brokerid": broker, "timestamp": "0"}).encode()
+
+
+def register_stand_in(zk: Any) -> None:
+    """A broker that is a znode alone: nobody listens where it says."""
+    fields = {
+        "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+        "endpoints": [f"PLAINTEXT://{LOOPBACK}:9"], "jmx_port": -1, "host": LOOPBACK,
+        "timestamp": "0", "port": 9, "version": 4,
+    }  # fmt: skip
+    zk.create(f"/brokers/ids/{STAND_IN}", json.dumps(fields).encode(), ephemeral=True)
+
+
+def replay_election(
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, told: Told
+) -> Report:
+    """Replay a run of `election` on a new cluster in ``folder``; nothing runs afterwards."""
+    began = time.monotonic()
+    brokers = list(range(1, run.brokers + 1))
+    lab = Lab.create(folder, release, brokers, home, SETTINGS)
+    answers: dict[tuple[int, int], Message] = {}
+    watched: dict[int, float] = {}
+    messages = (folder / "messages.txt").open("w", encoding="utf-8")
+
+    def heard(what: str, message: Message) -> None:
+        if message.kind == ANSWER and what == "passed":
+            answers[message.connection, message.correlation] = message
+            if message.api == "Exists" and message.details["path"] == CONTROLLER:
+                watched[int(message.sender)] = time.monotonic()
+        if message.api not in ("Ping", "Metadata"):
+            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
+
+    with messages, ended_at_last(lab):
+        lab.launch(ZOOKEEPER)
+        lab.await_zookeeper()
+        proxies = Proxies(lab.proxied(), lab.state.zookeeper, heard)
+        ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
+        controller = None
+        try:
+            controller = LabController(release, f"{LOOPBACK}:{lab.state.zookeeper}", ports, TOPIC)
+            controller.hold_office()
+            for one in brokers:
+                lab.launch(f"broker{one}")
+            for one in brokers:
+                lab.await_broker(one)
+            register_stand_in(controller.zk)
+            controller.create_topic((STAND_IN,), State(STAND_IN, 0, (STAND_IN,), 0, 0))
+            report = ElectionReplay(run, lab, proxies, controller, answers, watched).report(told)
+        finally:
+            proxies.close()
+            if controller is not None:
+                controller.close()
+    report.seconds = time.monotonic() - began
+    return report
+
+
+Lever = Callable[[ElectionReplay, Step], str]
+
+LEVERS: dict[str, Lever] = {
+    "broker_connects": ElectionReplay.connects,
+    "session_expires": ElectionReplay.expires,
+    "broker_reads_epoch": ElectionReplay.reads_epoch,
+    "broker_wins_election": ElectionReplay.wins,
+    "broker_learns_it_won": ElectionReplay.learns,
+    "broker_finds_it_moved": ElectionReplay.finds_it_moved,
+    "controller_resigns": ElectionReplay.resigns,
+    "broker_crashes": ElectionReplay.crashes,
+    "controller_starts_write": ElectionReplay.starts_write,
+    "write_is_applied": ElectionReplay.write_is_applied,
+    "write_is_refused": ElectionReplay.write_is_refused,
+    "controller_sends_request": ElectionReplay.sends,
+    "request_is_obeyed": ElectionReplay.is_obeyed,
+}
+"""Transition of `election` -> its lever: all of them."""
+
+__all__ = ["LEVERS", "ElectionReplay", "replay_election"]

@@ -1,0 +1,161 @@
+"""A run of the model followed on real Kafka: what a replay says; its loop over steps and checks.
+
+What a step does to real processes, and what is seen of them, is for the system: `replay` has those
+of `replication`, `election` those of `election`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from conformance.kafka.run import ModelRun, Step, View
+from model.language.evaluate import SparseState
+from specs.verdict import Verdict
+
+WORDS = ("holds", "broken")
+
+
+class Otherwise(Exception):
+    """Real Kafka did something else than the step says; the message says what was seen."""
+
+
+class Unforced(Exception):
+    """The lever did not take hold, and nothing was seen that contradicts the step."""
+
+
+class Answer(Enum):
+    """What a replay shows. The value is the word that is printed."""
+
+    SHOWN = "shown"
+    NOT_SHOWN = "not shown"
+    FOLLOWED = "followed"
+    UNKNOWN = "unknown"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Shown: broken. Real Kafka did otherwise, or all went as in a run that breaks nothing:
+        holds. A lever that did not take hold: unknown."""
+        return _VERDICTS[self]
+
+
+_VERDICTS = {
+    Answer.SHOWN: Verdict.BROKEN,
+    Answer.NOT_SHOWN: Verdict.HOLDS,
+    Answer.FOLLOWED: Verdict.HOLDS,
+    Answer.UNKNOWN: Verdict.UNKNOWN,
+}
+
+
+@dataclass
+class Done:
+    """A step or a check that was replayed, and what showed it."""
+
+    number: int
+    label: str
+    evidence: str
+
+
+@dataclass
+class Report:
+    """How a replay went. ``stopped``: the first step that did not follow, and what was seen.
+
+    ``acknowledged``: records of which a producer with acks=all heard that they are written.
+    """
+
+    story: str
+    version: str
+    answer: Answer = Answer.UNKNOWN
+    done: list[Done] = field(default_factory=list)
+    stopped: Done | None = None
+    broken: list[str] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)
+    logs: dict[str, list[str]] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        """How many steps and checks were taken."""
+        return len(self.done)
+
+
+Told = Callable[[Done], None]
+
+
+class Followed:
+    """The replay of one run. A subclass takes steps (`do`) and says what is seen (`real`).
+
+    ``observed``: fields that are seen of real processes. What else a claim reads is the model's.
+    """
+
+    observed: tuple[str, ...] = ()
+
+    def __init__(self, run: ModelRun, version: str) -> None:
+        self.run, self.version = run, version
+
+    def do(self, step: Step) -> str:
+        """Take a step; what showed that it happened. Otherwise, Unforced."""
+        raise NotImplementedError
+
+    def compare(self, step: Step) -> None:
+        """Otherwise, unless what is seen becomes what the model has after the step."""
+        raise NotImplementedError
+
+    def real(self, view: View, claim: str) -> SparseState:
+        """The model's state, with what is seen in the place of its own facts."""
+        raise NotImplementedError
+
+    def note(self, step: Step) -> None:
+        """A step was taken."""
+
+    def finish(self, report: Report) -> None:
+        """Say what real processes have in the end."""
+
+    def report(self, told: Told) -> Report:
+        report = Report(self.run.story.source, self.version)
+        breaks = shown = False
+        for at, step in enumerate(self.run.steps):
+            try:
+                if step.command.is_step:
+                    evidence = self.do(step)
+                    following = self.run.steps[at + 1 : at + 2]
+                    if not any(one.at_once for one in following):
+                        self.compare(step)
+                else:
+                    broken, seen = self._check(step)
+                    breaks, shown = breaks or broken, shown or (broken and seen)
+                    if seen:
+                        report.broken.append(step.name)
+                    evidence = f"{WORDS[seen]} on real Kafka, {WORDS[broken]} in the model"
+                    taken = sorted(self.run.reads(step.name) - set(self.observed))
+                    if taken:
+                        evidence += f" (of the model: {', '.join(taken)})"
+            except (Otherwise, Unforced) as error:
+                report.stopped = Done(step.number, _label(step), str(error))
+                otherwise = isinstance(error, Otherwise)
+                report.answer = Answer.NOT_SHOWN if otherwise else Answer.UNKNOWN
+                break
+            self.note(step)
+            done = Done(step.number, _label(step), evidence)
+            report.done.append(done)
+            told(done)
+        else:
+            report.answer = Answer.NOT_SHOWN if breaks else Answer.FOLLOWED
+        if shown:
+            report.answer = Answer.SHOWN
+        self.finish(report)
+        return report
+
+    def _check(self, step: Step) -> tuple[bool, bool]:
+        """Is a claim broken in the model, and of what real brokers have?"""
+        broken = self.run.is_broken(step.name, step.after.state)
+        return broken, self.run.is_broken(step.name, self.real(step.after, step.name))
+
+
+def _label(step: Step) -> str:
+    if not step.command.is_step:
+        return f"check {step.name}"
+    return step.command.label + (" at once" if step.at_once else "")

@@ -1,0 +1,61 @@
+"""A leader says which ISR it is about to write, writes it, and says which it wrote.
+
+Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one lock: between the two
+lines of one change no other line of that partition's ISR is written. Since KIP-497 the answer comes
+later, and other changes are refused meanwhile with the same lines: that form is not judged.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import ISR_AS_ANNOUNCED, Kind
+from conformance.pipeline.rule_context import RuleContext
+
+_ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
+_AT_ONCE = 60_000  # milliseconds that a write to ZooKeeper takes at most, or its session ends
+_BY_CONDITIONAL_WRITE = "zkVersion"
+
+
+def check(bench: RuleContext) -> None:
+    """Each leader's lines of each partition, in one log."""
+    logs: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    for event in bench.history.events:
+        if event.tp is not None and event.kind in _ANNOUNCED | {"isr_updated", "isr_refused"}:
+            stream = bench.history.places[event.file].stream
+            logs[stream, event.broker, *event.tp].append(event)
+    for _, events in sorted(logs.items(), key=lambda item: str(item[0])):
+        for said, wrote in pairwise(events):
+            if said.kind in _ANNOUNCED and wrote.kind == "isr_updated":
+                _one_change(bench, said, wrote)
+
+
+def _one_change(bench: RuleContext, said: Event, wrote: Event) -> None:
+    history = bench.history
+    if wrote.detail != _BY_CONDITIONAL_WRITE or said.isr is None or wrote.isr is None:
+        return
+    near = 0 <= wrote.at - said.at < _AT_ONCE
+    if not near or not history.contiguous(said, wrote) or history.restarted(said, wrote):
+        return
+    if not history.suspects(wrote, said.where) and not history.suspects(said, wrote.where):
+        return
+    bench.looked(ISR_AS_ANNOUNCED)
+    if set(said.isr) == set(wrote.isr):
+        return
+    bench.beside += [(wrote, said.where), (said, wrote.where)]
+    if id(wrote) in bench.blamed or id(said) in bench.blamed:
+        return
+    bench.report(
+        Kind.VIOLATION,
+        ISR_AS_ANNOUNCED,
+        said,
+        f"{said.topic}-{said.partition}: broker {said.broker} is about to write the ISR "
+        f"{_set(said.isr)} here, and wrote {_set(wrote.isr)}, at {wrote.where}",
+        f"the ISR {_set(wrote.isr)}",
+    )
+
+
+def _set(brokers: list[int]) -> str:
+    return "{" + ",".join(map(str, brokers)) + "}"

@@ -1,0 +1,156 @@
+"""What one line says by itself: no other line is needed to see that it contradicts itself.
+
+A line names some things twice: its writer in its head and in its text, a partition in its head and
+in the request that it shows, a change beside what it was before. And it stands in the log of the
+process that wrote it: a process writes a logger's lines to one log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import LINE_AGREES, OWN_LOG, Kind
+from conformance.pipeline.places import Place, cover
+from conformance.pipeline.rule_context import RuleContext
+from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
+
+_OF_ITS_OWN = frozenset(
+    ("controller_elected", "controller_won", "controller_ready", "change_failed")
+)
+"""Kinds in which a controller tells of itself, with its own number in the text."""
+_STRAYED = 2  # lines at most that name another writer, of a log that is not shared
+_MANY = 10  # times as many lines name the one whose log it is
+
+
+def check(bench: RuleContext) -> None:
+    """Each line of the protocol."""
+    owners = _owners(bench)
+    for event in bench.history.events:
+        _agrees(bench, event)
+        _own_log(bench, event, owners)
+
+
+def _agrees(bench: RuleContext, event: Event) -> None:
+    for wrong in _contradictions(bench, event):
+        if wrong:
+            bench.report(Kind.VIOLATION, LINE_AGREES, event, wrong)
+            return
+
+
+def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
+    """What is compared in a line: None where that goes together, else what does not."""
+    seen: list[str | None] = []
+    name, kind = f"{event.topic}-{event.partition}", event.kind
+    if event.again is not None:
+        seen.append(f"the line names {name} and {event.again}, and tells of one partition")
+    if kind in _OF_ITS_OWN and event.broker is not None and event.controller is not None:
+        differ = event.broker != event.controller
+        seen.append(
+            f"broker {event.broker} tells of itself as of broker {event.controller}"
+            if differ
+            else None
+        )
+    elif kind == "broker_registered" and event.broker is not None and event.replica is not None:
+        differ = event.broker != event.replica
+        text = f"broker {event.broker} is registered under the number {event.replica}"
+        seen.append(text if differ else None)
+    elif kind == "leader_and_isr_sent" and event.leader is not None and event.replica is not None:
+        leads = event.replica == event.leader
+        text = (
+            f"{name}: broker {event.replica} is told to be {event.detail} in a state whose leader "
+            f"is {event.leader}"
+        )
+        seen.append(text if leads != (event.detail == "leader") else None)
+    elif kind in ("isr_shrunk", "isr_expanded") and event.isr is not None and event.detail:
+        before, after = {int(n) for n in re.findall(r"\d+", event.detail)}, set(event.isr)
+        right = after < before if kind == "isr_shrunk" else before < after
+        text = f"{name}: the ISR is said to be {_VERB[kind]} from {_set(before)} to {_set(after)}"
+        seen.append(None if right else text)
+    elif kind == "isr_removed" and event.isr and event.replica is not None:
+        text = f"{name}: broker {event.replica} is removed from the ISR, which is {_set(event.isr)}"
+        seen.append(text if event.replica in event.isr and len(event.isr) > 1 else None)
+    elif kind == "truncation_without_effect" and event.detail and event.offset is not None:
+        text = f"{name}: a cut to {event.offset} takes away {event.detail}, the last in the log"
+        seen.append(text if event.offset <= int(event.detail) else None)
+    elif kind == "truncation_below_high_watermark" and event.high_watermark is not None:
+        text = f"{name}: offset {event.offset} is not below high watermark {event.high_watermark}"
+        seen.append(text if (event.offset or 0) >= event.high_watermark else None)
+    elif kind in _TABLES and event.from_state and (event.to_state or "") in _TABLES[kind]:
+        table, state = _TABLES[kind], event.to_state or ""
+        text = (
+            f"{name} changes from {event.from_state} to {state}, which follows "
+            f"{' and '.join(table[state])} only"
+        )
+        seen.append(None if event.from_state in table[state] else text)
+    bench.looked(LINE_AGREES, len(seen))
+    yield from seen
+
+
+_VERB = {"isr_shrunk": "shrunk", "isr_expanded": "expanded"}
+_TABLES = {"partition_changed": PARTITION_TABLE, "replica_changed": REPLICA_TABLE}
+
+
+# -- whose log it is ------------------------------------------------------------------------------
+
+
+def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
+    """The broker of each log in which a few lines name another one; those with their numbers.
+
+    By log, of the brokers that few of its lines name, how many the one has whose log it is.
+    """
+    logs: dict[str, dict[int, int]] = {}
+    for place in bench.history.places.values():
+        counted = logs.setdefault(place.stream, {})
+        for broker, count in place.writers:
+            counted[broker] = counted.get(broker, 0) + count
+    found = {}
+    for stream, counted in logs.items():
+        most = max(counted.values(), default=0)
+        few = {broker for broker, count in counted.items() if count <= _STRAYED}
+        if len(counted) - len(few) == 1 and few and most >= _MANY * len(few):
+            (owner,) = set(counted) - few
+            found[stream] = dict.fromkeys(few, owner)
+    return found
+
+
+def _own_log(bench: RuleContext, event: Event, owners: dict[str, dict[int, int]]) -> None:
+    history = bench.history
+    place = history.places[event.file]
+    if event.broker is None or not place.writers:
+        return
+    bench.looked(OWN_LOG)
+    owner = owners.get(place.stream, {}).get(event.broker)
+    if owner is None or len(event.positions) > 1:
+        return  # a copy of a line of its writer's own log was put in
+    own = _own_files(bench, event.broker, place)
+    sure = cover(own, event.at, event.at) and not history.clock_was_set(event)
+    more = "" if sure else "; its own log, which would show that it writes elsewhere, is not here"
+    bench.report(
+        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        OWN_LOG,
+        event,
+        f"the line names broker {event.broker} as its writer, and stands in the log of broker "
+        f"{owner}{more}",
+        f"a line of broker {owner}",
+    )
+
+
+def _own_files(bench: RuleContext, broker: int, place: Place) -> list[Place]:
+    """The files of a broker's own log of the same name as that of `place`."""
+    name = place.stream.rpartition("/")[2]
+    files = [
+        each
+        for each in bench.history.places.values()
+        if each.stream != place.stream
+        and each.stream.rpartition("/")[2] == name
+        and dict(each.writers).get(broker, 0) > _STRAYED
+    ]
+    streams = {each.stream for each in files}
+    every = [each for each in bench.history.places.values() if each.stream in streams]
+    return sorted(every, key=lambda each: each.roll) if len(streams) == 1 else []
+
+
+def _set(brokers: object) -> str:
+    return "{" + ",".join(map(str, sorted(brokers))) + "}"  # type: ignore[call-overload]

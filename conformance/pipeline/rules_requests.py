@@ -1,0 +1,602 @@
+"""A controller's requests on their way: sent, received, handled, and what a broker holds of them.
+
+A broker gets what the controller sent to it, does of it what it says, and holds the leader epoch
+that it was told last. All of that is compared by values that stand in the lines: by the number of
+the request within one log, by controller epochs between logs, never by two brokers' clocks.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import (
+    HOLDS_AS_TOLD,
+    NO_OLDER_LEADER_EPOCH,
+    REQUEST_AS_SENT,
+    Kind,
+)
+from conformance.pipeline.history import History
+from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules_model import another_life
+
+_ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines are put together
+_STEPS = frozenset(("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied"))
+_IN_ORDER = ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied")
+_REFUSED = frozenset(("same_epoch_refused", "old_epoch_refused"))
+_STARTED = frozenset(("leader_started", "follower_started"))
+_TOLD = frozenset(("leader_and_isr_received", "metadata_cached"))
+_ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
+_CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
+_ISR = frozenset(("isr_updated", "isr_refused"))
+_WRITTEN = frozenset(("partition_changed", "isr_removed"))
+
+Partition = tuple[str, int]
+
+
+def check(bench: RuleContext) -> None:
+    """Each partition by itself: request by request, then what was told and held."""
+    partitions: dict[Partition, list[Event]] = defaultdict(list)
+    kinds = _STEPS | _REFUSED | _STARTED | _TOLD | {*_ARRIVES.values()} | _WRITTEN | _ISR
+    for event in bench.history.events:
+        if event.tp is not None and event.kind in kinds:
+            partitions[event.tp].append(event)
+    for _, every in sorted(partitions.items()):
+        logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
+        for event in every:
+            if event.broker is not None:
+                logs[bench.history.places[event.file].stream, event.broker].append(event)
+        streams: dict[str, list[Event]] = defaultdict(list)
+        for (stream, _), events in sorted(logs.items()):
+            if any(event.kind in _STEPS for event in events):
+                streams[stream] += events
+        for _, events in sorted(streams.items()):
+            _handled_as_received(bench, sorted(events, key=bench.history.key))
+        for _, events in sorted(logs.items()):
+            _told_epochs_grow(bench, bench.innocent(events))
+            _holds_as_told(bench, bench.innocent(events))
+        _arrives_as_sent(bench, every)
+        _no_older_than_written(bench, bench.innocent(every))
+        _starts_as_told(bench, bench.innocent(every))
+        _version_as_told(bench, bench.innocent(every))
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}"
+
+
+# -- one request in one log -----------------------------------------------------------------------
+
+
+def _handled_as_received(bench: RuleContext, events: list[Event]) -> None:
+    """Lines of one request about one partition: it is received, handled, and completed.
+
+    Lines in one log that make such a request together, and name another broker or another number
+    in one of them, are not of two requests: each of those would be there in part.
+    """
+    groups: list[list[Event]] = []
+    newest: dict[tuple[int | None, ...], list[Event]] = {}
+    refused: set[tuple[int | None, ...]] = set()
+    for event in events:
+        if event.correlation is None or event.kind not in _STEPS | _REFUSED:
+            continue
+        key = event.broker, event.controller, event.correlation
+        if event.kind in _REFUSED:
+            refused.add(key)
+            continue
+        group = newest.get(key)
+        if (
+            group is None
+            or event.kind in {each.kind for each in group}
+            or not _of_one_request(bench.history, group[-1], event)
+        ):
+            group = newest[key] = []
+            groups.append(group)
+        group.append(event)
+    for group in groups:
+        _one_request(bench, group)
+    parts = [
+        group
+        for group in groups
+        if len(group) < len(_STEPS)
+        and (group[0].broker, group[0].controller, group[0].correlation) not in refused
+    ]
+    for one, other in pairwise(parts):
+        _torn(bench, one, other)
+
+
+def _torn(bench: RuleContext, one: list[Event], other: list[Event]) -> None:
+    """Two requests in one log, of each of which a line is missing that the other one has."""
+    lines = sorted([*one, *other], key=bench.history.key)
+    if tuple(each.kind for each in lines) != _IN_ORDER or any(id(e) in bench.blamed for e in lines):
+        return
+    near = all(_of_one_request(bench.history, a, b) for a, b in pairwise(lines))
+    first, second = one[0], other[0]
+    whose, which = first.broker != second.broker, first.correlation != second.correlation
+    if not near or whose == which or first.controller != second.controller:
+        return
+    (wrong, *_), right = (one, other[0]) if len(one) < len(other) else (other, one[0])
+    if not bench.lacks(wrong, right.where):
+        return
+    bench.report(
+        Kind.VIOLATION,
+        REQUEST_AS_SENT,
+        wrong,
+        f"{_name(wrong)}: request {wrong.correlation} of controller {wrong.controller} to broker "
+        f"{wrong.broker} has this line only, and request {right.correlation} to broker "
+        f"{right.broker}, at {right.where}, lacks it",
+        f"request {right.correlation} to broker {right.broker}",
+    )
+
+
+def _of_one_request(history: History, a: Event, b: Event) -> bool:
+    return 0 <= b.at - a.at < _ONE_REQUEST and history.contiguous(a, b)
+
+
+def _one_request(bench: RuleContext, group: list[Event]) -> None:
+    if len(group) < 2:
+        return
+    bench.looked(REQUEST_AS_SENT, len(group) - 1)
+    for what, told in (
+        ("to become {}", {id(each): _role(each) for each in group}),
+        ("of controller epoch {}", {id(each): each.controller_epoch for each in group}),
+        ("with leader {}", {id(each): _leader(each) for each in group}),
+    ):
+        values = Counter(value for value in told.values() if value is not None)
+        if len(values) < 2:
+            continue
+        # What most lines say is right; of two, the one that was written first.
+        right = max(values, key=lambda value: (values[value], value == told[id(group[0])]))
+        wrong = [each for each in group if told[id(each)] not in (None, right)]
+        other = next(each for each in group if told[id(each)] == right)
+        for event in wrong:
+            bench.report(
+                Kind.VIOLATION,
+                REQUEST_AS_SENT,
+                event,
+                f"{_name(event)}: request {event.correlation} of controller {event.controller} is "
+                f"{what.format(told[id(event)])} here, and {what.format(right)} at {other.where}",
+                f"a request {what.format(right)}",
+            )
+
+
+def _role(event: Event) -> str | None:
+    if event.kind != "leader_and_isr_received":
+        return event.to_state
+    return None if event.leader is None else "leader" if _leads(event) else "follower"
+
+
+def _leader(event: Event) -> str | None:
+    if event.kind == "leader_and_isr_received":
+        return None if event.leader is None else str(event.leader)
+    return (event.detail or "").rpartition(" ")[2] or None
+
+
+def _leads(event: Event) -> bool:
+    return event.leader == event.broker
+
+
+# -- what a broker is told, and holds -------------------------------------------------------------
+
+
+def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
+    """Both requests come by one channel, and neither tells an older leader epoch after a newer."""
+    history = bench.history
+    steps, fresh = [], False
+    for event in events:
+        if event.kind not in _TOLD or event.leader_epoch is None:
+            continue
+        if (event.leader or 0) < -1 or event.leader_epoch < 0:
+            fresh = True  # the topic is being deleted
+            continue
+        new = event.is_new is True and event.leader_epoch == 0
+        steps.append(Step(event.leader_epoch, event, fresh=fresh or new))
+        fresh = False
+    if len({step.event.kind for step in steps}) < 2:
+        return  # of one kind alone other rules judge
+
+    def excuse(a: Event, b: Event) -> str | None:
+        mark = history.topic_began(a, b) or history.replica_began(a, b) or history.restarted(a, b)
+        if mark is not None:
+            return f"the replica began anew at {mark.where}"
+        reset = history.reset(a, b)
+        return None if reset is None else reset.why
+
+    def joined(a: Event, b: Event) -> bool:
+        return (
+            history.contiguous(a, b)
+            and history.same_process(a, b)
+            and not history.replica_stopped(a, b)
+            and not history.lived_twice(b)
+        )
+
+    for some in [steps] if not history.reduced else _noted(steps):
+        first = some[0].event
+        for fall in bench.never_falls(
+            NO_OLDER_LEADER_EPOCH,
+            f"{_name(first)}: the leader epoch that broker {first.broker} is told",
+            some,
+            excuse,
+            joined,
+        ):
+            bench.beside.append((fall.step.event, fall.last.event.where))
+
+
+def _noted(steps: list[Step]) -> Iterable[list[Step]]:
+    """Where lines are left out: each step that fell when all were there, and from what."""
+    by = {step.event.where: step for step in steps}
+    return [[by[s.event.beside], s] for s in steps if s.event.beside in by and s.event.beside]
+
+
+def _holds_as_told(bench: RuleContext, events: list[Event]) -> None:
+    """What a refusal says of the leader epoch that is held, beside the one that was taken last."""
+    history = bench.history
+    held: Event | None = None
+    received: dict[tuple[int | None, int | None], Event] = {}
+    for event in events:
+        if event.kind == "leader_and_isr_received":
+            received[event.controller, event.correlation] = event
+        elif event.kind == "leader_and_isr_handling":
+            asked = received.get((event.controller, event.correlation))
+            near = asked is not None and _of_one_request(history, asked, event)
+            held = asked if near else None
+        elif event.kind in _STARTED:
+            held = event
+        elif event.kind in _REFUSED:
+            same = event.kind == "same_epoch_refused"
+            told = event.leader_epoch if same else event.previous_epoch
+            asked = received.get((event.controller, event.correlation))
+            if asked is not None and _of_one_request(history, asked, event):
+                _refused_as_asked(bench, event, asked)
+            if held is None or told is None or held.leader_epoch is None:
+                continue
+            if id(event) in bench.blamed or another_life(history, held, event):
+                continue
+            if not (
+                history.contiguous(held, event)
+                and history.same_process(held, event)
+                and not history.replica_stopped(held, event)
+            ):
+                held = None  # another request may have come meanwhile
+                continue
+            bench.looked(HOLDS_AS_TOLD)
+            if told == held.leader_epoch or not bench.lacks(event, held.where):
+                continue
+            bench.report(
+                Kind.VIOLATION,
+                HOLDS_AS_TOLD,
+                event,
+                f"{_name(event)}: broker {event.broker} says that it holds leader epoch {told} "
+                f"here, and took {held.leader_epoch} at {held.where}",
+                f"leader epoch {held.leader_epoch}",
+            )
+
+
+def _refused_as_asked(bench: RuleContext, refusal: Event, asked: Event) -> None:
+    bench.looked(REQUEST_AS_SENT)
+    if asked.leader_epoch != refusal.leader_epoch:
+        bench.report(
+            Kind.VIOLATION,
+            REQUEST_AS_SENT,
+            refusal,
+            f"{_name(refusal)}: request {refusal.correlation} of controller {refusal.controller} "
+            f"has leader epoch {refusal.leader_epoch} here, and {asked.leader_epoch} where it "
+            f"came, at {asked.where}",
+            f"leader epoch {asked.leader_epoch}",
+        )
+
+
+def _starts_as_told(bench: RuleContext, events: list[Event]) -> None:
+    """Who starts in a leader epoch was told it: its log of requests, if it is here, has that line.
+
+    Requests are handled one after another, and each is logged before it is handled.
+    """
+    history = bench.history
+    told: dict[int | None, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind == "leader_and_isr_received" and event.leader_epoch is not None:
+            told[event.broker].append(event)
+    times, epochs = {}, {}
+    for broker, some in told.items():
+        some.sort(key=lambda each: (each.at, history.key(each)))
+        times[broker] = [each.at for each in some]
+        epochs[broker] = {each.leader_epoch for each in some}
+    for event in events:
+        if event.kind not in _STARTED or event.leader_epoch is None or event.broker not in told:
+            continue
+        place = bisect_right(times[event.broker], event.at)
+        if not place or id(event) in bench.blamed:
+            continue
+        last = told[event.broker][place - 1]
+        if another_life(history, last, event) or history.restarted(last, event):
+            continue
+        bench.looked(HOLDS_AS_TOLD)
+        if event.leader_epoch in epochs[event.broker] or not bench.lacks(event, "told"):
+            continue
+        if not (
+            history.log_covers(last, event.at)
+            and history.same_process(last, event)
+            and not history.clock_was_set(last, event)
+        ):
+            continue  # the request that told it may be missing
+        role = "leader" if event.kind == "leader_started" else "follower"
+        bench.report(
+            Kind.VIOLATION,
+            HOLDS_AS_TOLD,
+            event,
+            f"{_name(event)}: broker {event.broker} starts as {role} in leader epoch "
+            f"{event.leader_epoch} here, which no request told it; the last one had "
+            f"{last.leader_epoch}, at {last.where}",
+            f"leader epoch {last.leader_epoch}",
+        )
+
+
+def _version_as_told(bench: RuleContext, events: list[Event]) -> None:
+    """The zkVersion that a leader has when its write is refused: it was told it, or wrote it."""
+    history = bench.history
+    told: dict[int | None, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind in ("leader_and_isr_received", "isr_updated") and event.version is not None:
+            told[event.broker].append(event)
+    for event in events:
+        if event.kind != "isr_refused" or event.version is None or id(event) in bench.blamed:
+            continue
+        before = [
+            each
+            for each in told.get(event.broker, ())
+            if each.at <= event.at and each.kind == "leader_and_isr_received"
+        ]
+        last = max(before, key=lambda each: (each.at, history.key(each)), default=None)
+        if last is None or another_life(history, last, event) or history.restarted(last, event):
+            continue
+        if not (
+            history.log_covers(last, event.at)
+            and history.same_process(last, event)
+            and history.server_log_covers(last, event)
+            and not history.clock_was_set(last, event)
+        ):
+            continue  # what it was told, or wrote, may be missing
+        bench.looked(HOLDS_AS_TOLD)
+        if any(each.version == event.version for each in told[event.broker]):
+            continue
+        if not bench.lacks(event, "told"):
+            continue
+        bench.report(
+            Kind.VIOLATION,
+            HOLDS_AS_TOLD,
+            event,
+            f"{_name(event)}: broker {event.broker} has zkVersion {event.version} here, which it "
+            f"was never told, and did not write; {last.version} was told at {last.where}",
+            f"zkVersion {last.version}, or one that it wrote",
+        )
+
+
+# -- between logs ---------------------------------------------------------------------------------
+
+
+@dataclass
+class _Channel:
+    """What one controller sent of one partition to one broker, and what came there."""
+
+    sent: list[Event]
+    came: list[Event]
+
+
+def _arrives_as_sent(bench: RuleContext, events: list[Event]) -> None:
+    """Requests of one controller come in the order in which they were sent, as they were sent.
+
+    So a line that no sent one is like is wrong, where a later one is like one, and the sender's log
+    is whole from the election of that controller to there.
+    """
+    channels: dict[tuple[str, int, int, int], _Channel] = defaultdict(lambda: _Channel([], []))
+    for event in events:
+        if not event.controller_epoch or event.controller is None:
+            continue
+        if event.kind in _ARRIVES.values() and event.broker == event.controller:
+            for broker in _receivers(event):
+                key = event.kind, event.controller, event.controller_epoch, broker
+                channels[key].sent.append(event)
+        elif event.kind in _ARRIVES and event.broker is not None:
+            key = _ARRIVES[event.kind], event.controller, event.controller_epoch, event.broker
+            channels[key].came.append(event)
+    for _, channel in sorted(channels.items()):
+        if channel.sent and channel.came:
+            _one_channel(bench, channel, events)
+
+
+def _receivers(sent: Event) -> Iterable[int]:
+    if sent.replica is not None:
+        return (sent.replica,)
+    return {int(number) for number in re.findall(r"\d+", sent.detail or "")}
+
+
+def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> None:
+    history = bench.history
+    came = sorted(channel.came, key=history.key)
+    sent: dict[object, list[Event]] = defaultdict(list)
+    for each in channel.sent:
+        sent[_state(each)].append(each)
+    like = [next((s for s in sent[_state(each)] if _alike(s, each)), None) for each in came]
+    bench.looked(REQUEST_AS_SENT, len(came))
+    doubted = any(id(each) in bench.blamed for each in channel.sent)
+    for number, event in enumerate(came):
+        if like[number] is not None or id(event) in bench.blamed or doubted:
+            continue
+        later = [n for n in range(number + 1, len(came)) if like[n] is not None]
+        near = min(
+            channel.sent, key=lambda each: (_differences(each, event), abs(each.at - event.at))
+        )
+        until = like[later[0]] if later else None
+        age = history.age(event)
+        if age is None or age != history.age(near):
+            continue
+        if not _whole_since_elected(bench, channel.sent[0], until or channel.sent[-1]):
+            continue  # what it is like may be missing
+        sure = until is not None and history.contiguous(event, came[later[0]])
+        if not bench.lacks(event, "sent"):
+            continue
+        what = ", ".join(name for name in _CONTENT if _differs(near, event, name))
+        wrong, right = event, near
+        if sure and _attested(events, near, event):
+            wrong, right = near, event
+        elsewhere = _sent_elsewhere(event, events)
+        if sure and elsewhere is not None:
+            bench.report(
+                Kind.VIOLATION,
+                REQUEST_AS_SENT,
+                elsewhere,
+                f"{_name(event)}: this state is sent to broker {elsewhere.replica} here, which is "
+                f"none of its replicas, and came to broker {event.broker}, at {event.where}",
+                f"a request to broker {event.broker}",
+            )
+            continue
+        bench.report(
+            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            REQUEST_AS_SENT,
+            wrong,
+            f"{_name(event)}: what controller {event.controller} sent in epoch "
+            f"{event.controller_epoch} and what came to broker {event.broker} differ in "
+            f"{what or 'nothing'}: {_text(wrong)} here, and {_text(right)} at {right.where}"
+            + ("" if sure else "; another request of that controller may be missing"),
+            f"what was sent, {_text(right)}",
+        )
+
+
+def _sent_elsewhere(came: Event, events: Iterable[Event]) -> Event | None:
+    """A line that tells of what came, sent to a broker that has no replica."""
+    for each in events:
+        if (
+            each.kind == "leader_and_isr_sent"
+            and (each.controller, each.controller_epoch) == (came.controller, came.controller_epoch)
+            and each.replica not in (came.broker, *(came.replicas or (each.replica,)))
+            and _alike(each, came)
+        ):
+            return each
+    return None
+
+
+def _state(event: Event) -> object:
+    return event.leader, event.leader_epoch, frozenset(event.isr or ())
+
+
+def _alike(sent: Event, came: Event) -> bool:
+    return not any(_differs(sent, came, name) for name in _CONTENT)
+
+
+def _differences(sent: Event, came: Event) -> int:
+    return sum(_differs(sent, came, name) for name in _CONTENT)
+
+
+def _differs(a: Event, b: Event, name: str) -> bool:
+    one, other = getattr(a, name), getattr(b, name)
+    if one is None or other is None:
+        return False
+    return one != other if name != "isr" else set(one) != set(other)
+
+
+def _whole_since_elected(bench: RuleContext, sent: Event, until: Event) -> bool:
+    """Whether all that this controller sent since its election is here, up to a line."""
+    history = bench.history
+    place = history.places[sent.file]
+    if not place.sole or not history.contiguous(sent, until):
+        return False
+    begun = history.first_stamp(sent)
+    taken = history.elections.get((sent.broker, sent.controller_epoch), ())
+    return begun is not None and any(
+        begun <= at <= sent.at and history.log_covers(sent, at) for at in taken
+    )
+
+
+def _attested(events: Iterable[Event], sent: Event, came: Event) -> bool:
+    """Whether other lines of that state say what came, and not what was sent."""
+    names = [name for name in _CONTENT if _differs(sent, came, name)]
+    votes = [0, 0]
+    for each in events:
+        if each is sent or each is came or each.version != came.version:
+            continue
+        if each.kind in _ARRIVES or each.kind in _ARRIVES.values():
+            for number, other in enumerate((sent, came)):
+                told = all(getattr(each, name) is not None for name in names)
+                votes[number] += told and not any(_differs(each, other, name) for name in names)
+    return votes[1] > votes[0]
+
+
+def _text(event: Event) -> str:
+    parts: Mapping[str, object] = {
+        "leader": event.leader, "leader epoch": event.leader_epoch, "ISR": event.isr,
+        "zkVersion": event.version, "replicas": event.replicas, "isNew": event.is_new,
+        "of controller epoch": event.state_epoch,
+    }  # fmt: skip
+    return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+
+
+def _newest(written: Iterable[Event]) -> tuple[list[int], list[Event]]:
+    """Controller epochs that wrote, and the newest leader epoch that was written up to each."""
+    by: dict[int, Event] = {}
+    for each in written:
+        epoch = each.controller_epoch or 0
+        if epoch not in by or (each.leader_epoch or 0) > (by[epoch].leader_epoch or 0):
+            by[epoch] = each
+    epochs = sorted(by)
+    found: list[Event] = []
+    for epoch in epochs:
+        last = found[-1] if found else by[epoch]
+        found.append(max(last, by[epoch], key=lambda each: each.leader_epoch or 0))
+    return epochs, found
+
+
+def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
+    """A controller reads what those before it wrote: it tells nobody of an older leader epoch."""
+    history = bench.history
+    written: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        age = history.age(event)
+        if event.kind not in _WRITTEN or event.leader_epoch is None or event.leader == -2:
+            continue
+        if event.controller_epoch and age is not None:
+            written[age].append(event)
+    newest_of = {age: _newest(some) for age, some in written.items()}
+    for event in events:
+        if event.kind not in _TOLD | _STARTED or event.leader_epoch is None:
+            continue
+        age = history.age(event)
+        if age not in newest_of or (event.leader or 0) < -1 or event.leader_epoch < 0:
+            continue
+        by = event
+        if event.kind in _STARTED:
+            # The request is of the controller that was obeyed last, or of a newer one.
+            last = history.obeyed_before(event)
+            if last is None or history.restarted(last, event) or history.age(last) != age:
+                continue
+            by = last
+        controllers, newest_by = newest_of[age]
+        place = bisect_left(controllers, by.controller_epoch or 0)
+        if not place or id(event) in bench.blamed:
+            continue
+        newest = newest_by[place - 1]
+        bench.looked(NO_OLDER_LEADER_EPOCH)
+        if event.leader_epoch >= (newest.leader_epoch or 0) or another_life(history, newest, event):
+            continue
+        bench.beside.append((event, newest.where))
+        sure = (
+            history.same_zookeeper(newest, event, by.controller_epoch or 0)
+            and not history.lived_twice(event)
+            and history.fenced
+            and (by is event or (history.contiguous(by, event) and history.same_process(by, event)))
+        )
+        bench.report(
+            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            NO_OLDER_LEADER_EPOCH,
+            event,
+            f"{_name(event)}: broker {event.broker} is told leader epoch {event.leader_epoch} by "
+            f"the controller of epoch {by.controller_epoch}, and {newest.leader_epoch} was "
+            f"written in epoch {newest.controller_epoch}, at {newest.where}"
+            + ("" if sure else "; lines that show a new topic or ZooKeeper may be missing"),
+            f"leader epoch {newest.leader_epoch} or newer",
+        )

@@ -1,0 +1,221 @@
+"""Requests on their way, what a line says twice, and whose log it stands in: faults at their line.
+
+Most start from the logs that hold, and change one value in one line of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.test_real_logs import judged
+from tests.pipeline.written import (
+    CONTROLLER,
+    PARTITION,
+    SERVER,
+    checked,
+    elected,
+    incomplete,
+    line,
+    starting,
+    violations,
+    write,
+)
+from tests.pipeline.written import changed as state_changed
+
+SHIPPED = Path(__file__).parents[1] / "data" / "logs" / "correct"
+
+
+def changed(into: Path, file: str, pattern: str, text: str, which: int = 0) -> tuple[Any, int]:
+    """The check of the shipped logs with one line changed, and that line's number."""
+    shutil.copytree(SHIPPED, into / "logs")
+    path = into / "logs" / file
+    path.parent.chmod(0o755)
+    path.chmod(0o644)
+    lines = path.read_text().split("\n")
+    number = [n for n, each in enumerate(lines) if re.search(pattern, each)][which]
+    lines[number] = re.sub(pattern, text, lines[number], count=1)
+    path.write_text("\n".join(lines))
+    return checked(into / "logs"), number + 1
+
+
+def at(result: Any) -> set[tuple[str, str, int]]:
+    return set(violations(result))
+
+
+STATES, SERVERS = "state-change.log", "server.log"
+TWICE = "a_line_agrees_with_itself"
+SENT = "a_request_is_handled_as_it_was_sent"
+ZNODE = "controller_epoch_and_its_version_rise_together"
+ANNOUNCED = "an_isr_is_written_as_announced"
+HELD = "a_broker_holds_the_epoch_it_was_told"
+
+
+@pytest.mark.parametrize(
+    "file, pattern, text, which, rule",
+    [
+        # what a line says twice
+        (
+            "broker1/server.log",
+            r"(Registered broker 1 at path /brokers/ids/)1",
+            r"\g<1>2",
+            0,
+            TWICE,
+        ),
+        ("broker2/controller.log", r"\] 2 successfully", "] 3 successfully", 0, TWICE),
+        (
+            "broker1/server.log",
+            r"Shrinking ISR from 1,2,3 to 1,2\b",
+            "Shrinking ISR from 1,2 to 1,2",
+            0,
+            TWICE,
+        ),
+        (
+            "broker2/server.log",
+            r"Expanding ISR from 2 to 2,1",
+            "Expanding ISR from 2 to 3,1",
+            0,
+            TWICE,
+        ),
+        (
+            "broker2/state-change.log",
+            r"become-follower (LeaderAndIsr request Part)",
+            r"become-leader \1",
+            0,
+            TWICE,
+        ),
+        (
+            "broker2/state-change.log",
+            r"from OfflinePartition to Online",
+            "from NonExistentPartition to Online",
+            0,
+            TWICE,
+        ),
+        ("broker2/server.log", r"(\[Partition \S+)-0 (.*starts at)", r"\1-1 \2", 0, TWICE),
+        # from the controller to the replica
+        ("broker2/state-change.log", r"(Received .* replicas=)1,2,3", r"\g<1>1,2,7", 3, SENT),
+        (
+            "broker1/state-change.log",
+            r"(starting the become-)(leader|follower)",
+            r"\1none",
+            0,
+            SENT,
+        ),
+        ("broker2/state-change.log", r"(Completed .* with leader )\d", r"\g<1>7", 0, SENT),
+        ("broker1/state-change.log", r"\[Broker id=1\] (Completed)", r"[Broker id=7] \1", 0, SENT),
+        (
+            "broker1/state-change.log",
+            r"(Handling LeaderAndIsr request correlationId )\d+",
+            r"\g<1>99",
+            0,
+            SENT,
+        ),
+        (
+            "broker1/state-change.log",
+            r"(associated leader epoch )\d+ matches",
+            r"\g<1>3 matches",
+            0,
+            SENT,
+        ),
+        # what a replica holds
+        ("broker2/server.log", r"(starts at Leader Epoch )\d+", r"\g<1>0", 0, HELD),
+        # the epoch's znode
+        ("broker1/controller.log", r"(epoch zk version is now )\d+", r"\g<1>9", 0, ZNODE),
+        # an ISR and its write
+        ("broker2/server.log", r"(Expanding ISR from 2 to )2,1", r"\g<1>2,3", 0, ANNOUNCED),
+    ],
+)
+def test_one_value_changed_in_one_line_is_found_at_that_line(
+    tmp_path: Path, file: str, pattern: str, text: str, which: int, rule: str
+):
+    result, number = changed(tmp_path, file, pattern, text, which)
+
+    assert (rule, Path(file).name, number) in at(result)
+    assert {(name, where) for _, name, where in at(result)} == {(Path(file).name, number)}
+    assert result["verdict"] == "broken"
+
+
+# --- whose log it is
+
+
+def test_a_line_of_another_broker_is_found_where_that_ones_own_log_lacks_it(tmp_path: Path):
+    result, number = changed(
+        tmp_path, "broker1/state-change.log", r"\[Broker id=1\] (Ignoring)", r"[Broker id=2] \1"
+    )
+
+    assert ("a_process_writes_its_own_log", STATES, number) in at(result)
+    assert result["verdict"] == "broken"
+
+
+def test_a_line_of_a_broker_whose_log_is_not_here_is_doubted_only(tmp_path: Path):
+    result, number = changed(
+        tmp_path, "broker1/state-change.log", r"\[Broker id=1\] (Ignoring)", r"[Broker id=8] \1"
+    )
+
+    assert ("a_process_writes_its_own_log", STATES, number) in incomplete(result)
+    assert at(result) == set()
+
+
+def test_a_log_that_three_brokers_write_is_nobodys():
+    rules = {row["rule"] for row in judged("kafka-2.5.0-a")["findings"]}
+
+    assert "a_process_writes_its_own_log" not in rules
+
+
+# --- members that no line tells the replicas of
+
+
+def test_an_unknown_broker_that_enters_an_isr_is_doubted_where_no_line_tells_replicas(
+    tmp_path: Path,
+):
+    files = {
+        "b1/controller.log": [
+            elected(0, 1, 4),
+            line(1, "[Controller id=1] Newly added brokers: 2, deleted brokers: , bounced "
+                 "brokers: , all live brokers: 1,2", CONTROLLER),
+        ],
+        "b1/server.log": [
+            line(9, "[Partition orders-0 broker=1] ISR updated to [1] and zkVersion updated to "
+                 "[5]", PARTITION),
+            line(20, "[Partition orders-0 broker=1] ISR updated to [1,7] and zkVersion updated to "
+                 "[6]", PARTITION),
+        ],
+    }  # fmt: skip
+
+    found = incomplete(checked(write(tmp_path / "a", files)))
+    files["b1/server.log"] = [each.replace("1,7", "1,2") for each in files["b1/server.log"]]
+
+    assert found == [("isr_members_are_replicas", SERVERS, 2)]
+    assert incomplete(checked(write(tmp_path / "b", files))) == []
+
+
+# --- between controllers
+
+
+def cached(second: int, epoch: int, leader_epoch: int) -> str:
+    return line(second, "[Broker id=2] Cached leader info UpdateMetadataPartitionState(topicName="
+                f"'orders', partitionIndex=0, controllerEpoch={epoch}, leader=1, leaderEpoch="
+                f"{leader_epoch}, isr=[1], zkVersion={leader_epoch + 9}, replicas=[1, 2], "
+                "offlineReplicas=[]) for partition orders-0 in response to UpdateMetadata request "
+                f"sent by controller 3 epoch {epoch} with correlation id 4")  # fmt: skip
+
+
+@pytest.mark.parametrize("told, rules", [(6, set()), (5, set()), (4, {"no_older"})])
+def test_the_first_metadata_of_an_older_leader_epoch_than_was_written_before_is_found(
+    tmp_path: Path, told: int, rules: set[str]
+):
+    release = line(0, "Kafka version: 2.7.0", "org.apache.kafka.common.utils.AppInfoParser")
+    files = {
+        "b1/server.log": [release, *starting(1, 1), line(90, "[KafkaServer id=1] x", SERVER)],
+        "b1/state-change.log": [state_changed(2, (1, 4), 1, 5, "1")],
+        "b2/server.log": [release, *starting(1, 2), line(90, "[KafkaServer id=2] x", SERVER)],
+        "b2/state-change.log": [cached(8, 5, told)],
+    }
+
+    result = checked(write(tmp_path, files))
+
+    assert {rule[:8] for rule, _, _ in at(result)} == rules
