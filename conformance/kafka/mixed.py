@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.kafka import keeper
-from conformance.kafka.control import do_line
+from conformance.kafka.control import do_line, move_controller
 from conformance.kafka.lab import LOOPBACK, Lab, ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from impl.log.record_batch import batches_in, records_of
@@ -178,7 +178,10 @@ class Course:
         """What is done, and how; the same under each controller."""
         ours, kafkas = self.report.ours, self.report.kafka
         for controller in (ours[0], kafkas[0]):
-            yield f"controller moves to {controller}", partial(self.move_controller, controller)
+            yield (
+                f"controller moves to {controller}",
+                partial(move_controller, self.lab, controller),
+            )
             for broker in self.lab.brokers:
                 yield f"kill {broker}, start it", partial(self.bounce, broker, "kill")
                 yield "preferred leaders are elected", self.elect_preferred
@@ -187,7 +190,10 @@ class Course:
                 yield f"the session of {broker} expires", partial(do_line, self.lab,
                                                                   f"expire {broker}")  # fmt: skip
                 yield "preferred leaders are elected", self.elect_preferred
-            yield f"controller moves to {controller}", partial(self.move_controller, controller)
+            yield (
+                f"controller moves to {controller}",
+                partial(move_controller, self.lab, controller),
+            )
             for broker in (ours[0], kafkas[0]):
                 yield f"{broker} leaves all partitions", partial(self.leave, broker)
                 yield f"{broker} comes back", self.come_back
@@ -288,19 +294,6 @@ class Course:
                           for number, state in self.states(TOPIC).items()}  # fmt: skip
 
     # Steps
-
-    def move_controller(self, broker: int) -> None:
-        """Delete /controller while the other brokers are paused; they find out when they resume."""
-        others = [one for one in self.lab.brokers if one != broker]
-        with contextlib.ExitStack() as stack:
-            for one in others:
-                self.lab.pause(one)
-                stack.callback(self.lab.resume, one)
-            if self.zk.exists("/controller"):
-                self.zk.delete("/controller")
-            hosts = f"{LOOPBACK}:{self.lab.state.zookeeper}"
-            self.until(f"broker {broker} did not become controller",
-                       lambda: keeper.controller_of(hosts) == broker, 2.0)  # fmt: skip
 
     def bounce(self, broker: int, how: str) -> None:
         """End a broker, and start it again once its session is over and others lead."""

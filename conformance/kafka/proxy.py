@@ -21,6 +21,7 @@ from impl.wire import FrameTooLarge, frames_in
 LOOPBACK = "127.0.0.1"
 LARGEST = 1 << 28
 LINGER_S = 60.0
+AWAITS_S = 60.0
 Heard = Callable[[str, Message], None]
 
 
@@ -93,9 +94,12 @@ class Gate:
             self._rules.insert(0, rule)
 
     def apply(self, line: Rule | Release) -> None:
-        """A line of a schedule about messages. LookupError if nothing is held to be released."""
+        """A line of a schedule about messages. LookupError if nothing is held, or comes in time."""
         if isinstance(line, Rule):
             self.add(line)
+        elif line.verb == "await":
+            if self.await_held(line.which, AWAITS_S) is None:
+                raise LookupError(f"no such message came within {AWAITS_S:.0f} s")
         elif line.verb == "release":
             if not self.held(line.which):
                 raise LookupError("no such message is held")

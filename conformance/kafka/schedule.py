@@ -7,7 +7,9 @@
     duplicate StopReplica from controller to 2
     pass Fetch from 2 to 1               # ends the rules for such messages
     release Fetch from 2 to 1            # lets go the oldest that is held
+    await SetData from 3 to zookeeper path /brokers/topics    # until such a message is held
     kill 1 | start 1 | pause 1 | resume 1 | expire 1
+    controller 3                         # /controller is deleted while the others are paused
     keep 1 before                        # a copy of the disk of broker 1
     restore 1 before                     # the broker must not run
 
@@ -25,10 +27,10 @@ from conformance.kafka.messages import ANSWER, OPERATIONS, REQUEST, Message
 from impl.wire import UnknownApi, api_key
 
 RULES = ("hold", "drop", "delay", "duplicate")
-PROCESSES = ("kill", "start", "pause", "resume", "expire")
+PROCESSES = ("kill", "start", "pause", "resume", "expire", "controller")
 DISKS = ("keep", "restore")
 WORDS = ("from", "to", "topic", "epoch", "nth", "by", "path")
-VERBS = (*RULES, "release", "pass", *PROCESSES, *DISKS)
+VERBS = (*RULES, "release", "pass", "await", *PROCESSES, *DISKS)
 
 
 class WrongSchedule(ValueError):
@@ -89,7 +91,9 @@ class Act:
 
 @dataclass
 class Release:
-    """Lets go the oldest message that is held and fits (`release`), or ends its rules (`pass`)."""
+    """Lets go the oldest message that is held and fits (`release`), ends the rules for such
+    messages (`pass`), or waits until one is held (`await`).
+    """
 
     verb: str
     which: Which

@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from conformance.kafka import requests
+from conformance.kafka.control import do_line, move_controller
 from conformance.kafka.fetch import NotFetched, cache_folder, libs_of
 from conformance.kafka.java import NoJava, java_for
-from conformance.kafka.mixed import go_through
+from conformance.kafka.lab import Lab, ended_at_last
+from conformance.kafka.mixed import Course, MixedReport, go_through
 from conformance.kafka.releases import release_of
 from conformance.kafka.replay import Answer, Report, replay
 from conformance.kafka.run import run_of
 from conformance.kafka.soak import Plan, rounds_in, soak
+from impl.wire import error_name
 from specs.story import read_story
 from specs.verdict import Verdict
 
@@ -112,6 +119,72 @@ def test_brokers_of_kafka_and_ours_are_one_cluster(
     assert report.verdict is Verdict.HOLDS
     assert {step["controller"] for step in report.steps} >= {1, kafka + 1}
     assert report.consumed >= report.acknowledged > 1000
+
+
+SCHEDULED = {"zookeeper.session.timeout.ms": "60000", "replica.lag.time.max.ms": "3000"}
+
+
+@contextmanager
+def led_astray(bug: str, version: str, folder: Path) -> Iterator[Course]:
+    """A lab with broker 3 as controller, after the schedule that the document has for a bug."""
+    needs(version)
+    text = Path("docs/apache-kafka.md").read_text()
+    (lines,) = (part for part in text.split("```schedule\n") if part.startswith(f"# {bug}\n"))
+    release = release_of(version)
+    lab = Lab.create(folder, release, (1, 2, 3), None, SCHEDULED)
+    with ended_at_last(lab):
+        lab.start()
+        move_controller(lab, 3)
+        course = Course(lab, MixedReport(version, [1, 2, 3], []), lambda _text: None, [])
+        course.make_topic("t", [[1, 2]])
+        course.until("broker 1 does not lead", lambda: produced(lab, -1) == 0)
+        for line in lines.partition("```")[0].splitlines()[1:]:
+            do_line(lab, line)
+        assert produced(lab, 1) == 0
+        yield course
+
+
+def produced(lab: Lab, acks: int) -> int:
+    return requests.produce(lab.release, lab.own_port(1), "t", b"v", acks, 10_000)[0]
+
+
+def test_a_bounce_is_overlooked_until_registrations_are_told_apart(tmp_path: Path) -> None:
+    with led_astray("KAFKA-7235", "2.1.1", tmp_path / "bug") as course:
+        course.until("broker 2 is in the ISR", lambda: course.states("t")[0]["isr"] == [1])
+        time.sleep(10.0)
+        assert course.states("t")[0]["isr"] == [1]
+    with led_astray("KAFKA-7235", "2.2.2", tmp_path / "fixed") as course:
+        course.until(
+            "broker 2 is not back", lambda: told(course.lab, 2, "Received LeaderAndIsr", 2)
+        )
+        course.until("broker 2 is not in the ISR", lambda: len(course.states("t")[0]["isr"]) == 2)
+        assert produced(course.lab, -1) == 0
+
+
+def told(lab: Lab, broker: int, words: str, times: int) -> bool:
+    text = (lab.logs(broker) / "state-change.log").read_text(errors="replace")
+    return text.count(words) >= times
+
+
+@pytest.mark.parametrize("version", ["1.1.1", "2.0.1"])
+def test_a_version_is_cached_for_ever_while_deposed_controllers_write(
+    version: str, tmp_path: Path
+) -> None:
+    with led_astray("KAFKA-2729", version, tmp_path / "bug") as course:
+        state = course.states("t")[0]
+        assert (state["isr"], state["leader_epoch"]) == ([1], 1)
+        log = course.lab.logs(1) / "server.log"
+        course.until("the leader does not say so", lambda: log.read_text(
+            errors="replace"
+        ).count("not equal to that in zookeeper, skip updating ISR") >= 3)  # fmt: skip
+        assert error_name(produced(course.lab, -1)) == "REQUEST_TIMED_OUT"
+
+
+def test_a_fenced_controller_leaves_the_version_to_the_leader(tmp_path: Path) -> None:
+    with led_astray("KAFKA-2729", "2.1.1", tmp_path / "fixed") as course:
+        course.until("broker 2 is in the ISR", lambda: course.states("t")[0]["isr"] == [1])
+        assert course.states("t")[0]["leader_epoch"] == 0
+        assert produced(course.lab, -1) == 0
 
 
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:

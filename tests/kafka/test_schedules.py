@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from conformance.kafka.messages import ANSWER, REQUEST, Message
@@ -22,7 +24,9 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
     delay SetData from 1 to zookeeper path /brokers/topics by 500
     duplicate StopReplica nth 2
     release Fetch from 2
+    await any from 3 to zookeeper path /brokers/topics
     kill 1
+    controller 3
     restore 1 before
     """
     assert parse_schedule(text) == [
@@ -32,7 +36,9 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
              delay_ms=500),
         Rule("duplicate", Which("StopReplica"), nth=2),
         Release("release", Which("Fetch", REQUEST, "2")),
+        Release("await", Which("any", REQUEST, "3", "zookeeper", path="/brokers/topics")),
         Act("kill", 1),
+        Act("controller", 3),
         Act("restore", 1, "before"),
     ]  # fmt: skip
 
@@ -50,6 +56,8 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
         ("release Fetch nth 1", "release takes no 'nth'"),
         ("delay Fetch", "delay by how many milliseconds?"),
         ("kill", "kill which broker? write: kill 1"),
+        ("controller", "controller which broker? write: controller 1"),
+        ("await Fetch nth 1", "await takes no 'nth'"),
         ("kill one", "kill which broker? write: kill 1"),
         ("kill 1 2", "kill takes 1 words"),
         ("keep 1", "keep takes 2 words; write: keep 1 before"),
@@ -80,3 +88,11 @@ def test_a_rule_about_zookeeper_goes_by_the_path() -> None:
 
     assert rule.takes(message(api="SetData", details={"path": "/controller_epoch"}))
     assert not rule.takes(message(api="SetData", details={"path": "/brokers/ids"}))
+
+
+def test_schedules_that_the_document_shows_can_be_read() -> None:
+    text = Path("docs/apache-kafka.md").read_text()
+    shown = [part.partition("```")[0] for part in text.split("```schedule\n")[1:]]
+
+    assert [one.splitlines()[0] for one in shown] == ["# KAFKA-7235", "# KAFKA-2729"]
+    assert [len(parse_schedule(one)) for one in shown] == [6, 9]
