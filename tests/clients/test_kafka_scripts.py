@@ -228,7 +228,7 @@ def performance(desk: Desk, topic: str, folder: Path) -> None:
     ends = desk.typed("kafka-run-class GetOffsetShell", *desk.brokers, "--topic", topic)
 
     heads, values = (line.split(", ") for line in read.splitlines()[-2:])
-    assert sent.startswith(f"{RECORDS} records sent"), sent
+    assert sent.splitlines()[-1].startswith(f"{RECORDS} records sent"), sent
     assert int(dict(zip(heads, values, strict=False))["data.consumed.in.nMsg"]) == RECORDS, read
     assert sum(int(line.rpartition(":")[2]) for line in ends.splitlines()) == RECORDS
 
