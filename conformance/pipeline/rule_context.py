@@ -26,7 +26,7 @@ class RuleContext:
     beside: list[tuple[Event, str]] = field(default_factory=list)
     """Lines that do not go with a neighbour, and which that is: see `History.suspects`."""
     cut: bool = False
-    """These are a stretch of time of a partition's lines: what is not here may be in another."""
+    """These are some of a partition's lines: what is not here may have been, or be elsewhere."""
     _told: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:
@@ -62,8 +62,10 @@ class RuleContext:
 
         It may not where lines are left out, but of what was noted when all were there.
         """
+        if self.cut:
+            return False
         self.beside.append((event, what))
-        return not self.cut and self.history.suspects(event, what)
+        return self.history.suspects(event, what)
 
     def innocent(self, events: Iterable[Event]) -> list[Event]:
         """The events that no rule has blamed so far."""

@@ -27,12 +27,13 @@ def check(bench: RuleContext) -> None:
             stream = bench.history.places[event.file].stream
             logs[stream, event.broker, *event.tp].append(event)
     for _, events in sorted(logs.items(), key=lambda item: str(item[0])):
-        for said, wrote in pairwise(events):
+        for number, (said, wrote) in enumerate(pairwise(events)):
             if said.kind in _ANNOUNCED and wrote.kind == "isr_updated":
-                _one_change(bench, said, wrote)
+                before = events[number - 1] if number else None
+                _one_change(bench, said, wrote, before)
 
 
-def _one_change(bench: RuleContext, said: Event, wrote: Event) -> None:
+def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | None) -> None:
     history = bench.history
     if wrote.detail != _BY_CONDITIONAL_WRITE or said.isr is None or wrote.isr is None:
         return
@@ -44,6 +45,8 @@ def _one_change(bench: RuleContext, said: Event, wrote: Event) -> None:
     bench.looked(ISR_AS_ANNOUNCED)
     if set(said.isr) == set(wrote.isr):
         return
+    if before is not None and said.at == wrote.at and set(before.isr or ()) == set(wrote.isr):
+        return  # lines of one millisecond may stand in another order
     bench.beside += [(wrote, said.where), (said, wrote.where)]
     if id(wrote) in bench.blamed or id(said) in bench.blamed:
         return

@@ -16,9 +16,7 @@ from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
-_OF_ITS_OWN = frozenset(
-    ("controller_elected", "controller_won", "controller_ready", "change_failed")
-)
+_OF_ITS_OWN = frozenset(("controller_elected", "controller_ready", "change_failed"))
 """Kinds in which a controller tells of itself, with its own number in the text."""
 _STRAYED = 2  # lines at most that name another writer, of a log that is not shared
 _MANY = 10  # times as many lines name the one whose log it is

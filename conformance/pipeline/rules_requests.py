@@ -24,7 +24,7 @@ from conformance.pipeline.findings import (
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import Step
 from conformance.pipeline.rule_context import RuleContext
-from conformance.pipeline.rules_model import another_life
+from conformance.pipeline.rules_model import another_life, same_life
 
 _ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines are put together
 _STEPS = frozenset(("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied"))
@@ -35,6 +35,9 @@ _TOLD = frozenset(("leader_and_isr_received", "metadata_cached"))
 _ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
 _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
 _ISR = frozenset(("isr_updated", "isr_refused"))
+_NOT_TAKEN = ("leader_unavailable", "step_skipped", "follower_skipped", "become_skipped")
+"""Templates, or their beginnings, of what a broker says where it may not take a leader epoch."""
+_FORGOTTEN = "metadata_dropped"
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 
 Partition = tuple[str, int]
@@ -45,7 +48,7 @@ def check(bench: RuleContext) -> None:
     partitions: dict[Partition, list[Event]] = defaultdict(list)
     kinds = _STEPS | _REFUSED | _STARTED | _TOLD | {*_ARRIVES.values()} | _WRITTEN | _ISR
     for event in bench.history.events:
-        if event.tp is not None and event.kind in kinds:
+        if event.tp is not None and (event.kind in kinds or _is_told_apart(event)):
             partitions[event.tp].append(event)
     for _, every in sorted(partitions.items()):
         logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -65,6 +68,10 @@ def check(bench: RuleContext) -> None:
         _no_older_than_written(bench, bench.innocent(every))
         _starts_as_told(bench, bench.innocent(every))
         _version_as_told(bench, bench.innocent(every))
+
+
+def _is_told_apart(event: Event) -> bool:
+    return event.template.startswith((*_NOT_TAKEN, _FORGOTTEN))
 
 
 def _name(event: Event) -> str:
@@ -190,6 +197,8 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
     history = bench.history
     steps, fresh = [], False
     for event in events:
+        if event.template == _FORGOTTEN:
+            fresh = True
         if event.kind not in _TOLD or event.leader_epoch is None:
             continue
         if (event.leader or 0) < -1 or event.leader_epoch < 0:
@@ -198,7 +207,7 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
         new = event.is_new is True and event.leader_epoch == 0
         steps.append(Step(event.leader_epoch, event, fresh=fresh or new))
         fresh = False
-    if len({step.event.kind for step in steps}) < 2:
+    if bench.cut or len({step.event.kind for step in steps}) < 2:
         return  # of one kind alone other rules judge
 
     def excuse(a: Event, b: Event) -> str | None:
@@ -238,14 +247,19 @@ def _holds_as_told(bench: RuleContext, events: list[Event]) -> None:
     """What a refusal says of the leader epoch that is held, beside the one that was taken last."""
     history = bench.history
     held: Event | None = None
+    taken = False
     received: dict[tuple[int | None, int | None], Event] = {}
     for event in events:
         if event.kind == "leader_and_isr_received":
             received[event.controller, event.correlation] = event
         elif event.kind == "leader_and_isr_handling":
+            held, taken = None, True  # until it is completed
+        elif event.template.startswith(_NOT_TAKEN):
+            held, taken = None, False
+        elif event.kind == "leader_and_isr_applied":
             asked = received.get((event.controller, event.correlation))
             near = asked is not None and _of_one_request(history, asked, event)
-            held = asked if near else None
+            held = asked if near and taken else None
         elif event.kind in _STARTED:
             held = event
         elif event.kind in _REFUSED:
@@ -258,8 +272,10 @@ def _holds_as_told(bench: RuleContext, events: list[Event]) -> None:
                 continue
             if id(event) in bench.blamed or another_life(history, held, event):
                 continue
+            # A logger's level may be changed while a broker runs: it is as it was, at both ends.
             if not (
-                history.contiguous(held, event)
+                (asked is not None or held.kind in _STARTED)
+                and history.contiguous(held, event)
                 and history.same_process(held, event)
                 and not history.replica_stopped(held, event)
             ):
@@ -320,7 +336,8 @@ def _starts_as_told(bench: RuleContext, events: list[Event]) -> None:
         if event.leader_epoch in epochs[event.broker] or not bench.lacks(event, "told"):
             continue
         if not (
-            history.log_covers(last, event.at)
+            event.at - last.at < _ONE_REQUEST  # the logger's level may have been changed since
+            and history.log_covers(last, event.at)
             and history.same_process(last, event)
             and not history.clock_was_set(last, event)
         ):
@@ -368,11 +385,12 @@ def _version_as_told(bench: RuleContext, events: list[Event]) -> None:
         if not bench.lacks(event, "told"):
             continue
         bench.report(
-            Kind.VIOLATION,
+            Kind.INCOMPLETE,
             HOLDS_AS_TOLD,
             event,
             f"{_name(event)}: broker {event.broker} has zkVersion {event.version} here, which it "
-            f"was never told, and did not write; {last.version} was told at {last.where}",
+            f"was never told, and did not write; {last.version} was told at {last.where}; the "
+            "logger's level may have been changed since",
             f"zkVersion {last.version}, or one that it wrote",
         )
 
@@ -585,9 +603,10 @@ def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
             continue
         bench.beside.append((event, newest.where))
         sure = (
-            history.same_zookeeper(newest, event, by.controller_epoch or 0)
+            same_life(history, newest, event)
             and not history.lived_twice(event)
             and history.fenced
+            and (event.kind != "metadata_cached" or event.broker in (event.replicas or ()))
             and (by is event or (history.contiguous(by, event) and history.same_process(by, event)))
         )
         bench.report(

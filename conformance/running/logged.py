@@ -143,7 +143,7 @@ SETTLING_STEPS = 5_000
 
 def logged_run(
     folder: Path, seed: int, steps: int, faults: str = "everything", release: str = DEFAULT,
-    brokers: int = 3, topics: int = 2, partitions: int = 2, settles: bool = False,
+    brokers: int = 4, topics: int = 2, partitions: int = 2, settles: bool = False,
 ) -> tuple[int, str]:  # fmt: skip
     """Run a cluster, and leave its logs in ``folder``; how many steps it took.
 

@@ -29,7 +29,6 @@ from impl.server.cluster import Cluster, new_state
 from impl.wire import api_name
 from tests.clients import test_kafka_scripts as kafkas
 from tests.clients import test_real_clients as clients
-from tests.clients.conftest import SETTINGS
 from tests.clients.scripts import Scripts
 
 RELEASES = ("0.10", "1.1", "2.3", "2.7")
@@ -60,8 +59,8 @@ brokers ask each other meanwhile; `python -m tests.clients.table` makes this pag
   of its own.
 - What brokers of a release do not offer, scripts of 3.9.1 cannot do there, nor on Kafka's brokers:
   change settings before 2.3, move partitions before 2.4, elect leaders before 2.2, add partitions
-  before 1.0, describe a topic before 0.11. Its producers want `enable.idempotence=false` up to
-  0.10.
+  before 1.0, describe a topic, or be told of the ends of logs, before 0.11. Its producers want
+  `enable.idempotence=false` up to 0.10.
 - `insync produce`, `consume`, `topics` and the others are clients as well, of our own.
 """
 
@@ -177,7 +176,7 @@ def asked(cluster: Cluster, sent: dict[Path, int], brokers: bool = False) -> dic
 
 def of_release(version: str, folder: Path) -> dict[str, dict[str, set[int]]]:
     """By client, what it asked for; a client that is not installed is left out."""
-    state = new_state((1, 2, 3), version, "real", settings=SETTINGS)
+    state = new_state((1, 2, 3), version, "real", settings=kafkas.DELETING)
     state.request_log = True
     cluster = Cluster.create(folder / version, state)
     cluster.start()

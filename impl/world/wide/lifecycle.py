@@ -231,8 +231,9 @@ KINDS = (
     offered("power_fails", BROKER, _up, power_fails, 0, "power"),
     offered("disk_is_lost", BROKER, _disks_that_may_go, disk_is_lost, 0, "disks"),
     offered("broker_starts", BROKER, _down, broker_starts, 60),
-    offered("log_directory_fails", "broker directory", _failing, log_directory_fails, 0,
-            "directories"),
+    offered(
+        "log_directory_fails", "broker directory", _failing, log_directory_fails, 0, "directories"
+    ),
     offered("log_dir_failure_is_reported", BROKER, _untold, log_dir_failure_is_reported, 60),
     offered("session_expires", BROKER, _alive, session_expires, 0, "sessions"),
     offered("dead_session_expires", BROKER, _left_behind, dead_session_expires, 60),

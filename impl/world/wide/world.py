@@ -45,8 +45,8 @@ class WideWorld(WorldOfSteps):
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
     decides what a disk that loses power keeps; ``config`` is the controllers'. Brokers have so many
-    log ``directories``. ValueError for numbers that make no sense. ``happened``: what the last step did, by broker, for those who look
-    on: events of replicas, and what ``ghosts`` has.
+    log ``directories``. ValueError for numbers that make no sense. ``happened``: what the last step
+    did, by broker, for those who look on: events of replicas, and what ``ghosts`` has.
     """
 
     kinds = WIDE_KINDS
@@ -84,7 +84,7 @@ class WideWorld(WorldOfSteps):
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         kind = type("Broker", (self._broker_type(),), {"folders": self.folders})
-        self.nodes = {
+        self.nodes: dict[int, SimulatedBroker] = {
             number: kind(
                 number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
             )

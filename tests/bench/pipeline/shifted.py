@@ -24,7 +24,8 @@ from conformance.ingest.reader import lines_of
 
 _STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)([,.]\d{3}\])")
 _NUMBER = re.compile(
-    r"(leader[_ ]?epoch|older epoch|broker ?epoch|(?:zk ?)?version|epoch)"
+    r"(epoch zk version|and zk version|leader[_ ]?epoch|older epoch|broker ?epoch|"
+    r"(?:zk ?)?version|epoch)"
     r'(["):=\s\[(]*(?:was|is now|updated to|incremented to|->|to)?["):=\s\[(]*)'
     r"(\d+)(?!\d|\.\d)",
     re.IGNORECASE,
@@ -32,6 +33,7 @@ _NUMBER = re.compile(
 _SESSION = "sessionId="  # of fetches, whose epoch counts requests
 _ROLLED = re.compile(r"(.+?\.(?:log|out))\b.*", re.DOTALL)
 _APART = 5  # of what one round ends with and the next begins with
+_OF_EPOCH = ("epoch zk version", "and zk version")  # /controller_epoch's, which rises with it
 _LEADER, _VERSION, _BROKER, _CONTROLLER = range(4)
 
 
@@ -139,6 +141,8 @@ def _moved(
 
 def _kind(word: str) -> int:
     word = word.lower()
+    if word in _OF_EPOCH:
+        return _CONTROLLER
     if word.startswith(("leader", "older")):
         return _LEADER
     return _VERSION if "version" in word else _BROKER if "broker" in word else _CONTROLLER
