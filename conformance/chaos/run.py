@@ -359,7 +359,7 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
         workload = Workload(brokers.cluster.addresses(), plan.partitions, plan.seed)
         report.history = workload.history
         with at_work(workload, idempotent=Release.of(plan.version).since("0.11")):
-            _wait_for_records(workload)
+            workload.await_records()
             for number, fault in enumerate(plan.faults, 1):
                 if plan.minutes is not None and workload.now() > 60 * plan.minutes:
                     break
@@ -397,12 +397,6 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
 
 def _traces(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*{SUFFIX}"))
-
-
-def _wait_for_records(workload: Workload) -> None:
-    deadline = time.monotonic() + 20
-    while workload.acknowledged < 10 and time.monotonic() < deadline:
-        time.sleep(0.05)
 
 
 def _judge(report: ChaosReport, cluster: Cluster) -> None:

@@ -103,6 +103,12 @@ class Workload:
                 for partition, offset in positions.items()
             ]
 
+    def await_records(self, count: int = 10, patience_s: float = 20.0) -> None:
+        """Until so many were acknowledged, or the time is up."""
+        deadline = time.monotonic() + patience_s
+        while self.acknowledged < count and time.monotonic() < deadline:
+            time.sleep(0.05)
+
     def read_all(self, timeout_s: float) -> None:
         """What every partition holds, into the history. ClientError."""
         with Consumer(self.addresses, timeout_s) as consumer:

@@ -452,13 +452,15 @@ def trace(folder: Path, json_target: str | None) -> None:
               help="How many faults befall each.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="S",
               help="What the faults follow from.")  # fmt: skip
+@click.option("--clients", is_flag=True,
+              help="Writers and readers as in chaos; what they saw is judged too.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Keep logs and traces of rounds that hold, too.")
 @click.option("--again", is_flag=True,
               help="Judge the rounds that are in DIR once more, and start none.")  # fmt: skip
 @json_option
 def soak(
     folder: Path, version: str, home: Path | None, rounds: int, faults: int, seed: int,
-    keep: bool, again: bool, json_target: str | None,
+    clients: bool, keep: bool, again: bool, json_target: str | None,
 ) -> None:  # fmt: skip
     """Let random faults befall real Kafka while records are written, and judge every line of it.
 
@@ -468,14 +470,19 @@ def soak(
     trace). DIR/rounds.jsonl has a line a round: a soak that was interrupted goes on where it ended.
     Logs and traces of rounds with findings stay.
 
-    Exit code 0: every line of every round is a step of the model; 1: one is not; 2: a line is
-    missing that would say; 3: nothing was compared.
+    With --clients plain and idempotent producers and a group of consumers are at work, topics want
+    two replicas in sync, and the clients' history is judged as that of insync chaos: records that
+    were acknowledged and are lost, read twice, passed over. It is in DIR/round-N/clients.json.
+
+    Exit code 0: every line of every round is a step of the model, and clients saw what they may;
+    1: one is not, or they did not; 2: a line is missing that would say; 3: nothing was compared.
 
     \b
     Example:
       insync kafka soak DIR --version 2.8.2 --rounds 10 --seed 7
       insync kafka soak DIR --version 2.3.1 --faults 5 --json -
       insync kafka soak DIR --version 2.8.2 --seed 7 --again
+      insync kafka soak DIR --version 2.3.1 --clients
       insync check DIR/round-1/trace
     """
     from conformance.kafka.soak import (
@@ -497,12 +504,22 @@ def soak(
         for found in one.findings:
             place = f"{Path(found['file']).name}:{found['line']}"
             say(f"  {found['kind']}: {place}: {found['why']}", json_target)
+        if one.clients:
+            counts = one.clients["counts"]
+            say(f"  clients: {one.clients['verdict']}; {counts['acknowledged']:,} of "
+                f"{counts['sent']:,} records acknowledged, {counts['read']:,} read, "
+                f"{counts['found']:,} in the log", json_target)  # fmt: skip
+            for anomaly in one.clients["anomalies"]:
+                say(f"  {anomaly['kind']}: partition {anomaly['partition']}, offset "
+                    f"{anomaly['offset']}: {anomaly['why']}", json_target)  # fmt: skip
+            if one.clients["unfinished"]:
+                say(f"  {one.clients['unfinished']}", json_target)
 
     interrupts.end_as_usual()
     logging.getLogger("kazoo").disabled = True
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     with _changing(folder), Progress() as progress:
-        plan = Plan(release_of(version), rounds, seed, faults, home, keep)
+        plan = Plan(release_of(version), rounds, seed, faults, home, keep, clients)
         if not again:
             libs_of(plan.release, home)
         try:

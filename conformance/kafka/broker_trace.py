@@ -253,15 +253,18 @@ class BrokerTraceOf:
     def _sends(self, line: Told, reads: list[_Again]) -> None:
         """A thread that read again makes the answer of a fetch that waited."""
 
+        session = _SESSION.search(line.text)
+
         def fits(one: _Fetch) -> bool:
             if not one.recorded or one.sent or one.done_at <= line.number:
+                return False
+            if session and one.question.in_session and one.session != session[1]:
                 return False
             offsets: dict[str, int] = {
                 name: read["asked"]["offset"] for name, read in one.read.items()
             }
             return all(offsets.get(name) == read.offset for name, read in reads)
 
-        session = _SESSION.search(line.text)
         waiting = [one for one in self.open if fits(one)]
         ours = [one for one in waiting if session and one.session == session[1]]
         if not waiting:

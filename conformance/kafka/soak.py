@@ -3,6 +3,10 @@
 A round is a new cluster of a release with three brokers; records are written all the while, faults
 befall it one after the other, then its trace is judged like that of our own processes. What a
 round came to is a line of `rounds.jsonl`; a soak that was interrupted goes on after the last one.
+
+With clients, writers of each kind and the readers of a group are at work as in `insync chaos`, and
+what they saw is judged too (`conformance.chaos`): the trace says that Kafka keeps to its protocol,
+the clients' history that the protocol keeps what it promises.
 """
 
 from __future__ import annotations
@@ -20,6 +24,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from conformance.chaos import workload as chaos
+from conformance.chaos.history import History
+from conformance.chaos.judge import Judged, judge, verdict_on
+from conformance.chaos.run import OF_GROUPS
 from conformance.kafka import keeper, requests
 from conformance.kafka.control import do_line
 from conformance.kafka.faults import faults
@@ -28,6 +36,8 @@ from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
 from conformance.running.judge import RunningReport, judge_running
 from conformance.running.workers import working
+from impl.releases import Release
+from impl.server.clients import ClientError
 from impl.server.processes import ClusterError
 from specs.verdict import Verdict, combine
 
@@ -35,9 +45,11 @@ BROKERS = (1, 2, 3)
 PARTITIONS = 2
 TOPIC = "t"
 ROUNDS = "rounds.jsonl"
+HISTORY = "clients.json"
 FORMAT = "insync.kafka_soak/1"
 ROUND_FORMAT = "insync.kafka_soak_round/1"
 BEGINS_S = 30.0
+RECOVERS_S = 60.0
 SETTINGS = {
     "zookeeper.session.timeout.ms": "2500",
     "replica.lag.time.max.ms": "3000",
@@ -49,6 +61,8 @@ SETTINGS = {
 
 BUGS_BY_STEP = {"leader_answers_fetch_in_session": "KAFKA-9338"}
 """Steps that the model has since Kafka has a bug."""
+
+WITH_CLIENTS = OF_GROUPS | {"offsets.topic.replication.factor": "3", "min.insync.replicas": "2"}
 
 
 @dataclass
@@ -70,6 +84,8 @@ class Round:
     bugs: dict[str, int] = field(default_factory=dict)
     """Known bugs of Kafka that were seen, by JIRA: how often it explained a line."""
     seconds: float = 0.0
+    clients: dict[str, Any] = field(default_factory=dict)
+    """What clients saw: verdict, anomalies, what is allowed and happened, counts, unfinished."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +98,7 @@ class Plan:
     faults: int
     home: Path | None = None
     keep: bool = False
+    clients: bool = False
 
 
 class OtherSoak(ValueError):
@@ -103,12 +120,13 @@ def rounds_in(folder: Path, plan: Plan) -> list[Round]:
             raise OtherSoak(f"{path} is no file of a soak; name another directory")
         found.append(Round(**fields))
     for one in found:
-        if (one.version, one.seed, len(one.faults)) != (
-            plan.release.text, _seed(plan, one.number), plan.faults,
+        if (one.version, one.seed, len(one.faults), bool(one.clients)) != (
+            plan.release.text, _seed(plan, one.number), plan.faults, plan.clients,
         ):  # fmt: skip
             raise OtherSoak(
-                f"{path} has rounds of Kafka {one.version} with {len(one.faults)} faults and "
-                "another seed; name another directory, or the same release, --seed and --faults"
+                f"{path} has rounds of Kafka {one.version} with {len(one.faults)} faults"
+                f"{', clients' if one.clients else ''} and another seed; name another directory, "
+                "or the same release, --seed, --faults and --clients"
             )
     return found
 
@@ -152,23 +170,25 @@ def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -
     shutil.rmtree(folder, ignore_errors=True)  # of a round that was interrupted
     began = time.monotonic()
     one = Round(number, _seed(plan, number), plan.release.text)
-    lab = Lab.create(folder, plan.release, BROKERS, plan.home, SETTINGS)
+    settings = SETTINGS | (WITH_CLIENTS if plan.clients else {})
+    lab = Lab.create(folder, plan.release, BROKERS, plan.home, settings)
     finished = False
     try:
         with ended_at_last(lab):
             lab.start()
-            _make_topic(lab)
-            with written_to(lab, one.seed) as acknowledged:
+            topic = chaos.TOPIC if plan.clients else TOPIC
+            _make_topic(lab, topic)
+            with (clients_of if plan.clients else written_to)(lab, one) as acknowledged:
                 for at, fault in enumerate(faults(plan.faults, one.seed, BROKERS), 1):
                     told(f"round {number} of {plan.rounds}, {at} of {plan.faults}: {fault.told}, "
-                         f"{acknowledged[0]} acknowledged")  # fmt: skip
+                         f"{acknowledged()} acknowledged")  # fmt: skip
                     one.faults.append(fault.told)
                     one.undone += _befall(lab, fault.begins)
                     time.sleep(fault.lasts)
                     one.undone += _befall(lab, fault.ends)
                     time.sleep(1.0)
                 time.sleep(2.0)
-            one.acknowledged = acknowledged[0]
+            one.acknowledged = acknowledged()
         _judge(one, judge_running(write_trace(lab), str(lab.folder / "trace")))
         finished = True
     finally:
@@ -193,7 +213,8 @@ def _befall(lab: Lab, lines: tuple[str, ...]) -> list[str]:
 
 
 def _judge(one: Round, report: RunningReport) -> None:
-    one.verdict = report.verdict.value
+    seen = [Verdict(one.clients["verdict"])] if one.clients else []
+    one.verdict = combine([report.verdict, *seen]).value
     one.steps = sum(report.fired.values())
     one.lines = report.stuck + sum(part.lines + part.left for part in report.replayed)
     one.explained = sum(part.explained for part in report.replayed)
@@ -208,41 +229,93 @@ def _judge(one: Round, report: RunningReport) -> None:
 # What is written meanwhile
 
 
-def _make_topic(lab: Lab) -> None:
+def _make_topic(lab: Lab, topic: str) -> None:
     """A topic of three replicas, as Kafka's own tool makes it; returns once all partitions lead."""
     zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
     try:
         zk.ensure_path("/config/topics")
-        zk.create(f"/config/topics/{TOPIC}", b'{"version":1,"config":{}}')
+        zk.create(f"/config/topics/{topic}", b'{"version":1,"config":{}}')
         places = {
             str(number): [BROKERS[(number + at) % len(BROKERS)] for at in range(len(BROKERS))]
             for number in range(PARTITIONS)
         }
         text = json.dumps({"version": 1, "partitions": places})
-        zk.create(f"/brokers/topics/{TOPIC}", text.encode())
+        zk.create(f"/brokers/topics/{topic}", text.encode())
         deadline = time.monotonic() + BEGINS_S
-        while not all(zk.exists(_state_path(number)) for number in range(PARTITIONS)):
+        while not all(zk.exists(_state_path(topic, number)) for number in range(PARTITIONS)):
             if time.monotonic() > deadline:
-                raise ClusterError(f"topic {TOPIC} has no leaders after {BEGINS_S:.0f} s")
+                raise ClusterError(f"topic {topic} has no leaders after {BEGINS_S:.0f} s")
             time.sleep(0.1)
     finally:
         keeper.disconnect(zk)
 
 
-def _state_path(partition: int) -> str:
-    return f"/brokers/topics/{TOPIC}/partitions/{partition}/state"
+def _state_path(topic: str, partition: int) -> str:
+    return f"/brokers/topics/{topic}/partitions/{partition}/state"
 
 
 @contextlib.contextmanager
-def written_to(lab: Lab, seed: int) -> Iterator[list[int]]:
-    """Records are written to all partitions; the list counts those that were acknowledged."""
+def clients_of(lab: Lab, one: Round) -> Iterator[Callable[[], int]]:
+    """Clients are at work; at the end brokers recover, the log is read, and what clients saw is
+    judged into the round. How many records were acknowledged so far."""
+    addresses = [(LOOPBACK, ports[1]) for ports in lab.state.ports.values()]
+    work = chaos.Workload(addresses, PARTITIONS, one.seed)
+    idempotent = Release.of(lab.release.text).since("0.11")
+    with chaos.at_work(work, idempotent):
+        work.await_records()
+        yield lambda: work.acknowledged
+        unfinished = _whole_again(lab)
+        time.sleep(1.0)  # readers go on for a moment
+    try:
+        work.read_all(30.0)
+    except (ClientError, OSError) as error:
+        unfinished = f"the log could not be read at the end: {error}"
+    one.clients = seen_by_clients(work.history, unfinished)
+    text = json.dumps(work.history.as_json())
+    (lab.folder / HISTORY).write_text(text + "\n", encoding="utf-8")
+
+
+def seen_by_clients(history: History, unfinished: str) -> dict[str, Any]:
+    """A round's clients, as its line has them. ``unfinished``: why the end is not known."""
+    judged = judge(history) if history.final else Judged()
+    return {
+        "verdict": verdict_on(history, judged.anomalies, unfinished).value,
+        "anomalies": [asdict(found) for found in judged.anomalies],
+        "allowed": dict(judged.allowed), "counts": history.counts(), "unfinished": unfinished,
+    }  # fmt: skip
+
+
+def _whole_again(lab: Lab) -> str:
+    """Start who does not run, and wait for whole ISRs: which are not, when the time is up."""
+    deadline = time.monotonic() + RECOVERS_S
+    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    left = "no broker could be started"
+    try:
+        while left and time.monotonic() < deadline:
+            with contextlib.suppress(ClusterError):
+                lab.start()
+            for number in range(PARTITIONS):
+                state = json.loads(zk.get(_state_path(chaos.TOPIC, number))[0])
+                lacking = sorted(set(BROKERS) - set(state["isr"]))
+                left = f"{lacking} of {chaos.TOPIC}-{number} are not in its ISR" if lacking else ""
+                if left:
+                    break
+            time.sleep(0.2)
+    finally:
+        keeper.disconnect(zk)
+    return f"the cluster did not recover: {left}" if left else ""
+
+
+@contextlib.contextmanager
+def written_to(lab: Lab, one: Round) -> Iterator[Callable[[], int]]:
+    """Records are written to all partitions. How many were acknowledged so far."""
     ended, acknowledged = threading.Event(), [0]
     works = [
-        (f"writer of {part}", partial(_write, lab, part, seed, ended, acknowledged))
+        (f"writer of {part}", partial(_write, lab, part, one.seed, ended, acknowledged))
         for part in range(PARTITIONS)
     ]
     with working(works, ended):
-        yield acknowledged
+        yield lambda: acknowledged[0]
 
 
 def _write(
@@ -252,7 +325,7 @@ def _write(
     zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
     try:
         while not ended.wait(chance.uniform(0.05, 0.4)):
-            leader = json.loads(zk.get(_state_path(partition))[0])["leader"]
+            leader = json.loads(zk.get(_state_path(TOPIC, partition))[0])["leader"]
             if leader not in lab.state.ports:
                 continue
             with contextlib.suppress(OSError):
@@ -274,10 +347,14 @@ def summary(plan: Plan, done: list[Round]) -> dict[str, Any]:
     for one in done:
         for found in one.findings:
             by_rule[found["rule"]] = by_rule.get(found["rule"], 0) + 1
+    lines, explained = sum(one.lines for one in done), sum(one.explained for one in done)
+    seen: Counter[str] = Counter()
     bugs: Counter[str] = Counter()
     for one in done:
         bugs.update(one.bugs)
-    lines, explained = sum(one.lines for one in done), sum(one.explained for one in done)
+        for kind in ("counts", "allowed"):
+            seen.update(one.clients.get(kind, {}))
+        seen.update(found["kind"] for found in one.clients.get("anomalies", ()))
     return {
         "format": FORMAT,
         "verdict": verdict_of(done).value,
@@ -292,6 +369,7 @@ def summary(plan: Plan, done: list[Round]) -> dict[str, Any]:
         "steps": sum(one.steps for one in done),
         "findings": dict(sorted(by_rule.items())),
         "bugs": dict(sorted(bugs.items())),
+        "clients": dict(sorted(seen.items())),
         "seconds": round(sum(one.seconds for one in done), 1),
         "all": [asdict(one) for one in done],
     }

@@ -104,6 +104,16 @@ def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_pat
     assert (report.state["controller"], report.state["version"]) == (2, 0)
 
 
+def test_clients_of_real_kafka_are_at_work_and_judged(tmp_path: Path) -> None:
+    needs("2.3.1")
+
+    (found,) = soak(tmp_path, Plan(release_of("2.3.1"), 1, 4, 2, clients=True))
+
+    assert found.clients["verdict"] == Verdict.HOLDS.value, found.clients["anomalies"]
+    assert found.clients["counts"]["read"] > 10
+    assert found.lines > 500
+
+
 @pytest.mark.parametrize(
     ("version", "kafka", "ours"),
     [("0.10.2.2", 2, 1), ("1.1.1", 2, 1), ("2.3.1", 1, 2), ("2.3.1", 2, 1), ("2.7.2", 2, 1)],

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conformance.chaos.history import History, Read, Send
 from conformance.kafka.broker_trace import BrokerTraceOf
 from conformance.kafka.faults import KINDS, faults
 from conformance.kafka.lab import Lab
@@ -20,7 +21,15 @@ from conformance.kafka.protocol_log import told_in
 from conformance.kafka.questions import Questions
 from conformance.kafka.releases import release_of
 from conformance.kafka.schedule import parse_line
-from conformance.kafka.soak import OtherSoak, Plan, rounds_in, summary, verdict_of
+from conformance.kafka.soak import (
+    OtherSoak,
+    Plan,
+    Round,
+    rounds_in,
+    seen_by_clients,
+    summary,
+    verdict_of,
+)
 from conformance.kafka.trace import write_trace
 from conformance.kafka.transactions import WrongLog, Znodes, transactions_in
 from conformance.running.judge import RunningReport, judge_running
@@ -320,8 +329,16 @@ FROM = "from connection 127.0.0.1:9092-127.0.0.1:{}-0"
 
 def fetch(port: int, follower: int, answer: dict[str, Any], **offsets: int) -> list[dict[str, Any]]:
     """A fetch of broker 1's partitions in leader epoch 3, and its answer."""
-    at = {"port": port, "connection": port, "correlation": 7, "from": str(follower), "to": "1",
-          "api": "Fetch", "at": 0.0}  # fmt: skip
+    at = {
+        "port": port,
+        "connection": port,
+        "correlation": 7,
+        "from": str(follower),
+        "to": "1",
+        "api": "Fetch",
+        "at": 0.0,
+        "session_epoch": int(offsets.pop("session_epoch", 0)),
+    }
     parts = {one.replace("_", "-"): {"offset": end, "leader_epoch": 3}
              for one, end in offsets.items()}  # fmt: skip
     return [{**at, "number": port, "kind": "request", "parts": parts},
@@ -408,6 +425,22 @@ def test_a_thread_that_answers_a_fetch_which_waited_goes_on_with_its_own(tmp_pat
     served = [(args["partition"], args["reader"], args["waited"]) for _, args in found]
 
     assert served == [("t-0", 2, False), ("t-1", 3, False), ("t-0", 2, True), ("t-0", 3, False)]
+
+
+def test_an_answer_without_a_session_is_of_no_fetch_that_waits_in_one(tmp_path: Path) -> None:
+    asked = fetch(50, 2, {}, t_0=0)
+    within = {**asked[0], "number": 70, "correlation": 8, "session_epoch": 1, "parts": {}}
+    found = events_of(
+        tmp_path, *by_another(handles(50), reads("t-0", 0), records("t-0", 2, 0), sends(50)),
+        done(50), *by_another(handles(50).replace("correlationId=7", "correlationId=8")),
+        *by_another(reads("t-0", 0), records("t-0", 2, 0), "[KafkaApi-1] Handling request:another"),
+        reads("t-0", 0), sends(0), APPENDS, reads("t-0", 0), sends(50),
+        messages=[*asked, within],
+    )  # fmt: skip
+    served = [args.get("correlation") for _, args in found]
+
+    assert served == [50, 70, None, 70]
+    assert found[-1][1]["waited"]
 
 
 NO_ANSWER = (
@@ -544,3 +577,23 @@ def test_a_soak_does_not_go_on_in_the_folder_of_another(tmp_path: Path) -> None:
     assert len(rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1))) == 1
     with pytest.raises(OtherSoak, match="another directory"):
         rounds_in(tmp_path, Plan(release_of("2.3.1"), 2, 1, 1))
+    with pytest.raises(OtherSoak, match="--clients"):
+        rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1, clients=True))
+
+
+def test_what_clients_saw_counts_beside_the_trace() -> None:
+    def history(*found: str) -> History:
+        sends = [Send("w", 0, at, 1, -1, False, 0.0, 1.0, at) for at in range(2)]
+        final = {0: dict(enumerate(found))}
+        return History(sends, [Read("r", 1, 0, 0, ((0, "w-0"),), 1.0)], final=final)
+
+    fine, lost = seen_by_clients(history("w-0", "w-1"), ""), seen_by_clients(history("w-0"), "")
+    assert fine["verdict"] == "holds"
+    assert (lost["verdict"], lost["anomalies"][0]["kind"]) == ("broken", "lost")
+    assert seen_by_clients(history("w-0", "w-1"), "no leader")["verdict"] == "unknown"
+    assert seen_by_clients(History(), "")["verdict"] == "not checked"
+
+    done = [Round(1, 1001, "2.8.2", clients=lost), Round(2, 1002, "2.8.2", clients=fine)]
+    told = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=True), done)
+    assert told["clients"]["lost"] == 1
+    assert told["clients"]["acknowledged"] == 4
