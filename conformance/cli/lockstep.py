@@ -151,7 +151,7 @@ def lockstep(
 
     Brokers run by themselves and trace what they do, as running processes do; each line is judged.
     With logs topics are deleted and partitions move as well: what brokers write to Kafka's log
-    files is judged as `insync check` judges it, with nothing missing.
+    files is judged as `insync check` judges it.
     Walks of the cluster are judged in this one direction, `insync edges cluster` in both; --map
     shows what is abstract, and why.
 

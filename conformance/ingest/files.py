@@ -28,6 +28,7 @@ _OTHER_LOGS = (
     (re.compile(r".*gc\.log.*"), "is the log of the garbage collector"),
     (re.compile(r"zookeeper.*|zkServer.*"), "is ZooKeeper's own log"),
     (re.compile(r"hs_err_.*"), "is a crash report of the JVM"),
+    (re.compile(r"protocol-\d+\.log"), "is what `insync kafka trace` reads"),
 )
 _ARCHIVE = re.compile(r".*\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar)")
 # Logs that say nothing of the protocol, and are empty in most installations.

@@ -141,10 +141,14 @@ class ElectionReplay(Followed):
     def finish(self, report: Report) -> None:
         """What is registered in the end."""
         epoch, version = self.epoch()
+        state = self.lab_controller.read()
         report.state = {
-            "controller": self.controller() or None, "controller_epoch": epoch,
-            "controller_epoch_version": version, **self.lab_controller.read()._asdict(),
-        }  # fmt: skip
+            "controller": self.controller() or None,
+            "controller_epoch": epoch,
+            "controller_epoch_version": version,
+            "state_version": state.version,
+            "state_controller_epoch": state.controller_epoch,
+        }
 
     # Election
 

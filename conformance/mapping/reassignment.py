@@ -162,8 +162,7 @@ ROWS: dict[str, Row] = {
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires",
             why="who has no session is sent nothing more by the model's controllers, where Kafka's "
-                "send until they hear of it, and a live process obeys; whoever takes office then "
-                "takes the dead out of the ISR before it elects (2.3), and the model elects"),
+                "send until they hear of it, and a live process obeys"),
         row("broker_starts", "broker", "broker_starts"),
         row("broker_reconnects", "broker", "broker_reconnects"),
         row("reply_is_lost", "broker", "reply_is_lost"),
@@ -220,6 +219,7 @@ UNOBSERVED: dict[str, str] = {
     **dict.fromkeys((
         "committed", "origin", "wanted", "other_is_open", "dropped", "slipped", "overtaken",
         "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "told"), "ghost"),
+    "cache.resumes": "what follows the task at hand is seen when it comes",
     "cache.other": "that the other entry is in memory is seen in what is left of the request when "
     "the move ends",
     **{
@@ -479,37 +479,53 @@ _AT_ONCE_OFFLINE = (
     "several replicas go offline at once, of whom a controller tells in one round, and the model "
     "one by one"
 )
-_DEAD_FIRST = (
-    "who takes office while the leader is dead takes it out of the ISR first, by a write of its "
-    "own (2.3), and elects then; the model elects at once"
-)
 _IN_DELETION = (
     "the model's controllers read whether the topic is to be deleted when they need to know; "
     "Kafka's are told, tell brokers that nobody leads, and begin: `topics` has that"
 )
 
 
+_ISR_IS_DEAD = (
+    "nobody of the ISR is alive: Kafka's controllers tell live replicas that nobody leads, and "
+    "look for a leader once, by what they read first; the model's tell nobody, and compare versions"
+)
+
+
 def _not_alike(version: str, run: Run) -> str | None:
-    leader, gone, deleting = 0, set[int](), False
+    leader, deleting, headless = 0, False, False
+    gone, assigned, isr = set[int](), set[int](), set[int]()
     for (one, given), (other, more) in pairwise((("", {}), *run)):
         if one in _LEAVES and other in _LEAVES and given["broker"] == more["broker"]:
             return _AT_ONCE_OFFLINE
         match other:
             case "topic_is_created":
                 leader = more["first"]
+                assigned = {one for one in more.values() if one}
+                isr = {*assigned}
             case "session_expires":
                 gone.add(more["broker"])
             case "broker_starts" | "broker_reconnects":
                 gone.discard(more["broker"])
+            case "leader_shrinks_isr" | "leader_shrink_is_unheard":
+                isr.discard(more["replica"])
+            case "leader_expands_isr" | "leader_expand_is_unheard":
+                isr.add(more["replica"])
+            case "controller_assigns_both":
+                assigned.update(range(1, 6))  # the target is among them
+            case "controller_reads_cluster" if assigned <= gone:
+                return _ISR_IS_DEAD
+            case "controller_notices_death":
+                headless = isr <= gone
+            case "controller_write_conflicts" | "controller_notices_start" if headless:
+                return _ISR_IS_DEAD
             case "administrator_deletes_topic":
                 deleting = True
-            case "controller_reads_cluster" if leader in gone:
-                return _DEAD_FIRST
             case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
                 return _IN_DELETION
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
-        leader = more["leader"] if other in _LED else leader
+        if other in _LED:
+            leader, headless = more["leader"], False
     return None
 
 

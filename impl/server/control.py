@@ -115,7 +115,9 @@ class Control(threading.Thread):
         while True:
             try:
                 self.epoch = wait(
-                    self.client.register_broker(self.broker, self.info, earlier_session)
+                    self.client.register_broker(
+                        self.broker, self.info, earlier_session, self.config.protocol
+                    )
                 )
                 break
             except NodeExists:

@@ -39,13 +39,13 @@ class BrokerInfo:
         return None, NO_PORT
 
 
-def broker_version(release: Release) -> int:
-    """The version that a release writes (with the inter-broker protocol of that release)."""
-    if release.since("2.7"):
+def broker_version(protocol: Release) -> int:
+    """The version that is written under an inter.broker.protocol.version (``BrokerIdZNode``)."""
+    if protocol.since("2.7"):
         return 5
-    if release.since("0.10.2"):
+    if protocol.since("0.10.2"):
         return 4
-    return 3 if release.since("0.10.0") else 2
+    return 3 if protocol.since("0.10.0") else 2
 
 
 def encode_broker(info: BrokerInfo, version: int = 4) -> str:

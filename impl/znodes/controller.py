@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from impl.releases import Release
 from impl.znodes import paths
 from impl.znodes.access import ControllerMoved, ZnodeAccess
 from impl.znodes.brokers import BrokerInfo, broker_version, encode_broker
@@ -25,14 +26,18 @@ class ControllerZnodes(ZnodeAccess):
 
     # Brokers
 
-    async def register_broker(self, broker: int, info: BrokerInfo, earlier_session: int = 0) -> int:
+    async def register_broker(
+        self, broker: int, info: BrokerInfo, earlier_session: int = 0,
+        protocol: Release | None = None,
+    ) -> int:  # fmt: skip
         """Create ``/brokers/ids/N``; returns its czxid, the broker's epoch (KIP-380).
 
         A znode that this very session owns is taken as done: the answer was lost. One that the
         broker's ``earlier_session`` owns is replaced (2.2 and later). NodeExists otherwise.
+        ``protocol`` is the inter.broker.protocol.version, by default that of the release.
         """
         path = paths.broker(broker)
-        text = encode_broker(info, broker_version(self.release))
+        text = encode_broker(info, broker_version(protocol or self.release))
         try:
             return (
                 await self.again(lambda: self.port.create(path, text, ephemeral=True))

@@ -112,7 +112,8 @@ def initial(new):
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "fetch_fencing",
     "reassignment", "leader_knows_replicas", "leader_drops_strangers", "moves_forgotten_on_resign",
-    "requests_loaded_whole", "waits_for_dead_targets", "epoch_noted_when_raised")
+    "requests_loaded_whole", "waits_for_dead_targets", "dead_replicas_taken_offline",
+    "epoch_noted_when_raised")
 
 SYSTEM = System(
     name="reassignment",
@@ -158,7 +159,7 @@ SYSTEM = System(
         "brokers": Bound(2, 2, "brokers that may be replicas"),
         "replicas": Bound(1, 1, "replicas in a list, three at most"),
         "records": Bound(1, 1, "records that producers write"),
-        "epoch": Bound(7, 1, "greatest leader epoch; the partition begins with 0"),
+        "epoch": Bound(8, 1, "greatest leader epoch; the partition begins with 0"),
         "controllers": Bound(2, 1, "greatest controller epoch"),
         "versions": Bound(10, 1, "writes of the partition's state"),
         "moves": Bound(1, 0, "moves that are asked for, in all"),

@@ -26,21 +26,49 @@ from model.reassignment.lists import all_within, listed, members, those
 from model.reassignment.writing import read_state, require_current, send, task, tell, write_state
 
 
+def is_alive(leader, live):
+    return some(BROKERS, lambda b: all_of(leader == b, live.has(b)))
+
+
+def has_dead(isr, live):
+    return some(BROKERS, lambda b: all_of(isr.has(b), not_(live.has(b))))
+
+
 def next_task(leader, isr, live):
-    """What is to be done first about the brokers that are dead."""
-    alive = some(BROKERS, lambda b: all_of(leader == b, live.has(b)))
+    """What is to be done first about a broker that died: another leads, or it leaves the ISR."""
     return when(
-        not_(alive), task("electing"),
-        when(some(BROKERS, lambda b: all_of(isr.has(b), not_(live.has(b)))), task("removing"),
-             task("idle")))
+        not_(is_alive(leader, live)), task("electing"),
+        when(has_dead(isr, live), task("removing"), task("idle")))
 
 
-def first_task(zk):
+def first_task(zk, resumes):
+    """Since 2.3 the dead leave the ISR before anybody is elected; before they stay in it.
+
+    Where nobody can be elected nothing is written.
+    Kafka: ReplicaStateMachine.startup (KAFKA-3143), then PartitionStateMachine.startup
+    """
+    live  = zk.registered
+    able  = some(BROKERS, lambda b: all_of(
+        zk.isr.has(b), live.has(b), listed(zk.assignment, b)))
+    elects = when(
+        all_of(not_(is_alive(zk.leader, live)), able), task("electing"), rest(zk, resumes, zk.isr))
+    if not version.dead_replicas_taken_offline:
+        return elects
+    return when(has_dead(zk.isr, live), task("removing"), elects)
+
+
+def rest(zk, resumes, isr):
     """Since 2.4 a move that stands in the topic's znode is gone on with at once."""
-    about_dead = next_task(zk.leader, zk.isr, zk.registered)
+    if is_kip_455(version):
+        return when(all_of(resumes, moves(zk)), next_phase(zk, isr), task("idle"))
+    return task("idle")
+
+
+def still_resumes(resumes, then):
+    """The dead come first; a move that was found goes on after them."""
     if not is_kip_455(version):
-        return about_dead
-    return when(all_of(about_dead == "idle", moves(zk)), next_phase(zk), about_dead)
+        return False
+    return all_of(resumes, any_of(then == "electing", then == "removing"))
 
 
 @transition(shows="read", broker=BROKERS)
@@ -60,8 +88,10 @@ def controller_reads_cluster(now, new, broker):
         target = target_of(zk)
     else:
         target = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
+    resumes = moves(zk)
+    first   = first_task(zk, resumes)
     new.cache[broker] = now.cache[broker].but(
-        task=first_task(zk),
+        task=first, resumes=still_resumes(resumes, first),
         live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=target,
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
@@ -134,9 +164,10 @@ def controller_elects_leader(now, new, broker, leader):
     require_current(now, broker)
 
     isr = cache.isr.within(cache.live)
+    then = rest(now.zk, cache.resumes, isr)
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
-        replicas=members(cache.assignment), task="idle")
+        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then))
     new.dropped = those(lambda b: any_of(
         now.dropped.has(b), all_of(cache.isr.has(b), not_(isr.has(b)))))
 
@@ -150,8 +181,9 @@ def controller_finds_nobody_to_lead(now, new, broker):
                                                     "no assigned member of the ISR is alive")
     require_current(now, broker)
 
-    new.cache[broker] = cache.but(task=when(
-        is_none(cache.leader), task("idle"), task("removing")))
+    then = when(
+        is_none(cache.leader), rest(now.zk, cache.resumes, now.zk.isr), task("removing"))
+    new.cache[broker] = cache.but(task=then, resumes=still_resumes(cache.resumes, then))
 
 
 @transition(broker=BROKERS, dead=BROKERS)
@@ -165,8 +197,12 @@ def controller_removes_dead_replica(now, new, broker, dead):
     require_current(now, broker)
 
     leader, isr = without(cache, dead)
+    able = some(BROKERS, lambda b: is_eligible(cache.but(isr=isr), b))
+    then = when(
+        all_of(has_dead(isr, cache.live), not_(cache.isr.is_only(dead))), task("removing"),
+        when(all_of(is_none(leader), able), task("electing"), rest(now.zk, cache.resumes, isr)))
     write_state(
         now, new, broker, leader, isr,
         to=those(lambda b: all_of(listed(cache.assignment, b), b != dead)),
-        replicas=members(cache.assignment), task="idle")
+        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then))
     new.dropped = when(isr.has(dead), now.dropped, now.dropped.including(dead))

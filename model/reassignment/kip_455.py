@@ -65,9 +65,9 @@ def target_of(zk):
     return left(zk.assignment, those(lambda b: any_of(not_(moves(zk)), zk.removing.has(b))))
 
 
-def next_phase(zk):
+def next_phase(zk, isr):
     """Phase B if the target of a move in the znode is within the ISR, else phase A."""
-    in_sync = every(BROKERS, lambda b: implies(is_target(zk, b), zk.isr.has(b)))
+    in_sync = every(BROKERS, lambda b: implies(is_target(zk, b), isr.has(b)))
     return when(in_sync, task("adopting"), task("bumping"))
 
 

@@ -69,15 +69,21 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     """A broker leads: ISR, version and replicas are those of the request.
 
     What it knows of its followers' logs it keeps if it led before, and forgets otherwise; whoever
-    is neither a replica any more nor in the ISR is forgotten too.
+    is neither a replica any more nor in the ISR is forgotten too. Since 2.4 a leader knows its ISR
+    by name alone: who is no replica any more is forgotten though it is in the ISR.
+    Kafka: Partition.makeLeader, updateAssignmentAndIsr (2.4)
     """
     request, mine = now.request[epoch][controller], now.replica[broker]
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
     require(request.leader == broker,          "the request names the broker the leader")
 
-    known = those(lambda b: all_of(
-        mine.caught_up.has(b), any_of(request.replicas.has(b), request.isr.has(b))))
+    def is_known(b):
+        if is_kip_455(version):
+            return request.replicas.has(b)
+        return any_of(request.replicas.has(b), request.isr.has(b))
+
+    known     = those(lambda b: all_of(mine.caught_up.has(b), is_known(b)))
     caught_up = when(mine.role == "leader", known, [])
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = mine.but(

@@ -63,7 +63,8 @@ STATE = Record(
         live=SetOf(BROKERS), reached=SetOf(BROKERS),
         assignment=LIST, target=LIST,           # and where the partition is to go, if it moves
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
-        other=OTHERS)),
+        other=OTHERS,
+        resumes=BOOL)),                         # the move goes on when it is done with the dead
     kept=per(BROKERS, LIST),                    # what outlives an office; only before KAFKA-5310
     # LeaderAndIsr in flight: of a leader epoch and a controller epoch, to these brokers
     request=per(LEADER_EPOCHS, per(CONTROLLERS, Record(

@@ -13,7 +13,6 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_cluster broker=2
 refused controller_is_asked_for_move broker=2 first=1 second=2 third=none
-quietly controller_finds_nobody_to_lead broker=2
 quietly controller_removes_dead_replica broker=2 dead=1
 quietly controller_is_asked_for_move broker=2 first=1 second=2 third=none
 refused administrator_asks_for_move first=1 second=none third=none
@@ -28,6 +27,7 @@ quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_cluster broker=1
 quietly controller_elects_leader broker=1 leader=1
+quietly controller_bumps_epoch broker=1
 quietly controller_cancels_move broker=1
 refused controller_deletes_needless_replicas broker=1
 quietly controller_passes_over_old_replica broker=1 replica=2
@@ -38,7 +38,7 @@ check the_cut_off_stand_still
 refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_is_asked_for_move(broker=2, first=1, second=2, third=none)
-    it waits for events — false (cache[2].task electing)
+    it waits for events — false (cache[2].task removing)
 refused administrator_asks_for_move(first=1, second=none, third=none)
     no move stands in the topic's znode — false (zk.adding {2})
 refused administrator_asks_for_two_moves(first=1, second=none, third=none)

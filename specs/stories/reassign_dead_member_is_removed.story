@@ -41,5 +41,5 @@ refused controller_removes_dead_replica(broker=1, dead=2)
 refused controller_finds_nobody_to_lead(broker=1)
     the partition has no live leader — false (cache[1].task removing)
 refused controller_finds_nobody_to_lead(broker=2)
-    the epoch that it won is the newest — false (belief[2] 2, zk.epoch 3)
+    the partition has no live leader — false (cache[2].task removing)
 clean_election: holds

@@ -22,7 +22,10 @@ quietly broker_learns_it_won broker=1
 quietly session_expires broker=1
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
+quietly broker_reconnects broker=1
 quietly controller_reads_cluster broker=2
+quietly session_expires broker=1
+quietly controller_notices_death broker=2 dead=1
 quietly broker_reconnects broker=1
 quietly follower_catches_up leader=1 follower=2
 leader_expands_isr leader=1 replica=2

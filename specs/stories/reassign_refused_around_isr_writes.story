@@ -8,6 +8,9 @@ quietly leader_appends leader=1
 refused leader_shrink_is_unheard leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
 quietly broker_reconnects broker=1
+quietly broker_becomes_controller broker=2
+quietly broker_learns_it_won broker=2
+quietly controller_reads_cluster broker=2
 quietly leader_shrink_is_unheard leader=1 replica=2
 refused follower_catches_up leader=1 follower=2
 refused leader_appends leader=1
@@ -15,9 +18,7 @@ refused leader_reads_another_write_back leader=1
 refused leader_shrink_is_refused leader=1 replica=2
 quietly session_expires broker=1
 refused leader_reads_its_write_back leader=1
-quietly broker_becomes_controller broker=2
-quietly broker_learns_it_won broker=2
-quietly controller_reads_cluster broker=2
+quietly controller_notices_death broker=2 dead=1
 refused controller_elects_leader broker=2 leader=1
 refused controller_removes_dead_replica broker=2 dead=1
 quietly administrator_asks_for_move first=1 second=2 third=none

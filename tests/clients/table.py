@@ -155,6 +155,8 @@ CLIENTS: dict[str, tuple[Callable[..., None], Callable[..., Any], Callable[..., 
 BROKERS = "brokers"
 OF_BROKERS = re.compile(r"client_?id=(?:broker-|\d+[,}) ])", re.IGNORECASE)
 """A fetcher's client id, or that of a controller, a leader, a broker that ends."""
+OURS = re.compile(r"client_?id=insync-", re.IGNORECASE)
+"""Of whoever starts a broker anew, and waits until it knows the cluster."""
 
 
 def asked(cluster: Cluster, sent: dict[Path, int], brokers: bool = False) -> dict[str, set[int]]:
@@ -166,7 +168,7 @@ def asked(cluster: Cluster, sent: dict[Path, int], brokers: bool = False) -> dic
     for path in sorted(cluster.folder.glob("logs/*/kafka-request.log")):
         text = path.read_text(encoding="utf-8")
         for line in text[sent.get(path, 0) :].splitlines():
-            match = ASKED.search(line)
+            match = None if OURS.search(line) else ASKED.search(line)
             if match and bool(OF_BROKERS.search(line)) == brokers:
                 name = match.group(1).title().replace("_", "")
                 found.setdefault(name, set()).add(int(match.group(2)))

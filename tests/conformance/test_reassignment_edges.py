@@ -71,7 +71,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("leader_writes", 6_780, "leader_reads_another_write_back"),
         ("controller_writes", 5_724, "controller_write_conflicts"),
         ("unknown_partition", 4_202, "controller_drops_unknown_partition"),
-        ("cancelled", 9_740, "controller_deletes_needless_replicas"),
+        ("cancelled", 9_724, "controller_deletes_needless_replicas"),
         ("two_targets", 24_154, "controller_sees_targets_in_sync"),
         ("withdrawn", 3_790, "administrator_withdraws_request"),
         ("crashes", 4_802, "broker_crashes"),

@@ -101,7 +101,7 @@ def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_pat
     report = replayed("deposed_controller_writes_fenced", "2.1.1", tmp_path / "lab")
 
     assert report.answer is Answer.FOLLOWED
-    assert (report.state["controller"], report.state["version"]) == (2, 0)
+    assert (report.state["controller"], report.state["state_version"]) == (2, 0)
 
 
 def test_clients_of_real_kafka_are_at_work_and_judged(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def test_files_that_are_no_logs_are_skipped_with_the_reason(tmp_path: Path):
             "kafkaServer-gc.log.0.current": ["[0.1s] GC"],
             "zookeeper.out": [line(1, "binding", "org.apache.zookeeper.server.Server")],
             "kafka-authorizer.log": [],
+            "protocol-1.log": ["1 TRACE x"],
             ".hidden": ["x"],
         },
     )
@@ -96,6 +97,7 @@ def test_files_that_are_no_logs_are_skipped_with_the_reason(tmp_path: Path):
         "kafkaServer-gc.log.0.current": "is the log of the garbage collector",
         "zookeeper.out": "is ZooKeeper's own log",
         "kafka-authorizer.log": "is empty, and says nothing of the protocol",
+        "protocol-1.log": "is what `insync kafka trace` reads",
         ".hidden": "is hidden",
     }
 

@@ -1,4 +1,4 @@
-"""Simulated clusters that write Kafka's log lines: judged as logs are, with nothing missing."""
+"""Simulated clusters that write Kafka's log lines, and are judged by them and by their end."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ from impl.znodes import (
     TopicZnode,
     paths,
 )
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import EmbeddedSession, ZooKeeper, wait
 
 IDS = st.lists(st.integers(0, 9), unique=True, max_size=4).map(tuple)
 SOME_IDS = st.lists(st.integers(0, 9), unique=True, min_size=1, max_size=4).map(tuple)
@@ -54,6 +56,19 @@ def test_the_versions_that_releases_write():
     assert written["2.4"] == (4, 2, 2)
     assert written["2.7"] == (5, 2, 2)
     assert written["2.8"] == (5, 3, 2)
+
+
+@pytest.mark.parametrize(("protocol", "version"), [(None, 5), ("2.6", 4)])
+def test_a_broker_registers_as_its_inter_broker_protocol_says(protocol: str | None, version: int):
+    client = ZnodeClient(EmbeddedSession(ZooKeeper()), Release.of("2.7"))
+    wait(client.make_path(paths.BROKER_IDS))
+    spoken = None if protocol is None else Release.of(protocol)
+
+    wait(client.register_broker(1, BrokerInfo(("PLAINTEXT://h:9092",), 0), protocol=spoken))
+
+    node = wait(client.read(paths.broker(1)))
+    assert node is not None
+    assert json.loads(node.data)["version"] == version
 
 
 def test_what_a_broker_creates_at_its_start_grew_with_the_releases():
