@@ -545,7 +545,7 @@ def soak(
     for rule, count in found["findings"].items():
         say(f"  {count} x {rule}", json_target)
     if found["bugs"]:
-        bugs = ", ".join(f"{bug} ({count:,} times)" for bug, count in found["bugs"].items())
+        bugs = ", ".join(f"{count:,} x {bug}" for bug, count in found["bugs"].items())
         say(f"  known bugs of Kafka that were seen: {bugs}", json_target)
     emit_json(json_target, found)
     finish(verdict_of(done))
