@@ -50,7 +50,7 @@ def test_every_edge_of_a_move_without_faults_is_covered(
     [
         ("2.3", {"replicas": 2}, 13_782, "request_to_no_replica_is_refused"),
         ("2.3", {"moves": 2}, 7_104, "controller_drops_what_is_so_already"),
-        ("2.4", {"moves": 2}, 21_760, "controller_deletes_needless_replicas"),
+        ("2.4", {"moves": 2}, 21_744, "controller_deletes_needless_replicas"),
         ("2.7", {}, 3_120, "controller_is_asked_for_move"),
     ],
 )
