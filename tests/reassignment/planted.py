@@ -43,7 +43,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
          "bounds": QUIET, "plain": True},
     ),
     "leader_epoch_never_falls": (
-        {"depth": 17, "dropped": (("leader_shrinks_isr", "the cached version is current"),),
+        {"depth": 18, "dropped": (("leader_shrinks_isr", "the cached version is current"),),
          "bounds": {"crashes": 0}},
     ),
     "moves_finish": (
