@@ -27,6 +27,8 @@ class RuleContext:
     """Lines that do not go with a neighbour, and which that is: see `History.suspects`."""
     cut: bool = False
     """These are some of a partition's lines: what is not here may have been, or be elsewhere."""
+    thinned: bool = False
+    """Of these lines old ones were let go, but for a few of each kind."""
     _told: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:

@@ -257,6 +257,8 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
                 continue
             if not history.contiguous(a, b) or history.age(a) != history.age(b):
                 continue
+            if bench.thinned and a.to_state == "NewPartition" and b.from_state != a.to_state:
+                continue  # the line of a creation is kept when those after it were let go
             bench.looked(STATES_FOLLOW)
             if b.to_state != "OnlinePartition":
                 continue  # what is deleted, or refused, is forgotten without a line

@@ -145,7 +145,7 @@ def screen(
         rules_controllers.check(bench)
     else:
         bench = RuleContext(Within(events, places, cluster))
-    bench.cut = ends or cluster is None
+    bench.cut, bench.thinned = ends or cluster is None, cluster is None
     rules_lines.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
