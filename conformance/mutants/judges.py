@@ -78,7 +78,7 @@ FEWER_STEPS = 400
 
 LOGGED_RUNS = (
     *((seed, "everything", "2.3") for seed in (0, 2, 3, 4)), (3, "everything", "2.7"),
-    (0, "operators", "2.3"), (0, "power", "2.3"),
+    (0, "operators", "2.3"), (1, "operators", "2.4"), (0, "power", "2.3"),
     (0, "failures", "2.6"), (0, "directories", "2.3"), (2, "directories", "2.7"),
     (0, "requests", "2.4"), (3, "requests", "2.7"),
 )  # fmt: skip

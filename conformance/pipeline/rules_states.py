@@ -195,10 +195,18 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
         if reset is not None:
             return reset.why
         mark = history.topic_began(a, b) or history.replica_began(a, b)
-        return None if mark is None else f"the topic was changed at {mark.where}"
+        if mark is not None:
+            return f"the topic was changed at {mark.where}"
+        restart = history.restarted(a, b) if b.kind == "isr_refused" else None
+        if restart is not None:
+            # A restarted leader has its version from a request; a controller that has not heard of
+            # the leader's last write sends an older one, and ZooKeeper refuses what is based on it.
+            return f"the leader was started again at {restart.where}, and told an older version"
+        return None
 
     def joined(a: Event, b: Event) -> bool:
-        return history.contiguous(a, b) and same_life(history, a, b)
+        one_process = b.kind != "isr_refused" or history.same_process(a, b)
+        return history.contiguous(a, b) and same_life(history, a, b) and one_process
 
     # A state that is wrong as a whole is told once.
     known = {

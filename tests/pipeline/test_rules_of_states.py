@@ -243,3 +243,20 @@ def test_an_unclean_election_that_the_log_tells_is_in_the_report(tmp_path: Path,
         ("explained", "no_leader_from_outside_the_isr", 1)
     ]
     assert "broker 2 is elected from outside it" in rows[0]["why"]
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_refused_write_may_be_of_an_older_version_after_a_restart_only(tmp_path, restarted):
+    refused = line(9, "[Partition orders-0 broker=1] Cached zkVersion 3 not equal to that in "
+                   "zookeeper, skip updating ISR", PARTITION)  # fmt: skip
+    server = [
+        *starting(0, 1),
+        shrinks(1, 1, "1,2", "1"),
+        updated(2, 1, "1", 4),
+        *(starting(5, 1) if restarted else []),
+        refused,
+    ]
+
+    rules = {rule for rule, _, _ in found(tmp_path, broker1__server=server)}
+
+    assert ("versions_strictly_grow" in rules) is not restarted
