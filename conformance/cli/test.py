@@ -94,8 +94,9 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
 
 
 def _options(deep: bool) -> list[str]:
-    """Every core takes tests; tests/conftest.py says which belong together."""
-    cores = ["-n", "logical"]
+    """One more worker than cores: many tests wait for processes. tests/conftest.py says which
+    belong together."""
+    cores = ["-n", str((os.cpu_count() or 1) + 1)]
     return [*cores, "--deep", "-o", "faulthandler_timeout=3600"] if deep else cores
 
 
