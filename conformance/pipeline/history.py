@@ -196,6 +196,16 @@ class History:
         return frozenset(found)
 
     @cached_property
+    def writers_of_logs(self) -> dict[str, dict[int, int]]:
+        """By log, the brokers that its lines name as their writers, and how many lines each."""
+        found: dict[str, dict[int, int]] = {}
+        for place in self.places.values():
+            counted = found.setdefault(place.stream, {})
+            for broker, count in place.writers:
+                counted[broker] = counted.get(broker, 0) + count
+        return found
+
+    @cached_property
     def writers(self) -> frozenset[int]:
         """Brokers that wrote lines."""
         return frozenset(event.broker for event in self.events if event.broker is not None)
@@ -632,6 +642,11 @@ class Within(History):
     def live_brokers(self) -> frozenset[int]:
         """Those of the cluster."""
         return self._cluster.live_brokers
+
+    @cached_property
+    def writers_of_logs(self) -> dict[str, dict[int, int]]:
+        """Those of the cluster."""
+        return self._cluster.writers_of_logs
 
     @cached_property
     def writers(self) -> frozenset[int]:

@@ -98,13 +98,8 @@ def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
 
     By log, of the brokers that few of its lines name, how many the one has whose log it is.
     """
-    logs: dict[str, dict[int, int]] = {}
-    for place in bench.history.places.values():
-        counted = logs.setdefault(place.stream, {})
-        for broker, count in place.writers:
-            counted[broker] = counted.get(broker, 0) + count
     found = {}
-    for stream, counted in logs.items():
+    for stream, counted in bench.history.writers_of_logs.items():
         most = max(counted.values(), default=0)
         few = {broker for broker, count in counted.items() if count <= _STRAYED}
         if len(counted) - len(few) == 1 and few and most >= _MANY * len(few):
