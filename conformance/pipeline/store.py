@@ -17,7 +17,7 @@ from conformance.ingest.files import Skipped
 from conformance.pipeline.corpus import Corpus, Figures, Unknown
 
 SMALL = 256 << 20  # bytes of text that one process reads and judges sooner than Spark does
-FORMAT = "insync.ingest/1"
+FORMAT = "insync.ingest/2"
 SUMMARY = "summary.json"
 _INDEX = "index.json"
 _PACKED = 12  # how many times a log is larger when it is unpacked
@@ -39,7 +39,9 @@ def is_ours(folder: str) -> bool:
         return False
     format_name = str(found.get("format", ""))
     if format_name.startswith("insync.ingest/") and format_name != FORMAT:
-        raise NotOursError(f"{folder} has the format {format_name}; this insync reads {FORMAT}")
+        raise NotOursError(
+            f"{folder} has the format {format_name}; this insync reads {FORMAT}: ingest again"
+        )
     return format_name == FORMAT
 
 

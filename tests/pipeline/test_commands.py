@@ -252,7 +252,7 @@ def test_ingest_writes_events_rejected_lines_and_a_summary(good: Path, tmp_path:
     assert pq.read_table(out / "events").num_rows == 2
     assert pq.read_table(out / "rejected")["reason"].to_pylist() == ["unknown template"]
     summary = json_of(out / "summary.json")
-    assert summary.pop("format") == "insync.ingest/1"
+    assert summary.pop("format") == "insync.ingest/2"
     told = json_of(tmp_path / "s.json")
     assert told.pop("format") == "insync.json/1"
     assert summary == told
