@@ -96,8 +96,9 @@ def test_every_step_is_taken_by_somebody() -> None:
     for seed in range(3):
         for faults in ("everything", "power", "disks"):
             taken.update(run_wide(seed, 900, faults, settle=False).taken)
-        taken.update(run_wide(seed, 900, "everything", release="2.7", settle=False).taken)
-        taken.update(run_wide(seed, 900, "crashes", release="2.7", settle=False).taken)
+        for faults in ("everything", "crashes", "directories"):
+            taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)
+        taken.update(run_wide(seed, 2_000, "requests", release="2.7", settle=False).taken)
 
     assert {name for name in WIDE_KINDS if not taken[name]} == set()
 

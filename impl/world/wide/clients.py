@@ -159,15 +159,17 @@ def _movable(world: WideWorld) -> Args:
 
 def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
     """The partition is to move to other brokers, or to lead elsewhere."""
-    text = encode_reassignment({TopicPartition(f"t{topic}", partition): _target(world)})
+    text = encode_reassignment(
+        {TopicPartition(f"t{topic}", partition): _target(world, world.factor)}
+    )
     wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
 
 
-def _target(world: WideWorld) -> list[int]:
+def _target(world: WideWorld, replicas: int) -> list[int]:
     """The next list of replicas that a partition is to move to."""
     world.moves += 1
     ids = sorted(world.nodes)
-    return [ids[(world.moves + one) % len(ids)] for one in range(world.factor)]
+    return [ids[(world.moves + one) % len(ids)] for one in range(replicas)]
 
 
 def _in_office(world: WideWorld) -> list[SimulatedBroker]:
@@ -190,8 +192,13 @@ def _to_be_asked(world: WideWorld) -> Args:
 
 
 def controller_is_asked_for_move(world: WideWorld, topic: int, partition: int) -> None:
-    """AlterPartitionReassignments: a move begins, or turns to another target."""
-    _alter(world, TopicPartition(f"t{topic}", partition), _target(world))
+    """AlterPartitionReassignments: a move begins, or turns to another target.
+
+    Every second target has a replica less, so that replicas leave and join where as many brokers
+    are there as a partition has replicas.
+    """
+    fewer = world.moves % 2 if world.factor > 1 else 0
+    _alter(world, TopicPartition(f"t{topic}", partition), _target(world, world.factor - fewer))
 
 
 def _moving(world: WideWorld) -> Args:
@@ -273,7 +280,9 @@ KINDS = (
         "controller_is_asked_for_move", "topic partition", _to_be_asked,
         controller_is_asked_for_move, 0, "requests",
     ),
-    offered("move_is_cancelled", "topic partition", _moving, move_is_cancelled, 0, "requests"),
+    offered(
+        "move_is_cancelled", "topic partition", _moving, move_is_cancelled, 0, "cancellations",
+    ),
     offered(
         "controller_is_asked_for_leaders", "", _anybody, controller_is_asked_for_leaders, 0,
         "requests",

@@ -30,7 +30,9 @@ WIDE_PROFILES: dict[str, Weights] = {
     },
     "power": {"power": 1, "losses": 6},
     "disks": {"disks": 6, "crashes": 1},
-    "requests": {"requests": 1, "deletions": 1, "controllers": 1, "losses": 4},
+    "requests": {
+        "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
+    },
     "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
