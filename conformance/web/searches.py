@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 NICENESS = 5
 """Of a search: a step of the page comes first where there are not processors enough for both."""
 
+SECONDS_QUIET = 0.5
+"""Nothing has been asked for so long before preparations go on after a search: who has just found
+something often asks for the next thing at once, and would wait for the part that is under way."""
+
 
 class Searches:
     """The children of one page: the first is there from the beginning, more for goals at once."""
@@ -167,18 +171,22 @@ def _main() -> None:
         answers.write(json.dumps(message) + "\n")
 
     unfinished: list[Iterator[None]] = []
+    pause = 0.0
     while True:
-        if unfinished and messages.empty():
+        try:
+            message = messages.get(timeout=pause if unfinished else None)
+        except queue.Empty:
+            pause = 0.0
             try:
                 next(unfinished[0])
             except StopIteration:
                 unfinished.pop(0)
             continue
-        message = messages.get()
         if "prepare" in message:
             unfinished.append(preparations(str(message["prepare"])))
         else:
             _search(message, cancelled, say)
+            pause = SECONDS_QUIET
 
 
 if __name__ == "__main__":
