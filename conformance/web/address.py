@@ -64,7 +64,9 @@ def opened(text: str) -> Opened:
     words, tilde, letters = text.lstrip("#").partition("~")
     heading = words.replace("+", " ")
     if not heading.startswith("system ") or not tilde:
-        raise ProtocolError("this is no address of a run; one begins with #system+")
+        raise ProtocolError(
+            "this is no address of a run; one begins with #system+, and has its steps after a ~"
+        )
     try:
         data = base64.b64decode(letters + "=" * (-len(letters) % 4), "-_", validate=True)
     except (ValueError, binascii.Error) as error:

@@ -18,6 +18,7 @@ from conformance.web.explain import frames_of, markdown, page
 from conformance.web.exported import mermaid, pytest_of
 from conformance.web.goals import EXAMPLES, READY, possible, prepare, reads, shortest
 from conformance.web.paper import svg
+from conformance.web.phrases import phrase
 from conformance.web.run_files import ReplayedRun, line_of_step
 from model.language import ProtocolError
 from model.systems import SYSTEMS
@@ -87,6 +88,11 @@ def _possible(here: Board, lines: Sequence[str]) -> tuple[int, str | None]:
         except ProtocolError as error:
             return end - 1, str(error)
     return len(lines), None
+
+
+def words(asked: dict[str, Any]) -> list[str]:
+    """What lines say in plain words, whatever run they are of."""
+    return [phrase(line) if line.strip() else line for line in _lines(asked)]
 
 
 def saved(asked: dict[str, Any]) -> list[dict[str, str]]:
@@ -219,15 +225,21 @@ def _told(run: Any, which: str) -> ReplayedRun:
 
 
 def _game(asked: dict[str, Any]) -> tuple[Board, list[str]]:
-    heading, lines = asked.get("heading"), asked.get("lines", [])
+    heading, lines = asked.get("heading"), _lines(asked)
     if not isinstance(heading, str):
         raise ProtocolError("name the system: system replication version 2.3 brokers 3")
+    return board(" ".join(heading.split())), lines
+
+
+def _lines(asked: dict[str, Any]) -> list[str]:
+    lines = asked.get("lines", [])
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise ProtocolError("lines are the steps of a story, a text each")
-    return board(" ".join(heading.split())), lines
+    return lines
 
 
 ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "systems": systems, "at": at, "saved": saved, "goals": goals, "way": way,
     "story": story, "kept": kept, "compare": compare, "opened": opening, "check": check,
+    "words": words,
 }  # fmt: skip

@@ -90,7 +90,11 @@ class Dropped:
         verdict = _VERDICTS.get(done.returncode)
         if verdict is None:
             raise RefusedError(told.splitlines()[-1] if told else "the check failed")
-        shown = f"/logs/{name}/report" if self.report(name).is_file() else None
+        shown = None
+        if self.report(name).is_file():
+            shown = f"/logs/{name}/report"
+            text = self.report(name).read_text(encoding="utf-8")  # files as they were dropped
+            self.report(name).write_text(text.replace(f"{logs}/", ""), encoding="utf-8")
         return {"verdict": verdict, "told": told, "report": shown}
 
     def report(self, name: str) -> Path:

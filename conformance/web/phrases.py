@@ -51,7 +51,7 @@ def _words(name: str, left: dict[str, str]) -> str:
         subject, name = f"{first} {who}", name.removeprefix(first).lstrip("_")
     if subject and _PASSIVE.fullmatch(name):  # "controller 1: write is fenced"
         subject += ":"
-    elif first == "becomes":
+    elif first == "becomes" and left:
         subject = f"broker {left.pop(next(iter(left)))}"
     for known, shown in _NAMES.items():
         name = name.replace(known, shown)

@@ -122,7 +122,9 @@ def test_a_goal_is_typed_and_reached_without_a_mouse(seen: Any, port: int):
     seen.keyboard.press("Enter")
     seen.locator("#steps li").nth(1).wait_for()
 
-    assert "controller_elects_leader replica=2" in seen.locator("#steps li").nth(1).inner_text()
+    step = seen.locator("#steps button").nth(1)
+    assert step.inner_text() == "controller elects leader (replica 2)"
+    assert step.get_attribute("title") == "controller_elects_leader replica=2"
 
 
 def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
@@ -132,7 +134,9 @@ def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
     seen.click("#cannot summary")
     seen.locator("#refused li", has_text="leader 1 writes").locator("button").click()
 
-    assert "becomes_leader" in seen.locator(".waits li").last.inner_text()
+    last = seen.locator(".waits li").last
+    assert last.inner_text() == "broker 1 becomes leader (epoch 0)"
+    assert last.get_attribute("title") == "becomes_leader replica=1 epoch=0"
 
 
 def test_what_a_screen_reader_says_is_the_line_of_the_story(seen: Any, port: int):

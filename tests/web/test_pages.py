@@ -264,7 +264,12 @@ def test_a_folder_that_is_chosen_is_checked_and_its_report_shown(seen: Any, port
     seen.set_input_files("#folder", ROOT / "tests" / "data" / "logs" / "planted")
     seen.locator("#verdict", has_text="broken").wait_for(timeout=60_000)
     seen.frame_locator("#report iframe").locator("h1").wait_for()
+    found = seen.frame_locator("#report iframe").locator("body").inner_text()
+    wide = seen.evaluate("document.documentElement.scrollWidth")
+    seen.click("#everything summary")
 
+    assert "look at: planted/broker1/server.log:29" in found
+    assert wide <= DESKTOP["width"]
     assert "no_older_leader_epoch_is_applied" in seen.locator("#told").inner_text()
 
 

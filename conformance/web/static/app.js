@@ -36,12 +36,24 @@ function drawLamps(lamps) {
   }));
 }
 
+const inPlain = new Map();                      // what a line says in words
+
+function plain(line) { return inPlain.get(line) || line; }
+
+// The words of lines that no card has told: of a run that was found, opened, or handed on.
+async function learn(lines) {
+  const unknown = [...new Set(lines)].filter(line => !inPlain.has(line));
+  if (!unknown.length || FROZEN) return;
+  const found = await ask("words", { lines: unknown });
+  unknown.forEach((line, n) => inPlain.set(line, found[n]));
+}
+
 let drawn = null;                               // the lines whose list stands there
 
 function drawSteps() {
   if (drawn !== game.lines) {
     const items = [WORDS.beginning, ...game.lines].map((line, n) =>
-      make("li", {}, make("button", { type: "button", onclick: () => go(n) }, line)));
+      make("li", {}, make("button", { type: "button", title: line, onclick: () => go(n) }, plain(line))));
     $("steps").replaceChildren(...items);
     drawn = game.lines;
   }
@@ -74,7 +86,7 @@ function grown() {
   }
   const branch = ([one, fork]) => make("li", {},
     make("button", { type: "button", onclick: () => { leave(); game.lines = runs[one]; go(runs[one].length); } },
-      `└ ${WORDS.after} ${fork}: ${runs[one].length - fork} ${WORDS.steps}: ${runs[one].at(-1)}`),
+      `└ ${WORDS.after} ${fork}: ${runs[one].length - fork} ${WORDS.steps}: ${plain(runs[one].at(-1))}`),
     make("button", { type: "button", onclick: () => compareWith({ right: [game.heading, ...runs[one]] }) }, WORDS.lay),
     below[one].length ? make("ul", { class: "tree" }, ...below[one].map(branch)) : null);
   return below[0].sort((a, b) => a[1] - b[1]).map(branch);
@@ -97,6 +109,7 @@ function drawCards(possible, refused) {
   const groups = new Map();
   for (const one of rest) groups.set(one.actor, [...(groups.get(one.actor) || []), one]);
   cards = [...likely, ...[...groups.values()].flat()];
+  for (const one of possible) inPlain.set(one.line, one.words);
   const opened = new Set([...document.querySelectorAll("#cards details[open]")].map(one => one.dataset.actor));
   $("cards").replaceChildren(
     make("ol", { class: "likely", "aria-label": WORDS.likely }, ...likely.map((one, n) => card(one, n + 1))),
@@ -137,7 +150,7 @@ async function go(count) {
   const turn = ++asked, focused = document.activeElement && $("cards").contains(document.activeElement);
   let found;
   try {
-    found = await ask("at", { heading: game.heading, lines: game.lines.slice(0, shown) });
+    [found] = await Promise.all([ask("at", { heading: game.heading, lines: game.lines.slice(0, shown) }), learn(game.lines)]);
   } catch (error) {
     if (turn !== asked) return;
     say(error.message);
@@ -241,11 +254,12 @@ async function waits(one) {
   const turn = ++searches, at = here;
   try {
     const found = await search({ heading: game.heading, lines: game.lines.slice(0, shown), from: "here", step: one.line }, progress);
+    if (found.lines) await learn(found.lines);
     if (turn !== searches || at !== here) return;
     say(found.lines ? `${one.label}: ${found.more} ${WORDS.steps} ${WORDS.away}` : `${one.label}: ${found.why}`);
     $("extra").replaceChildren(found.lines
       ? make("div", {}, make("p", {}, `${one.words} ${WORDS.waits}`),
-        make("ol", { class: "waits" }, ...found.lines.slice(shown).map(line => make("li", {}, line))),
+        make("ol", { class: "waits" }, ...found.lines.slice(shown).map(line => make("li", { title: line }, plain(line)))),
         make("button", { type: "button", onclick: () => { leave(); game.lines = found.lines; go(found.lines.length); $("board").focus(); } }, WORDS.takeThese))
       : make("p", {}, `${one.words}: ${found.why}`));
     $("extra").querySelector("button")?.focus();
@@ -370,6 +384,7 @@ async function begin() {
     $("setup").remove();
     if (FROZEN.embed) document.body.classList.add("embed");
     game = { heading: FROZEN.heading, lines: FROZEN.lines };
+    FROZEN.lines.forEach((line, n) => inPlain.set(line, FROZEN.frames[n + 1].at(-1)));   // its words, which come last
     $("about").textContent = FROZEN.title;
     if (FROZEN.diagnosis) $("extra").replaceChildren(make("p", { class: "diagnosis" }, FROZEN.diagnosis));
     return go(FROZEN.embed ? 0 : FROZEN.lines.length);
@@ -432,7 +447,7 @@ function tour(n = 0) {
   document.querySelector(place).classList.add("pointed");
   if (place === "#cannot") $("cannot").open = true;
   document.querySelector(place).scrollIntoView({ block: "nearest" });
-  document.body.append(make("aside", { id: "tour", role: "dialog", "aria-label": WORDS.tourName },
+  document.body.append(make("div", { id: "tour", role: "dialog", "aria-label": WORDS.tourName },
     make("b", {}, `${n + 1} ${WORDS.of} ${WORDS.tour.length}`), make("p", {}, text),
     make("button", { type: "button", id: "next", onclick: () => tour(n + 1) }, n + 1 < WORDS.tour.length ? WORDS.next : WORDS.done), " ",
     n + 1 < WORDS.tour.length ? make("button", { type: "button", onclick: () => tour(WORDS.tour.length) }, WORDS.stop) : null));

@@ -23,7 +23,8 @@ function drawBoard(frame, heading, said, note) {
 function showBeat(run, at) {
   const beat = runs[run].beats[at], frame = frameOf(run, at);
   const kind = { refused: `⊘ ${WORDS.refusedStep}: `, check: `${WORDS.checks}: ` }[beat.kind] || "";
-  drawBoard(frame, `${kind}${beat.words}`, beat.label + (beat.note ? `: ${beat.note}` : frame.changes.length && beat.kind === "step" ? `: ${frame.changes.join("; ")}` : ""),
+  const more = beat.note || (beat.kind === "step" ? frame.changes.join("; ") : "");
+  drawBoard(frame, `${kind}${beat.words}`, [beat.label, more].filter(one => one).join(": "),
     beat.kind === "refused" ? `⊘ ${beat.note}` : null);
   $("veil").hidden = true;
 }

@@ -59,7 +59,7 @@ async function answered(path, options) {
 }
 
 async function check(files) {
-  $("report").replaceChildren(); $("told").hidden = true;
+  $("report").replaceChildren(); $("everything").hidden = true;
   try {
     if (!files.length) throw new Error("no file was dropped");
     const { set } = await answered("/api/logs");
@@ -70,7 +70,8 @@ async function check(files) {
     $("verdict").textContent = `checking ${files.length} files…`;
     const found = await answered(`/api/logs/${set}/check`);
     $("verdict").textContent = found.verdict;
-    $("told").textContent = found.told; $("told").hidden = !found.told;
+    $("told").textContent = found.told; $("everything").hidden = !found.told;
+    $("everything").open = !found.report;         // the report says it better, where there is one
     if (found.report) $("report").replaceChildren(make("iframe", { src: found.report, title: "Report", sandbox: "allow-scripts" }));
   } catch (error) { $("verdict").textContent = error.message; }
 }
