@@ -78,13 +78,18 @@ def judge(history: History) -> Judged:
 def verdict_on(
     history: History, anomalies: Sequence[Anomaly], unfinished: str
 ) -> Verdict:  # fmt: skip
-    """On a whole run. ``unfinished`` says why the log could not be read at the end."""
+    """On a whole run. ``unfinished`` says why the log could not be read at the end.
+
+    A client of which nothing was acknowledged by all, or which read nothing, checked nothing.
+    """
     counts = history.counts()
     if anomalies:
         return Verdict.BROKEN
     if unfinished:
         return Verdict.UNKNOWN
-    if not (counts["acknowledged_by_all"] and counts["read"] and counts["found"]):
+    if not all((counts["acknowledged_by_all"], counts["read"], counts["found"])) or not all(
+        one["acknowledged_by_all"] and one["read"] for one in history.by_client().values()
+    ):
         return Verdict.NOT_CHECKED
     return Verdict.HOLDS
 
@@ -136,8 +141,10 @@ def _judge_send(history: History, send: Send, places: Places, judged: Judged) ->
             judged.allowed["lost, as the leader alone had acknowledged it"] += len(missing)
             if len(missing) == send.count:
                 return
-        elsewhere = send.acks == -1 and any(
-            send.offset + at not in found[value] for at, value in enumerate(send.values)
+        elsewhere = (
+            send.acks == -1
+            and send.offset >= 0
+            and any(send.offset + at not in found[value] for at, value in enumerate(send.values))
         )
         if elsewhere and not missing:
             why = f"{send.values[0]} was acknowledged at offset {send.offset}, and is not there"
@@ -214,15 +221,15 @@ def _judge_reads(history: History, judged: Judged) -> None:
 
 
 def _judge_commits(history: History, judged: Judged) -> None:
-    """Who joins finds at least what was acknowledged to be kept before he asked.
+    """Who joins a group finds at least what was acknowledged to be kept before he asked.
 
     A position that was itself set back, since the log had become shorter, is not held against it.
     """
-    kept: dict[int, list[tuple[float, float, int]]] = defaultdict(list)
+    kept: dict[tuple[str, int], list[tuple[float, float, int]]] = defaultdict(list)
     for one in history.commits:
-        kept[one.partition].append((one.ended, one.began, one.offset))
+        kept[one.group, one.partition].append((one.ended, one.began, one.offset))
     for found in history.restored:
-        before = [one for one in kept[found.partition] if one[0] < found.began]
+        before = [one for one in kept[found.group, found.partition] if one[0] < found.began]
         if not before:
             continue
         latest = max(one[1] for one in before)
