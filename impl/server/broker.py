@@ -210,6 +210,7 @@ class Broker:
             lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
+        self.replicas.lock.still_asked = self.listener.check_client
         host, number = self.config.advertised or self.listener.address
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
