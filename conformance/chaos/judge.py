@@ -65,8 +65,9 @@ def judge(history: History) -> Judged:
     judged = Judged()
     places = _places(history)
     seen = _seen(history, judged)
+    given_up = _given_up(history)
     for send in history.sends:
-        _judge_send(history, send, places, judged)
+        _judge_send(send, places, given_up, judged)
     _judge_orders(history, places, judged)
     _judge_unwritten(history, seen, judged)
     _judge_reads(history, judged)
@@ -129,7 +130,31 @@ def _seen(history: History, judged: Judged) -> Seen:
     return seen
 
 
-def _judge_send(history: History, send: Send, places: Places, judged: Judged) -> None:
+GivenUp = dict[tuple[str, int], list[Send]]
+
+
+def _given_up(history: History) -> GivenUp:
+    """By writer and partition, what an idempotent producer has given up."""
+    found: GivenUp = defaultdict(list)
+    for send in history.sends:
+        if send.idempotent and send.error:
+            found[send.writer, send.partition].append(send)
+    return found
+
+
+def _was_renumbered(send: Send, given_up: GivenUp) -> bool:
+    """It was on its way while another record before or behind it was given up.
+
+    A producer that gives a record up gets another id, or epoch, with which it sends what is still
+    in its queue; no broker can know that it has some of that already.
+    """
+    return any(
+        other is not send and other.began <= send.ended and send.began <= other.ended
+        for other in given_up.get((send.writer, send.partition), ())
+    )
+
+
+def _judge_send(send: Send, places: Places, given_up: GivenUp, judged: Judged) -> None:
     found = {value: places.get((send.partition, value), []) for value in send.values}
     if send.acknowledged:
         missing = [value for value, offsets in found.items() if not offsets]
@@ -150,7 +175,9 @@ def _judge_send(history: History, send: Send, places: Places, judged: Judged) ->
             why = f"{send.values[0]} was acknowledged at offset {send.offset}, and is not there"
             judged.anomalies.append(Anomaly(DIVERGED, send.partition, send.offset, why, send.ended))
     times = max(map(len, found.values()))
-    if times > 1 and send.idempotent:
+    if times > 1 and send.idempotent and _was_renumbered(send, given_up):
+        judged.allowed["written again by an idempotent producer that had given others up"] += 1
+    elif times > 1 and send.idempotent:
         value, offsets = max(found.items(), key=lambda one: len(one[1]))
         why = f"{value} of {send.writer} is at offsets {', '.join(map(str, offsets))}"
         judged.anomalies.append(Anomaly(DUPLICATE, send.partition, offsets[1], why, send.ended))

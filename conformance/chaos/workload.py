@@ -23,6 +23,9 @@ REQUEST_MS = 1500
 """How long a broker may take to answer; clients ask again then."""
 PATIENCE_S = 12.0
 """How long a record may be on its way before it is given up."""
+STUBBORN_S = 120.0
+"""The same of an idempotent producer. Who gives a record up gets a new producer id, and may write
+again what was on its way then; Kafka's own default (delivery.timeout.ms) is as long."""
 SESSION_MS = 6000
 AT_ONCE = 12
 """Of a client that sends on without waiting: so many records in a row, at most."""
@@ -220,6 +223,11 @@ def at_work(workload: Workload, idempotent: bool) -> Iterator[None]:
             yield
     finally:
         workload.give_up()
+
+
+def patience_of(writer: Writer) -> int:
+    """How long a record of a writer may be on its way, in ms."""
+    return int(1000 * (STUBBORN_S if writer.idempotent else PATIENCE_S))
 
 
 def servers_of(addresses: Sequence[Address]) -> str:

@@ -91,6 +91,11 @@ def write_a_plain_record_twice(history: History) -> None:
     history.final[0][6] = "plain-0"
 
 
+def write_again_what_was_behind_one_given_up(history: History) -> None:
+    history.sends.append(Send("idempotent", 0, 3, 1, -1, True, 0.35, 9.0, -1, "_MSG_TIMED_OUT"))
+    history.final[0][6] = "idempotent-2"
+
+
 def lose_what_the_leader_alone_had(history: History) -> None:
     del history.final[0][4], history.final[0][5]
 
@@ -162,6 +167,7 @@ def test_what_is_wrong_is_found_and_named(wrong: Callable[[History], None], kind
     [
         (nothing, 0),
         (write_a_plain_record_twice, 1),
+        (write_again_what_was_behind_one_given_up, 1),
         (lose_what_the_leader_alone_had, 2),
         (join_again_further_back, 0),
         (commit_at_the_same_time, 0),

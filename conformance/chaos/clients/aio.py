@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -68,7 +69,8 @@ async def _write(work: Workload, writer: Writer) -> None:
             work.failed(send, type(error).__name__)
         else:
             sent.add_done_callback(partial(told, send))
-    await asyncio.wait_for(producer.stop(), PATIENCE_S)
+    with suppress(errors.KafkaError, OSError, TimeoutError):
+        await asyncio.wait_for(producer.stop(), PATIENCE_S + 2)
 
 
 def read(work: Workload, reader: str, group: str) -> None:
@@ -132,7 +134,8 @@ async def _read(work: Workload, reader: str, group: str) -> None:
             except (errors.KafkaError, OSError, TimeoutError):
                 await asyncio.sleep(0.1)
     finally:
-        await asyncio.wait_for(consumer.stop(), PATIENCE_S)
+        with suppress(errors.KafkaError, OSError, TimeoutError):
+            await asyncio.wait_for(consumer.stop(), PATIENCE_S)
 
 
 async def _polled(consumer: Any, aiokafka: Any, member: Member) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -17,6 +18,7 @@ from conformance.chaos.workload import (
     Member,
     Workload,
     hushed,
+    patience_of,
     servers_of,
 )
 
@@ -33,7 +35,7 @@ def write(work: Workload, writer: Writer) -> None:
         return kafka.KafkaProducer(
             bootstrap_servers=servers_of(work.addresses).split(","), acks=writer.acks, linger_ms=5,
             enable_idempotence=writer.idempotent, request_timeout_ms=REQUEST_MS,
-            delivery_timeout_ms=PATIENCE_MS, max_block_ms=PATIENCE_MS, **QUICK,
+            delivery_timeout_ms=patience_of(writer), max_block_ms=PATIENCE_MS, **QUICK,
         )  # fmt: skip
 
     producer = work.until_made(made, kafka.errors.KafkaError)
@@ -54,7 +56,19 @@ def write(work: Workload, writer: Writer) -> None:
         else:
             sent.add_callback(partial(told, send))
             sent.add_errback(partial(failed, send))
-    producer.close(timeout=PATIENCE_S)
+    _close(producer, kafka.errors.KafkaError)
+
+
+def _close(producer: Any, wrong: type[Exception]) -> None:
+    """Wait for what is on its way, as long as it may be. What is left is given up with its thread:
+    a producer that could not be flushed refuses to be closed, and is so again when it is freed."""
+    try:
+        producer.close(timeout=PATIENCE_S + 2)
+    except wrong:
+        producer._sender.force_close()
+        producer._sender.join(2)
+        with suppress(wrong):
+            producer.close(timeout=1)
 
 
 def read(work: Workload, reader: str, group: str) -> None:
@@ -123,4 +137,5 @@ def read(work: Workload, reader: str, group: str) -> None:
             except (kafka.errors.KafkaError, AssertionError):
                 work.ended.wait(0.1)
     finally:
-        consumer.close(autocommit=False, timeout_ms=PATIENCE_MS)
+        with suppress(kafka.errors.KafkaError):
+            consumer.close(autocommit=False, timeout_ms=PATIENCE_MS)

@@ -14,6 +14,7 @@ from conformance.chaos.workload import (
     TOPIC,
     Member,
     Workload,
+    patience_of,
     servers_of,
 )
 
@@ -28,7 +29,7 @@ def write(work: Workload, writer: Writer) -> None:
     producer = confluent.Producer(QUICK | {
         "bootstrap.servers": servers_of(work.addresses), "acks": writer.acks, "linger.ms": 5,
         "enable.idempotence": writer.idempotent, "request.timeout.ms": REQUEST_MS,
-        "message.timeout.ms": int(PATIENCE_S * 1000),
+        "message.timeout.ms": patience_of(writer),
     })  # fmt: skip
     for send in work.sends(writer, at_once=AT_ONCE, turn=lambda: producer.poll(0.005)):
 
