@@ -211,7 +211,8 @@ class Broker:
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
         self.replicas.lock.still_asked = self.listener.check_client
-        host, number = self.config.advertised or self.listener.address
+        here = self.config.address[0], self.listener.address[1]  # the name, and not what it means
+        host, number = self.config.advertised or here
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
             now_ms(),

@@ -14,6 +14,7 @@ import pytest
 from impl.server.cluster import Cluster, free_ports
 from impl.server.processes import lock_folder
 from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
+from tests.clients.conftest import Wire
 
 ROOT = Path(__file__).parents[2]
 
@@ -219,6 +220,13 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
             "lock guards all replicas",
             ":4: zzz is no property of a broker, and is left out",
         ]
+        wire = Wire(("127.0.0.1", second))
+        told = wire.ask("DescribeCluster", 0, include_cluster_authorized_operations=False)
+        wire.close()
+        assert sorted((one.broker_id, one.host, one.port) for one in told.brokers) == [
+            (0, "localhost", first), (7, "127.0.0.1", second),
+        ]  # fmt: skip
+        assert told.controller_id in (0, 7)
         assert "num.partitions=4" in (folder / "broker7" / "server.properties").read_text()
         done(f"topics --create --zookeeper {folder} --topic t --replica-assignment 0:7")
         assert "broker3: started" in done(f"cluster add {folder} 3")
