@@ -2,4 +2,5 @@
 
 `schedule` says what happens to whom, by a seed; `run` starts a cluster, lets it happen and has
 `workload` write and read meanwhile; `history` is what clients saw, `judge` what is wrong in it.
+`clients` are the libraries that write and read: ours, librdkafka, kafka-python, aiokafka.
 """

@@ -28,8 +28,11 @@ class Send:
 
     @property
     def acknowledged(self) -> bool:
-        """Somebody said that the records are there, and where."""
-        return not self.error and self.offset >= 0
+        """Somebody said that the records are there; where, if ``offset`` is not -1.
+
+        With acks=0 nobody says anything; a batch that came twice is there, and nobody says where.
+        """
+        return not self.error and self.acks != 0 and self.ended > 0
 
     @property
     def values(self) -> list[str]:
@@ -59,6 +62,7 @@ class Commit:
     offset: int
     began: float
     ended: float
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,17 +73,22 @@ class Restored:
     partition: int
     offset: int
     began: float
+    group: str = ""
 
 
 @dataclass
 class History:
-    """All of it. ``final`` is what the log holds at the end: by partition, values by offset."""
+    """All of it. ``final`` is what the log holds at the end: by partition, values by offset.
+
+    ``clients``: by library, the names of its writers and readers.
+    """
 
     sends: list[Send] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     restored: list[Restored] = field(default_factory=list)
     final: dict[int, dict[int, str]] = field(default_factory=dict)
+    clients: dict[str, tuple[str, ...]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock, repr=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -87,7 +96,7 @@ class History:
         return {
             name: [asdict(one) for one in getattr(self, name)]
             for name in ("sends", "reads", "commits", "restored")
-        } | {"final": self.final}
+        } | {"final": self.final, "clients": self.clients}
 
     def counts(self) -> dict[str, int]:
         """How much there is of what."""
@@ -102,3 +111,19 @@ class History:
             "joins": len({(one.reader, one.joined) for one in self.reads}),
             "found": sum(len(one) for one in self.final.values()),
         }
+
+    def by_client(self) -> dict[str, dict[str, int]]:
+        """What each library wrote and read."""
+        whose = {name: client for client, names in self.clients.items() for name in names}
+        found = {
+            client: {"acknowledged": 0, "acknowledged_by_all": 0, "read": 0}
+            for client in self.clients
+        }
+        for send in self.sends:
+            if send.acknowledged and send.writer in whose:
+                found[whose[send.writer]]["acknowledged"] += send.count
+                found[whose[send.writer]]["acknowledged_by_all"] += send.count * (send.acks == -1)
+        for read in self.reads:
+            if read.reader in whose:
+                found[whose[read.reader]]["read"] += len(read.records)
+        return found

@@ -65,8 +65,9 @@ def judge(history: History) -> Judged:
     judged = Judged()
     places = _places(history)
     seen = _seen(history, judged)
+    given_up = _given_up(history)
     for send in history.sends:
-        _judge_send(history, send, places, judged)
+        _judge_send(send, places, given_up, judged)
     _judge_orders(history, places, judged)
     _judge_unwritten(history, seen, judged)
     _judge_reads(history, judged)
@@ -78,13 +79,18 @@ def judge(history: History) -> Judged:
 def verdict_on(
     history: History, anomalies: Sequence[Anomaly], unfinished: str
 ) -> Verdict:  # fmt: skip
-    """On a whole run. ``unfinished`` says why the log could not be read at the end."""
+    """On a whole run. ``unfinished`` says why the log could not be read at the end.
+
+    A client of which nothing was acknowledged by all, or which read nothing, checked nothing.
+    """
     counts = history.counts()
     if anomalies:
         return Verdict.BROKEN
     if unfinished:
         return Verdict.UNKNOWN
-    if not (counts["acknowledged_by_all"] and counts["read"] and counts["found"]):
+    if not all((counts["acknowledged_by_all"], counts["read"], counts["found"])) or not all(
+        one["acknowledged_by_all"] and one["read"] for one in history.by_client().values()
+    ):
         return Verdict.NOT_CHECKED
     return Verdict.HOLDS
 
@@ -124,7 +130,31 @@ def _seen(history: History, judged: Judged) -> Seen:
     return seen
 
 
-def _judge_send(history: History, send: Send, places: Places, judged: Judged) -> None:
+GivenUp = dict[tuple[str, int], list[Send]]
+
+
+def _given_up(history: History) -> GivenUp:
+    """By writer and partition, what an idempotent producer has given up."""
+    found: GivenUp = defaultdict(list)
+    for send in history.sends:
+        if send.idempotent and send.error:
+            found[send.writer, send.partition].append(send)
+    return found
+
+
+def _was_renumbered(send: Send, given_up: GivenUp) -> bool:
+    """It was on its way while another record before or behind it was given up.
+
+    A producer that gives a record up gets another id, or epoch, with which it sends what is still
+    in its queue; no broker can know that it has some of that already.
+    """
+    return any(
+        other is not send and other.began <= send.ended and send.began <= other.ended
+        for other in given_up.get((send.writer, send.partition), ())
+    )
+
+
+def _judge_send(send: Send, places: Places, given_up: GivenUp, judged: Judged) -> None:
     found = {value: places.get((send.partition, value), []) for value in send.values}
     if send.acknowledged:
         missing = [value for value, offsets in found.items() if not offsets]
@@ -136,14 +166,18 @@ def _judge_send(history: History, send: Send, places: Places, judged: Judged) ->
             judged.allowed["lost, as the leader alone had acknowledged it"] += len(missing)
             if len(missing) == send.count:
                 return
-        elsewhere = send.acks == -1 and any(
-            send.offset + at not in found[value] for at, value in enumerate(send.values)
+        elsewhere = (
+            send.acks == -1
+            and send.offset >= 0
+            and any(send.offset + at not in found[value] for at, value in enumerate(send.values))
         )
         if elsewhere and not missing:
             why = f"{send.values[0]} was acknowledged at offset {send.offset}, and is not there"
             judged.anomalies.append(Anomaly(DIVERGED, send.partition, send.offset, why, send.ended))
     times = max(map(len, found.values()))
-    if times > 1 and send.idempotent:
+    if times > 1 and send.idempotent and _was_renumbered(send, given_up):
+        judged.allowed["written again by an idempotent producer that had given others up"] += 1
+    elif times > 1 and send.idempotent:
         value, offsets = max(found.items(), key=lambda one: len(one[1]))
         why = f"{value} of {send.writer} is at offsets {', '.join(map(str, offsets))}"
         judged.anomalies.append(Anomaly(DUPLICATE, send.partition, offsets[1], why, send.ended))
@@ -214,15 +248,15 @@ def _judge_reads(history: History, judged: Judged) -> None:
 
 
 def _judge_commits(history: History, judged: Judged) -> None:
-    """Who joins finds at least what was acknowledged to be kept before he asked.
+    """Who joins a group finds at least what was acknowledged to be kept before he asked.
 
     A position that was itself set back, since the log had become shorter, is not held against it.
     """
-    kept: dict[int, list[tuple[float, float, int]]] = defaultdict(list)
+    kept: dict[tuple[str, int], list[tuple[float, float, int]]] = defaultdict(list)
     for one in history.commits:
-        kept[one.partition].append((one.ended, one.began, one.offset))
+        kept[one.group, one.partition].append((one.ended, one.began, one.offset))
     for found in history.restored:
-        before = [one for one in kept[found.partition] if one[0] < found.began]
+        before = [one for one in kept[found.group, found.partition] if one[0] < found.began]
         if not before:
             continue
         latest = max(one[1] for one in before)

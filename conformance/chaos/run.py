@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from conformance.chaos.clients import OURS
 from conformance.chaos.history import History
 from conformance.chaos.judge import (
     DIVERGED,
@@ -71,6 +72,7 @@ class ChaosPlan:
     unclean: bool = False
     trace: bool = False
     minutes: float | None = None
+    clients: tuple[str, ...] = (OURS,)
 
 
 @dataclass
@@ -100,6 +102,7 @@ class ChaosReport:
             "rounds": len(self.plan.faults),
             "faults": self.befell,
             "counts": self.history.counts(),
+            "by_client": self.history.by_client(),
             "allowed": dict(sorted(self.allowed.items())),
             "anomalies": [asdict(one) for one in self.anomalies],
             "unfinished": self.unfinished,
@@ -356,7 +359,7 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
     brokers = ChaosCluster(folder, plan)
     try:
         brokers.start(plan.partitions)
-        workload = Workload(brokers.cluster.addresses(), plan.partitions, plan.seed)
+        workload = Workload(brokers.cluster.addresses(), plan.partitions, plan.seed, plan.clients)
         report.history = workload.history
         with at_work(workload, idempotent=Release.of(plan.version).since("0.11")):
             workload.await_records()

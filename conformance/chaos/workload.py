@@ -2,111 +2,129 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeVar
 
+from conformance.chaos.clients import OURS, Writer, clients_of
 from conformance.chaos.history import Commit, History, Read, Restored, Send
 from conformance.running.workers import working
-from impl.server.clients import ClientError, Consumer, Producer
+from impl.server.clients import Consumer
 from impl.server.connection import Address
-from impl.server.group_client import GroupConsumer
 
 TOPIC = "chaos"
-GROUP = "chaos-readers"
-READERS = 2
+REQUEST_MS = 1500
+"""How long a broker may take to answer; clients ask again then."""
+PATIENCE_S = 12.0
+"""How long a record may be on its way before it is given up."""
+STUBBORN_S = 120.0
+"""The same of an idempotent producer. Who gives a record up gets a new producer id, and may write
+again what was on its way then; Kafka's own default (delivery.timeout.ms) is as long."""
+SESSION_MS = 6000
+AT_ONCE = 12
+"""Of a client that sends on without waiting: so many records in a row, at most."""
+MOST_UNANSWERED = 100
+
+Made = TypeVar("Made")
 
 
 class Workload:
     """Writers and readers of one topic; ``history`` grows as they go on."""
 
-    def __init__(self, addresses: Sequence[Address], partitions: int, seed: int) -> None:
+    def __init__(
+        self, addresses: Sequence[Address], partitions: int, seed: int,
+        clients: Sequence[str] = (OURS,),
+    ) -> None:  # fmt: skip
         self.addresses = list(addresses)
         self.partitions = partitions
         self.seed = seed
+        self.clients = clients_of(clients)
         self.history = History()
         self.ended = threading.Event()
         self.began = time.monotonic()
+        self._unanswered: Counter[str] = Counter()
 
     def now(self) -> float:
         """Seconds since the run began."""
         return round(time.monotonic() - self.began, 3)
 
-    def write(self, writer: str, acks: int, idempotent: bool) -> None:
-        """Send numbered records, a batch after the other, until the end."""
-        chance = random.Random(f"{self.seed} {writer}")
-        number = 0
-        with Producer(
-            self.addresses, acks, request_ms=1500, timeout_s=12.0, idempotent=idempotent
-        ) as producer:
-            while not self.ended.is_set():
-                send = Send(
-                    writer, chance.randrange(self.partitions), number, chance.choice((1, 1, 2, 5)),
-                    acks, idempotent, self.now(),
-                )  # fmt: skip
-                number += send.count
-                with self.history.lock:
-                    self.history.sends.append(send)
-                values = [value.encode() for value in send.values]
-                try:
-                    told = producer.send(TOPIC, values, partition=send.partition)
-                    send.offset = told[0].offset
-                except ClientError as error:
-                    send.error = error.code
-                except OSError as error:
-                    send.error = type(error).__name__
-                send.ended = self.now()
-                self.ended.wait(chance.uniform(0.005, 0.04))
-        if not send.ended:
-            send.error = send.error or "cut short"
+    # Writing
 
-    def read(self, reader: str) -> None:
-        """Read as member of a group, and commit, until the end."""
-        with GroupConsumer(self.addresses, GROUP, TOPIC) as consumer:
-            while not self.ended.is_set():
-                try:
-                    if not consumer.joined:
-                        began = self.now()
-                        consumer.join()
-                        self._restored(reader, consumer, began)
-                    self._polled(reader, consumer)
-                except (ClientError, OSError):
-                    self.ended.wait(0.1)
+    def sends(
+        self, writer: Writer, counts: Sequence[int] = (1,), at_once: int = 1,
+        turn: Callable[[], object] = lambda: time.sleep(0.01),
+    ) -> Iterator[Send]:  # fmt: skip
+        """What a writer is to send next, numbered and noted, until the end.
 
-    def _restored(self, reader: str, consumer: GroupConsumer, began: float) -> None:
-        found = [Restored(reader, one, offset, began) for one, offset in consumer.restored.items()]
+        A send has so many records as one of ``counts``. Up to ``at_once`` follow each other, then
+        there is a pause; while too many are not answered, the writer takes ``turn`` after turn.
+        """
+        chance = random.Random(f"{self.seed} {writer.name}")
+        number, left = 0, at_once
+        while not self.ended.is_set():
+            if self._unanswered[writer.name] >= MOST_UNANSWERED:
+                turn()
+                continue
+            send = Send(
+                writer.name, chance.randrange(self.partitions), number, chance.choice(counts),
+                writer.acks, writer.idempotent, self.now(),
+            )  # fmt: skip
+            number += send.count
+            with self.history.lock:
+                self.history.sends.append(send)
+                self._unanswered[writer.name] += 1
+            yield send
+            left -= 1
+            if left <= 0:
+                left = chance.randint(1, at_once) if at_once > 1 else 1
+                self.ended.wait(chance.uniform(0.005, 0.04) * (1 if at_once == 1 else 5))
+
+    def answered(self, send: Send, offset: int) -> None:
+        """The records are there, from an offset on; -1 if nobody says where."""
+        self._over(send, offset, "")
+
+    def failed(self, send: Send, error: str) -> None:
+        """Nobody says that the records are there."""
+        self._over(send, -1, error)
+
+    def _over(self, send: Send, offset: int, error: str) -> None:
         with self.history.lock:
-            self.history.restored += found
+            if not send.ended:
+                send.offset, send.error, send.ended = offset, error, self.now()
+                self._unanswered[send.writer] -= 1
 
-    def _polled(self, reader: str, consumer: GroupConsumer) -> None:
-        for one in consumer.poll_group():
-            records = tuple(
-                (record.offset, (record.value or b"").decode(errors="replace"))
-                for record in one.records
-            )
-            if records or one.error:
-                read = Read(
-                    reader, one.joined, one.partition, one.position, records, self.now(),
-                    one.error,
-                )  # fmt: skip
-                with self.history.lock:
-                    self.history.reads.append(read)
-        began = self.now()
-        positions = consumer.commit()
-        ended = self.now()
+    def give_up(self) -> None:
+        """What is on its way still is not waited for any more."""
         with self.history.lock:
-            self.history.commits += [
-                Commit(reader, partition, offset, began, ended)
-                for partition, offset in positions.items()
-            ]
+            left = [send for send in self.history.sends if not send.ended]
+        for send in left:
+            self.failed(send, "cut short")
+
+    def until_made(self, make: Callable[[], Made], wrong: type[Exception]) -> Made | None:
+        """A client that needs a broker to begin with; None if the run ends before there is one."""
+        while not self.ended.is_set():
+            try:
+                return make()
+            except wrong:
+                self.ended.wait(0.2)
+        return None
+
+    # What is seen in between and at the end
 
     def await_records(self, count: int = 10, patience_s: float = 20.0) -> None:
-        """Until so many were acknowledged, or the time is up."""
+        """Until so many were acknowledged, and some of each client; or the time is up."""
         deadline = time.monotonic() + patience_s
-        while self.acknowledged < count and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            with self.history.lock:
+                found = self.history.by_client().values()
+            if self.acknowledged >= count and all(one["acknowledged_by_all"] for one in found):
+                return
             time.sleep(0.05)
 
     def read_all(self, timeout_s: float) -> None:
@@ -114,7 +132,7 @@ class Workload:
         with Consumer(self.addresses, timeout_s) as consumer:
             for partition in range(self.partitions):
                 self.history.final[partition] = {
-                    record.offset: (record.value or b"").decode(errors="replace")
+                    record.offset: _text(record.value)
                     for record in consumer.read_all(TOPIC, partition)
                 }
 
@@ -125,18 +143,105 @@ class Workload:
             return sum(one.count for one in self.history.sends if one.acknowledged)
 
 
+class Member:
+    """What a reader notes: where the group was when it joined, what it got, what it had kept."""
+
+    def __init__(self, work: Workload, reader: str, group: str) -> None:
+        self.work = work
+        self.reader = reader
+        self.group = group
+        self.joins = 0
+        self._positions: dict[int, int | None] = {}
+
+    def known(self) -> dict[int, int]:
+        """By partition that it reads, the offset that comes next."""
+        return {one: at for one, at in self._positions.items() if at is not None}
+
+    def joined(self, kept: Mapping[int, int | None], began: float) -> None:
+        """It has partitions, with the offsets that the group had kept: -1 none, None if it could
+        not be asked; it was asked after ``began``."""
+        self.joins += 1
+        self._positions = {
+            one: None if offset is None else max(0, offset) for one, offset in kept.items()
+        }
+        with self.work.history.lock:
+            self.work.history.restored += [
+                Restored(self.reader, one, offset, began, self.group)
+                for one, offset in kept.items() if offset is not None
+            ]  # fmt: skip
+
+    def got(self, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
+        """Records came, one or more."""
+        position = self._positions.get(partition)
+        texts = tuple((offset, _text(value)) for offset, value in records)
+        self._read(partition, texts[0][0] if position is None else position, texts)
+        self._positions[partition] = texts[-1][0] + 1
+
+    def set_back(self, partition: int, error: str, following: int | None) -> None:
+        """Its position is not in the log; it goes on at ``following``, None: at the end."""
+        self._read(partition, self._positions.get(partition) or 0, (), error)
+        self._positions[partition] = following
+
+    def _read(
+        self, partition: int, position: int, records: tuple[tuple[int, str], ...], error: str = ""
+    ) -> None:
+        work = self.work
+        read = Read(self.reader, self.joins, partition, position, records, work.now(), error)
+        with work.history.lock:
+            work.history.reads.append(read)
+
+    @contextmanager
+    def committing(self, positions: Mapping[int, int]) -> Iterator[None]:
+        """The group has kept the positions, if nothing is raised."""
+        began = self.work.now()
+        yield
+        ended = self.work.now()
+        with self.work.history.lock:
+            self.work.history.commits += [
+                Commit(self.reader, one, offset, began, ended, self.group)
+                for one, offset in positions.items()
+            ]
+
+
 @contextmanager
 def at_work(workload: Workload, idempotent: bool) -> Iterator[None]:
-    """Writers of each kind and readers are at work; at the end they have ended.
+    """Writers of each kind and readers of each client are at work; at the end they have ended.
 
     ``idempotent``: the release has idempotent producers.
     """
-    writers = [("plain", -1, False), ("leader", 1, False)]
-    writers += [("idempotent", -1, True), ("second", -1, True)] if idempotent else []
-    readers = [f"reader {one}" for one in range(1, READERS + 1)]
-    works: list[tuple[str, Callable[[], object]]] = [
-        *((one[0], partial(workload.write, *one)) for one in writers),
-        *((one, partial(workload.read, one)) for one in readers),
-    ]
-    with working(works, workload.ended, 20):
-        yield
+    works: list[tuple[str, Callable[[], object]]] = []
+    for client in workload.clients:
+        writers = [one for one in client.writers if idempotent or not one.idempotent]
+        workload.history.clients[client.name] = (
+            *(one.name for one in writers), *client.readers,
+        )  # fmt: skip
+        works += [(one.name, partial(client.write, workload, one)) for one in writers]
+        works += [(one, partial(client.read, workload, one, client.group))
+                  for one in client.readers]  # fmt: skip
+    try:
+        with working(works, workload.ended, 20):
+            yield
+    finally:
+        workload.give_up()
+
+
+def patience_of(writer: Writer) -> int:
+    """How long a record of a writer may be on its way, in ms."""
+    return int(1000 * (STUBBORN_S if writer.idempotent else PATIENCE_S))
+
+
+def servers_of(addresses: Sequence[Address]) -> str:
+    """As clients of Kafka's are given them."""
+    return ",".join(f"{host}:{port}" for host, port in addresses)
+
+
+def hushed(name: str) -> None:
+    """A library says nothing on standard error: that brokers fail is what the run is about."""
+    logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _text(value: bytes | None) -> str:
+    return (value or b"").decode(errors="replace")
+
+
+__all__ = ["TOPIC", "Member", "Workload", "at_work", "servers_of"]

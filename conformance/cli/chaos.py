@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.chaos.clients import CLIENTS, OURS, WrongClients, clients_named
 from conformance.chaos.schedule import KINDS, UNTRACED, faults
 from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import (
@@ -54,6 +55,8 @@ LEAST_BROKERS, MOST_BROKERS = 2, 9
 @click.option("--min-isr", type=click.IntRange(1, 9), default=2, show_default=True, metavar="N",
               help="min.insync.replicas.")  # fmt: skip
 @click.option("--faults", "named", metavar="F,F", help=f"Of {', '.join(KINDS)}; all by default.")
+@click.option("--clients", "clients", default=OURS, show_default=True, metavar="C,C",
+              help=f"Who writes and reads: of {', '.join(CLIENTS)}; or all.")  # fmt: skip
 @click.option("--unclean", is_flag=True, help="Let replicas lead that are not in sync.")
 @click.option("--trace", is_flag=True, help="Judge what brokers trace on the model as well.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR",
@@ -68,6 +71,7 @@ def chaos(
     partitions: int,
     min_isr: int,
     named: str | None,
+    clients: str,
     unclean: bool,
     trace: bool,
     out: Path | None,
@@ -80,16 +84,20 @@ def chaos(
     fails or is full. Then everything is read: no record that acks=all acknowledged may be lost,
     none of an idempotent producer be there twice or out of order, no batch be torn, nothing be read
     that was never written, no reader go back or leave something out, no two replicas differ. Faults
-    follow from the seed; what comes of them depends on the machine.
+    follow from the seed; what comes of them depends on the machine. Of --clients each writes with
+    acks=all, acks=1, and as an idempotent producer (the real ones with acks=0 too), and reads as a
+    group of its own.
 
     Exit code 0: nothing is wrong; 1: something is, and where a release has it by a known bug, its
-    entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read.
+    entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read, or
+    nothing by one of the clients.
 
     \b
     Example:
       insync chaos --rounds 20 --seed 1
       insync chaos --rounds 100 --seed 7 --faults kill,pause --out chaos
       insync chaos --rounds 10 --trace --json -
+      insync chaos --rounds 20 --clients librdkafka,kafka-python,aiokafka,ours
       insync chaos --rounds 10000 --minutes 480 --seed 3 --out night
       insync chaos --version 0.10 --rounds 10 --faults cascade
     """
@@ -104,9 +112,13 @@ def chaos(
             f"--trace: the model has no brokers that compare logs at each fetch, as {release} has "
             "them; write --version 2.4, or leave out --trace"
         )
+    try:
+        chosen = clients_named(clients)
+    except WrongClients as error:
+        raise WrongUse(f"--clients: {error}") from error
     plan = ChaosPlan(
         tuple(faults(rounds, seed, brokers, kinds)), seed, release, brokers, partitions, min_isr,
-        unclean, trace, minutes,
+        unclean, trace, minutes, chosen,
     )  # fmt: skip
     began = time.monotonic()
     with ends_as_interrupt(), _folder(out) as folder, Progress() as progress:
@@ -168,6 +180,12 @@ def _lines(report: ChaosReport, seconds: float) -> Iterator[str]:
         f"({counts['acknowledged_by_all']:,} by all), {counts['found']:,} in the log, "
         f"{counts['read']:,} read by a group in {counts['joins']} memberships"
     )
+    if len(report.plan.clients) > 1:
+        for name, by in report.history.by_client().items():
+            yield (
+                f"{name}: {by['acknowledged']:,} acknowledged "
+                f"({by['acknowledged_by_all']:,} by all), {by['read']:,} read"
+            )
     for what, number in sorted(report.allowed.items()):
         yield f"allowed: {number:,} {what}"
     for one in report.anomalies[:SHOWN]:

@@ -17,7 +17,12 @@ from conformance.cli.kafka_tool import cluster_in, preset_of
 from impl.releases import DEFAULT, Release
 from impl.server.cluster import KINDS, STATE, Cluster, new_state
 from impl.server.processes import ClusterError, lock_folder
-from impl.server.properties import WrongProperties, parse_properties
+from impl.server.properties import (
+    WrongProperties,
+    address_of,
+    parse_properties,
+    settings_in,
+)
 from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.server import NoServer
@@ -58,6 +63,10 @@ def cluster() -> None:
 @click.option("--zookeeper", "kind", metavar="KIND",
               help=f"For a new one: {', '.join(KINDS)} or an address.")  # fmt: skip
 @click.option("--racks", metavar="R,R", help="A rack for each broker.")
+@click.option("--listeners", metavar="L,L",
+              help="Where each listens, HOST:PORT; on loopback by default.")  # fmt: skip
+@click.option("--config", "properties", metavar="FILE", type=click.Path(path_type=Path),
+              help="For a new one: a server.properties for all brokers.")  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
               help="A broker's property, by Kafka's name, for a new cluster.")  # fmt: skip
 @click.option("--request-log", is_flag=True,
@@ -73,6 +82,8 @@ def start(
     version: str | None,
     kind: str | None,
     racks: str | None,
+    listeners: str | None,
+    properties: Path | None,
     settings: tuple[str, ...],
     request_log: bool,
     trace: bool,
@@ -80,6 +91,8 @@ def start(
 ) -> None:
     """Start the cluster in DIR, a new one if there is none; or one of its processes.
 
+    Without --listeners nobody but this machine can reach the brokers. Of a --config, what Kafka's
+    brokers know has its effect, or is said to have none; any other name is warned of and left out.
     What runs already goes on. If anything fails, everything that was started here is ended. The
     last line is what any client of Kafka's is to be given: bootstrap.servers=HOST:PORT,...
 
@@ -89,6 +102,8 @@ def start(
       insync cluster start DIR --broker-ids 0,1,2 --version 0.10.2
       insync cluster start DIR 2
       insync cluster start DIR zookeeper
+      insync cluster start DIR --brokers 1 --listeners 127.0.0.1:9092
+      insync cluster start DIR --config server.properties --set num.partitions=3
       insync cluster start DIR --trace
     """
     with _changing(folder):
@@ -99,6 +114,8 @@ def start(
                 version,
                 kind,
                 racks,
+                listeners,
+                properties,
                 settings or None,
                 request_log or None,
                 trace or None,
@@ -106,7 +123,8 @@ def start(
             if any(given is not None for given in new):
                 raise WrongUse(
                     f"{folder} has a cluster already: --brokers, --broker-ids, --version, "
-                    "--zookeeper, --racks, --set, --request-log and --trace are for a new one; "
+                    "--zookeeper, --racks, --listeners, --config, --set, --request-log and "
+                    "--trace are for a new one; "
                     f"write: insync cluster start {folder}"
                 )
             found = Cluster(folder)
@@ -114,7 +132,7 @@ def start(
             if broker is not None:
                 raise WrongUse(f"{folder} has no cluster yet; write: insync cluster start {folder}")
             found = _new(folder, _ids(ids, brokers), version or DEFAULT, kind or "embedded", racks,
-                         settings, request_log, trace)  # fmt: skip
+                         listeners, properties, settings, request_log, trace)  # fmt: skip
         only = None if broker is None else found.name_of(broker)
         before = found.running()
         found.start(only=only)
@@ -142,7 +160,8 @@ def _ids(ids: str | None, brokers: int | None) -> list[int]:
 
 def _new(
     folder: Path, ids: list[int], version: str, kind: str, racks: str | None,
-    settings: tuple[str, ...], request_log: bool, trace: bool,
+    listeners: str | None, properties: Path | None, settings: tuple[str, ...],
+    request_log: bool, trace: bool,
 ) -> Cluster:  # fmt: skip
     if folder.exists() and any(one.name != ".lock" for one in folder.iterdir()):
         raise WrongUse(f"{folder} is no cluster and not empty; name an empty directory")
@@ -158,12 +177,18 @@ def _new(
     chosen = dict(QUICK)
     if len(ids) < OFFSETS_REPLICAS:  # else nobody could ever belong to a group
         chosen["offsets.topic.replication.factor"] = str(len(ids))
+    release, said = preset_of(version), list[str]()
+    if properties is not None:
+        try:
+            given, said = settings_in(properties, Release.of(release))
+        except WrongProperties as error:
+            raise WrongUse(f"--config {error}") from error
+        chosen |= given
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals:
             raise WrongUse(f"--set {text}: write NAME=VALUE")
         chosen[name.strip()] = value.strip()
-    release = preset_of(version)
     text = "".join(f"{name}={value}\n" for name, value in chosen.items())
     try:
         parse_properties("--set", f"zookeeper.connect=h:1\nlog.dirs=d\n{text}", Release.of(release))
@@ -171,7 +196,33 @@ def _new(
         raise WrongUse(str(error)) from error
     state = new_state(ids, release, kind, dict(zip(ids, named, strict=False)), chosen)
     state.request_log, state.trace = request_log, trace
+    if listeners is not None:
+        for broker, (host, port) in zip(ids, _listening(listeners, len(ids)), strict=True):
+            state.hosts[broker], state.ports[broker] = host, port
+    for line in said:
+        click.echo(f"warning: {line}", err=True)
     return Cluster.create(folder, state)
+
+
+def _listening(listeners: str, brokers: int) -> list[tuple[str, int]]:
+    """Where each broker is to listen, and to say so."""
+    found = []
+    for part in (one.strip() for one in listeners.split(",")):
+        try:
+            host, port = address_of(part if "://" in part else f"PLAINTEXT://{part}")
+        except ValueError as error:
+            raise WrongUse(
+                f"--listeners {part}: {error}; write HOST:PORT,HOST:PORT, one a broker"
+            ) from error
+        if host == "0.0.0.0" or not port:
+            raise WrongUse(
+                f"--listeners {part}: name an address that clients can be told, "
+                "such as 127.0.0.1:9092"
+            )
+        found.append((host, port))
+    if len(found) != brokers or len(set(found)) != brokers:
+        raise WrongUse(f"--listeners {listeners}: name {brokers} listeners, one a broker")
+    return found
 
 
 @cluster.command()

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from conformance.chaos.clients import OURS, WrongClients, clients_named
 from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.interrupts import INTERRUPTED, interrupts
@@ -452,15 +453,16 @@ def trace(folder: Path, json_target: str | None) -> None:
               help="How many faults befall each.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="S",
               help="What the faults follow from.")  # fmt: skip
-@click.option("--clients", is_flag=True,
-              help="Writers and readers as in chaos; what they saw is judged too.")  # fmt: skip
+@click.option("--clients", "named", is_flag=False, flag_value=OURS, metavar="[C,C]",
+              help="Writers and readers as in chaos, of librdkafka and others, ours by default; "
+                   "what they saw is judged too.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Keep logs and traces of rounds that hold, too.")
 @click.option("--again", is_flag=True,
               help="Judge the rounds that are in DIR once more, and start none.")  # fmt: skip
 @json_option
 def soak(
     folder: Path, version: str, home: Path | None, rounds: int, faults: int, seed: int,
-    clients: bool, keep: bool, again: bool, json_target: str | None,
+    named: str | None, keep: bool, again: bool, json_target: str | None,
 ) -> None:  # fmt: skip
     """Let random faults befall real Kafka while records are written, and judge every line of it.
 
@@ -483,6 +485,7 @@ def soak(
       insync kafka soak DIR --version 2.3.1 --faults 5 --json -
       insync kafka soak DIR --version 2.8.2 --seed 7 --again
       insync kafka soak DIR --version 2.3.1 --clients
+      insync kafka soak DIR --version 2.3.1 --clients librdkafka,aiokafka
       insync check DIR/round-1/trace
     """
     from conformance.kafka.soak import (
@@ -519,6 +522,10 @@ def soak(
     logging.getLogger("kazoo").disabled = True
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     with _changing(folder), Progress() as progress:
+        try:
+            clients = clients_named(named) if named is not None else ()
+        except WrongClients as error:
+            raise WrongUse(f"--clients: {error}") from error
         plan = Plan(release_of(version), rounds, seed, faults, home, keep, clients)
         if not again:
             libs_of(plan.release, home)

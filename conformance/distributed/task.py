@@ -21,7 +21,7 @@ from specs.exploration import grounded_for
 from specs.lowering.llvm_terms import LANES
 from specs.native import driver
 from specs.native.kernel import Kernel, kernel_of
-from specs.native.search import letter_room, worker_for
+from specs.native.search import outbox_room, worker_for
 from specs.native.store import LOAD, Words
 from specs.native.table import hash_all, hash_of, insert_all, owner_of
 
@@ -49,8 +49,9 @@ class ExplorationTask:
         """The machine code: compiled once on a machine, loaded once a process."""
         recorded = system(self.system).recorded(self.version, json.loads(self.switches))
         return kernel_of(
-            grounded_for(recorded, json.loads(self.bounds), self.claims), self.symmetry
-        )
+            grounded_for(recorded, json.loads(self.bounds), self.claims), self.symmetry,
+            at_once=False,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ def expanded(
     ImpossibleValue where a step would leave a field's domain.
     """
     kernel = question.kernel()
-    words, shards, room = kernel.words, question.shards, letter_room(kernel)
-    worker = worker_for(kernel, max(shards, 2))  # with one shard it would have no letters
+    words, shards, room = kernel.words, question.shards, outbox_room(kernel)
+    worker = worker_for(kernel, max(shards, 2))  # with one shard it would have no outbox
     # The system's code reads several states at once, the last ones too.
     states = np.concatenate([frontier, np.zeros(LANES * words, np.uint64)])
     begin, end = 0, frontier.size // words
@@ -135,7 +136,7 @@ def taken_in(
     kernel: Kernel, visited: Words, outbox: Iterable[Words], asked: OpenClaims
 ) -> tuple[Words, int]:
     """The candidates that are not visited, each once, in the order of first arrival; and the
-    claims that they settle. `letters` are hash and words of each candidate."""
+    claims that they settle. Each of `outbox` is hash and words of each candidate."""
     words, parcels = kernel.words, list(outbox)
     known = visited.size // words
     most = known + sum(parcel.size // (words + 1) for parcel in parcels)
@@ -154,7 +155,7 @@ def taken_in(
     return states[visited.size : count * words], settled
 
 
-def letters_of(kernel: Kernel, states: Words) -> Words:
+def outbox_of(kernel: Kernel, states: Words) -> Words:
     """Each state behind its hash, as an owner takes them in."""
     words = kernel.words
     planes = np.ascontiguousarray(states.reshape(-1, words).T)
@@ -178,7 +179,7 @@ def merged(
     does not depend on the attempt.
     """
     kernel = question.kernel()
-    parcels = [letters_of(kernel, np.frombuffer(one, np.uint64)) for one in sorted(blocks)]
+    parcels = [outbox_of(kernel, np.frombuffer(one, np.uint64)) for one in sorted(blocks)]
     new, settled = taken_in(kernel, segments.visited(shard), parcels, asked)
     name = segments.attempt(shard, new) if new.size else ""
     return {

@@ -321,7 +321,9 @@ class BrokerTraceOf:
             question = self.questions.handled(*key, line.at)
             for partition, answer in question.answer.items() if question else ():
                 first = answer["first"]
-                end, epoch = self.appended.get((partition, first), (first + 1, -1))
+                # What it has not appended was there when an idempotent producer sent it again.
+                again = first + 1, self.epoch[partition]
+                end, epoch = self.appended.get((partition, first), again)
                 self.tell("producer_answered", partition, leader_epoch=epoch,
                           acks=question.acks if question else 0, first=first, end=end,
                           error=answer["error"])  # fmt: skip

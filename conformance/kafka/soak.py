@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.chaos import workload as chaos
+from conformance.chaos.clients import OURS
 from conformance.chaos.history import History
 from conformance.chaos.judge import Judged, judge, verdict_on
 from conformance.chaos.run import OF_GROUPS
@@ -98,7 +99,8 @@ class Plan:
     faults: int
     home: Path | None = None
     keep: bool = False
-    clients: bool = False
+    clients: tuple[str, ...] = ()
+    """Libraries (`conformance.chaos.clients`); none: requests of our own, of which nobody reads."""
 
 
 class OtherSoak(ValueError):
@@ -120,15 +122,21 @@ def rounds_in(folder: Path, plan: Plan) -> list[Round]:
             raise OtherSoak(f"{path} is no file of a soak; name another directory")
         found.append(Round(**fields))
     for one in found:
-        if (one.version, one.seed, len(one.faults), bool(one.clients)) != (
+        clients = _clients_of(one)
+        if (one.version, one.seed, len(one.faults), clients) != (
             plan.release.text, _seed(plan, one.number), plan.faults, plan.clients,
         ):  # fmt: skip
             raise OtherSoak(
                 f"{path} has rounds of Kafka {one.version} with {len(one.faults)} faults"
-                f"{', clients' if one.clients else ''} and another seed; name another directory, "
-                "or the same release, --seed, --faults and --clients"
+                f"{', clients ' + ','.join(clients) if clients else ''} and another seed; name "
+                "another directory, or the same release, --seed, --faults and --clients"
             )
     return found
+
+
+def _clients_of(one: Round) -> tuple[str, ...]:
+    """Of rounds before a library could be chosen: ours."""
+    return tuple(one.clients.get("by_client") or (OURS,)) if one.clients else ()
 
 
 def judged_again(folder: Path, done: list[Round]) -> list[Round]:
@@ -178,7 +186,8 @@ def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -
             lab.start()
             topic = chaos.TOPIC if plan.clients else TOPIC
             _make_topic(lab, topic)
-            with (clients_of if plan.clients else written_to)(lab, one) as acknowledged:
+            writing = clients_of(lab, one, plan.clients) if plan.clients else written_to(lab, one)
+            with writing as acknowledged:
                 for at, fault in enumerate(faults(plan.faults, one.seed, BROKERS), 1):
                     told(f"round {number} of {plan.rounds}, {at} of {plan.faults}: {fault.told}, "
                          f"{acknowledged()} acknowledged")  # fmt: skip
@@ -255,11 +264,13 @@ def _state_path(topic: str, partition: int) -> str:
 
 
 @contextlib.contextmanager
-def clients_of(lab: Lab, one: Round) -> Iterator[Callable[[], int]]:
+def clients_of(
+    lab: Lab, one: Round, clients: tuple[str, ...]
+) -> Iterator[Callable[[], int]]:  # fmt: skip
     """Clients are at work; at the end brokers recover, the log is read, and what clients saw is
     judged into the round. How many records were acknowledged so far."""
     addresses = [(LOOPBACK, ports[1]) for ports in lab.state.ports.values()]
-    work = chaos.Workload(addresses, PARTITIONS, one.seed)
+    work = chaos.Workload(addresses, PARTITIONS, one.seed, clients)
     idempotent = Release.of(lab.release.text).since("0.11")
     with chaos.at_work(work, idempotent):
         work.await_records()
@@ -282,6 +293,7 @@ def seen_by_clients(history: History, unfinished: str) -> dict[str, Any]:
         "verdict": verdict_on(history, judged.anomalies, unfinished).value,
         "anomalies": [asdict(found) for found in judged.anomalies],
         "allowed": dict(judged.allowed), "counts": history.counts(), "unfinished": unfinished,
+        "by_client": history.by_client(),
     }  # fmt: skip
 
 

@@ -64,6 +64,8 @@ def _label(thread: ControllerThread, place: Place) -> str:
     assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
     if effect.event == REPLICAS_CHANGE:
         return _tells_nothing(effect, frames_of(thread))
+    if effect.event == "newer_controller" and ELECTION not in frames_of(thread):
+        return "leaves_replica"
     return REPORTS.get(effect.event) or _compares(thread)
 
 
@@ -386,7 +388,8 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
         "controller_finds_no_leader", "controller_cannot_elect_preferred",
         "controller_finds_no_successor",
     ),
-    "finds_newer": ("controller_finds_a_newer_controller", "controller_leaves_replica"),
+    "finds_newer": ("controller_finds_a_newer_controller",),
+    "leaves_replica": ("controller_leaves_replica",),
     "removes": (
         "controller_removes_replica", "controller_write_conflicts", "controller_is_fenced",
     ),

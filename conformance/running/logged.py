@@ -27,8 +27,8 @@ from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
 from impl.sim.steps import Step
 from impl.world.stored_broker import FOLDER
-from impl.world.wide.claims import is_at_rest
 from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import DIRECTORIES, WideSimulator
 from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
 from impl.world.wide.world import STEP_MS as WIDE_STEP_MS

@@ -28,9 +28,9 @@ from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
 from impl.sim.steps import Step
-from impl.world.wide.claims import is_at_rest
 from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import WideSimulator
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition

@@ -210,7 +210,9 @@ class Broker:
             lambda text: self.files.line("server.log", "INFO", text, "kafka.network.Acceptor"),
         )  # fmt: skip
         self.replicas.lock.about_to_wait = self.listener.slots.let_go
-        host, number = self.config.advertised or self.listener.address
+        self.replicas.lock.still_asked = self.listener.check_client
+        here = self.config.address[0], self.listener.address[1]  # the name, and not what it means
+        host, number = self.config.advertised or here
         self.info = BrokerInfo(
             (f"PLAINTEXT://{host}:{number}",),
             now_ms(),

@@ -10,6 +10,9 @@ from types import TracebackType
 from impl.zookeeper.port import OpOutcome, Port
 from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
 
+LOOK_S = 1.0
+"""How long a request waits before it is asked for the first time whether its client is there."""
+
 
 class BrokerLock:
     """A lock that its thread may take again, and can let go of whole (``released``).
@@ -22,6 +25,7 @@ class BrokerLock:
         self._owner: int | None = None
         self._depth = 0
         self.about_to_wait: Callable[[], None] = lambda: None  # its holder lets go of it
+        self.still_asked: Callable[[], None] = lambda: None  # raises, once nobody wants the answer
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take it; False if the time is up."""
@@ -81,6 +85,27 @@ class BrokerLock:
     def _acquire_restore(self, depth: int) -> None:
         for _ in range(depth):
             self.acquire()
+
+
+class AskedCondition(threading.Condition):
+    """A condition whose waiters look now and then whether who asked them is still there.
+
+    A client may ask for what comes in weeks, and go away: nobody waits on for it then.
+    """
+
+    def __init__(self, lock: BrokerLock) -> None:
+        super().__init__(lock)  # type: ignore[arg-type]  # as an RLock is
+        self._of = lock
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """As Condition's. Whatever ``still_asked`` raises."""
+        left = threading.TIMEOUT_MAX if timeout is None else timeout
+        while left > LOOK_S:
+            if super().wait(LOOK_S):
+                return True
+            self._of.still_asked()
+            left -= LOOK_S
+        return super().wait(left)
 
 
 class PatientPort:

@@ -44,6 +44,7 @@ class ClusterState:
     """What ``cluster.json`` holds. ``zookeeper`` is embedded, real, or an address elsewhere.
 
     ``advertised``: by broker, a port that leads to its own, as that of a proxy before it.
+    ``hosts``: where a broker listens, if not on loopback.
     ``fillable``: a broker's directory has no space left while DIR/brokerN/full names it.
     """
 
@@ -56,6 +57,7 @@ class ClusterState:
     request_log: bool = False
     trace: bool = False
     advertised: dict[int, int] = field(default_factory=dict)
+    hosts: dict[int, str] = field(default_factory=dict)
     fillable: bool = False
 
 
@@ -79,7 +81,7 @@ class Cluster(Processes):
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise ClusterError(f"{path} is not of the format {FORMAT}")
         try:
-            for name in ("ports", "racks", "advertised"):
+            for name in ("ports", "racks", "advertised", "hosts"):
                 fields[name] = {int(key): value for key, value in fields.get(name, {}).items()}
             return ClusterState(**fields)
         except (KeyError, TypeError, ValueError) as error:
@@ -141,8 +143,13 @@ class Cluster(Processes):
 
     def addresses(self) -> list[tuple[str, int]]:
         """Where its brokers listen, or say that they do."""
-        ports = self.state.ports | self.state.advertised
-        return [(LOOPBACK, port) for _, port in sorted(ports.items())]
+        found = {one: self._address(one) for one in self.state.ports}
+        found |= {one: (LOOPBACK, port) for one, port in self.state.advertised.items()}
+        return [found[one] for one in sorted(found)]
+
+    def _address(self, broker: int) -> tuple[str, int]:
+        """Where it listens itself."""
+        return self.state.hosts.get(broker, LOOPBACK), self.state.ports[broker]
 
     @property
     def bootstrap_servers(self) -> str:
@@ -205,7 +212,7 @@ class Cluster(Processes):
     def _properties(self, number: int) -> str:
         lines = {
             "broker.id": str(number),
-            "listeners": f"PLAINTEXT://{LOOPBACK}:{self.state.ports[number]}",
+            "listeners": "PLAINTEXT://{}:{}".format(*self._address(number)),
             "zookeeper.connect": self.state.connect,
             "log.dirs": str(self.folder / f"broker{number}" / "data"),
         }
@@ -279,7 +286,7 @@ class Cluster(Processes):
             time.sleep(0.05)
 
     def _known_to(self, number: int) -> list[int]:
-        address = LOOPBACK, self.state.ports[number]
+        address = self._address(number)
         with Client([address], timeout_s=2.0, client_id="insync-cluster") as client:
             try:
                 return [one.node_id for one in client.metadata(address, 2.0).brokers]

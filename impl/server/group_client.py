@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -155,27 +155,28 @@ class GroupConsumer(Consumer):
 
     # Reading
 
-    def poll_group(self, wait_ms: int = 50) -> list[Polled]:
-        """What came of each partition that is assigned, in turn; joins if need be. ClientError."""
+    def poll_group(self, wait_ms: int = 50) -> Iterator[Polled]:
+        """What came of each partition that is assigned, in turn; joins if need be. ClientError.
+
+        A position is beyond what was handed over, and nothing else, if the next partition fails.
+        """
         if not self.joined:
             self.join()
         if time.monotonic() >= self._next_beat:
             body = Fields(group_id=self.group, generation_id=self.generation, member_id=self.member)
             self._check("Heartbeat", error_in(self._asked("Heartbeat", 0, body)))
             self._next_beat = time.monotonic() + self.session.total_seconds() / 10
-        found = []
         for partition, position in list(self.positions.items()):
             try:
                 records, following = self.poll(self.topic, partition, position, wait_ms)
+                found = Polled(self.joins, partition, position, records)
             except ClientError as error:
                 if error.code != OUT_OF_RANGE:
                     raise
                 following = self.offset(self.topic, partition, -1)
-                found.append(Polled(self.joins, partition, position, [], error.code))
-            else:
-                found.append(Polled(self.joins, partition, position, records))
+                found = Polled(self.joins, partition, position, [], error.code)
             self.positions[partition] = following
-        return found
+            yield found
 
     def commit(self) -> dict[int, int]:
         """Keep how far it has read; the positions. ClientError."""

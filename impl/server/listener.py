@@ -2,10 +2,20 @@
 
 Frames come in whole, and answers go out in pieces: bytes, and regions of files, which nobody looks
 at. Source: kafka.network.SocketServer.
+
+Threads, and no event loop: what lies between a frame and its answer is the core under one lock,
+with disks, ZooKeeper and other brokers that block, and a loop would hand it all to threads. So a
+connection's requests are in order by themselves, back pressure is a socket that nobody reads, an
+answer is `sendfile` from its thread, and who waits sleeps on the condition that concerns him. It
+costs 22 KB and 2 ms a connection: 800 of them 18 MB, and each is answered again after 1.4 ms
+(`python -m tests.bench.clients --connections 800`, two cores, under load); brokers write as many
+MB/s as Kafka's, and read 1.7 times as many (`python -m tests.bench.against_kafka`). Who would have
+ten thousand connections a broker would want a loop in front.
 """
 
 from __future__ import annotations
 
+import select
 import socket
 import socketserver
 import threading
@@ -30,6 +40,10 @@ What it raises ends the connection.
 """
 
 
+class ClientGone(Exception):
+    """Nobody waits for the answer to a request any more."""
+
+
 class Listener:
     """A port, and who answers there.
 
@@ -51,6 +65,7 @@ class Listener:
         self._memory = MemoryPool(self.limits.queued_bytes)
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
+        self._mine = threading.local()
         self._stopped = False
         listener = self
 
@@ -87,6 +102,7 @@ class Listener:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self._lock:
             self._open.add(connection)
+        self._mine.connection = connection
         try:
             while not self._stopped and self._served(connection, host, answer, trouble):
                 pass
@@ -112,6 +128,8 @@ class Listener:
             with self.slots.taken():
                 try:
                     pieces = answer(frame, host)
+                except ClientGone:
+                    return False
                 except Exception as error:
                     trouble(error)
                     return False
@@ -119,6 +137,19 @@ class Listener:
         if pieces is not None:
             send_pieces(connection, pieces)
         return True
+
+    def check_client(self) -> None:
+        """ClientGone if this thread answers somebody who has ended the connection meanwhile."""
+        connection = getattr(self._mine, "connection", None)
+        if connection is None:
+            return
+        ends = select.poll()
+        try:
+            ends.register(connection, select.POLLRDHUP)
+        except ValueError as error:  # it was closed here
+            raise ClientGone from error
+        if ends.poll(0):
+            raise ClientGone
 
     def close(self) -> None:
         """Let nobody in any more, and end what is open."""

@@ -57,6 +57,11 @@ def _listeners(text: str) -> str:
     return text
 
 
+def address_of(listener: str) -> tuple[str, int]:
+    """Host and port of a listener such as PLAINTEXT://127.0.0.1:9092; ValueError."""
+    return _address(_listeners(listener))
+
+
 def _address(listener: str) -> tuple[str, int]:
     host, _, port = listener.partition("://")[2].rpartition(":")
     return host, int(port)
@@ -177,6 +182,17 @@ SHORTER = {
 }
 """Other names for times, with the milliseconds in one of their units."""
 
+OF_THE_CLUSTER = {
+    "broker.id": "--broker-ids says it",
+    "broker.rack": "--racks says it",
+    "listeners": "--listeners says it",
+    "advertised.listeners": "--listeners says it",
+    "zookeeper.connect": "--zookeeper says it",
+    "log.dirs": "each broker has a directory of its own",
+    "log.dir": "each broker has a directory of its own",
+}
+"""What brokers that share a file do not have in common, and what says it instead."""
+
 TOPIC_KEYS = frozenset(
     (
         *(name for name in LOG_FIELDS if not name.startswith("log.")),
@@ -244,17 +260,52 @@ class BrokerProperties:
 
 def read_properties(path: Path, release: Release) -> BrokerProperties:
     """Read a file of ``name=value`` lines; WrongProperties names file, line and what is right."""
+    return parse_properties(str(path), _text_of(path), release)
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise WrongProperties(f"{path}: {error.strerror}; name a properties file") from error
     except UnicodeDecodeError as error:
         raise WrongProperties(f"{path}: byte {error.start}: is no UTF-8 text") from error
-    return parse_properties(str(path), text, release)
+
+
+def settings_in(path: Path, release: Release) -> tuple[dict[str, str], list[str]]:
+    """What a properties file of Kafka's sets for all brokers of a cluster; and what is left out, or
+    without effect, a line of words each, with its name.
+
+    What each broker has of its own (`OF_THE_CLUSTER`) is not taken from a file that all share; a
+    name that nobody knows is left out, as Kafka does (``AbstractConfig.logUnused``). A value that
+    is wrong is a WrongProperties.
+    """
+    text, name = _text_of(path), str(path)
+    known, said = dict[str, tuple[int, str]](), list[str]()
+    for key, (number, value) in _lines(name, text).items():
+        if key in OF_THE_CLUSTER:
+            said.append(f"{name}:{number}: {key} is left out: {OF_THE_CLUSTER[key]}")
+        elif key in REASON_OF:
+            known[key] = number, value
+            said.append(f"{name}:{number}: {key} has no effect here: {REASON_OF[key]}")
+        elif key in KNOWN or key in LOG_KEYS or key in SHORTER:
+            known[key] = number, value
+        else:
+            said.append(
+                f"{name}:{number}: {key} is no property of a broker, and is left out{_near(key)}"
+            )
+    needed = {"zookeeper.connect": (0, "h:1"), "log.dirs": (0, "d")}
+    _checked(name, known | needed, release)
+    return {key: value for key, (_, value) in known.items()}, said
 
 
 def parse_properties(name: str, text: str, release: Release) -> BrokerProperties:
     """As ``read_properties``, from a text; ``name`` is how the file is called in messages."""
+    return _checked(name, _lines(name, text), release)
+
+
+def _lines(name: str, text: str) -> dict[str, tuple[int, str]]:
+    """By name, the line's number and the value; what is said last counts."""
     lines: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         bare = line.strip()
@@ -264,7 +315,7 @@ def parse_properties(name: str, text: str, release: Release) -> BrokerProperties
         if not equals:
             raise _wrong(name, number, f"{bare!r} is no property; write name=value")
         lines[key.strip()] = number, value.strip()
-    return _checked(name, lines, release)
+    return lines
 
 
 def _checked(name: str, lines: dict[str, tuple[int, str]], release: Release) -> BrokerProperties:

@@ -21,7 +21,7 @@ from impl.core.requests import Request, UpdateMetadata
 from impl.log import LogManager
 from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
-from impl.server.broker_lock import BrokerLock, PatientPort
+from impl.server.broker_lock import AskedCondition, BrokerLock, PatientPort
 from impl.server.control_messages import LiveBrokers
 from impl.server.log4j_files import Log4jFiles
 from impl.server.quotas import Quotas
@@ -64,8 +64,8 @@ class HostedReplicas:
         start = 0 if trace is None else trace.file.start
         self._correlations = itertools.count(start * CORRELATIONS_OF_A_START)
         self.lock = BrokerLock()
-        self.changed = threading.Condition(self.lock)  # type: ignore[arg-type]  # as an RLock is
-        self.readable = threading.Condition(self.lock)  # type: ignore[arg-type]
+        self.changed = AskedCondition(self.lock)
+        self.readable = AskedCondition(self.lock)
         self.lines = ReplicaLines(files)
         self._state_changes = threading.Lock()
         self._client = client

@@ -19,6 +19,8 @@ from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
 from kio.static.constants import EntityType
 
+from impl.wire.lengths import end_of
+
 Fields = SimpleNamespace
 """A message, or a part of one, with the fields of all its versions: each version writes its own."""
 
@@ -221,6 +223,8 @@ def _writer(schema: Any) -> Any:
 def _read(schema: Any, frame: bytes, at: int) -> tuple[Any, int]:
     """An entity at an offset, and the offset behind it."""
     try:
+        if schema.__type__ is not EntityType.header:
+            end_of(schema, frame, at)
         found, size = _reader(schema)(frame, at)
     except (SerialError, ValueError, KeyError, TypeError, ArithmeticError) as error:
         raise Malformed(f"no {schema.__name__}: {error}") from error

@@ -126,6 +126,8 @@ class FollowerConnection(LeaderByEffect):
 def answer(leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int) -> Exchange:
     """The leader's answers; where the follower is, is noted, and its ISR may grow by that."""
     replies: Mapping[TopicPartition, Any]
+    hosted = leader.partitions  # as they are now: a log directory may fail in the course of it
+    epochs = {one: hosted[one].leader_epoch for one in asked.questions if one in hosted}
     match asked.kind:
         case "Fetch":
             found = wait(leader.fetch(follower, asked.questions, MOST_BYTES, now_ms))
@@ -137,8 +139,6 @@ def answer(leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int) 
                 one: wait(leader.list_offset(one, where, for_consumer=False, leader_epoch=epoch))
                 for one, (epoch, where) in asked.questions.items()
             }
-    hosted = leader.partitions
-    epochs = {one: hosted[one].leader_epoch for one in asked.questions if one in hosted}
     return replace(asked, replies=replies, answered_in=epochs)
 
 

@@ -185,7 +185,7 @@ def expand_out(
 ):  # fmt: skip
     """First half of a round: expands states begin..end and sorts successors by owner.
 
-    `letters` has a part of `room` successors (hash and words) for each owner; `sent` counts them.
+    `outbox` has a part of `room` successors (hash and words) for each owner; `sent` counts them.
     Returns where it stopped: when a part might not take another block.
     """
     row, index, full = words + 1, begin, False
@@ -215,13 +215,13 @@ def expand_out(
 
 @njit(nogil=True, cache=True)
 def insert_in(words, code, states, count, table, first, size, outbox, begin, number, asked):
-    """Second half: an owner inserts one sender's letters; returns its count and what settled."""
+    """Second half: an owner inserts one sender's successors; returns its count and what settled."""
     mask, row, before = np.uint64(size - 1), words + 1, count
-    for letter in range(begin, begin + number):
-        if letter + 2 * AHEAD < begin + number:
-            ask_for_entry(outbox[(letter + 2 * AHEAD) * row], table, first, mask)
-            ask_for_state(words, outbox[(letter + AHEAD) * row], states, table, first, mask)
-        at = letter * row
+    for sent_at in range(begin, begin + number):
+        if sent_at + 2 * AHEAD < begin + number:
+            ask_for_entry(outbox[(sent_at + 2 * AHEAD) * row], table, first, mask)
+            ask_for_state(words, outbox[(sent_at + AHEAD) * row], states, table, first, mask)
+        at = sent_at * row
         h = outbox[at]
         slot, entry = lookup(words, outbox, at + 1, 1, h, states, table, first, mask)
         if entry != 0:

@@ -25,7 +25,7 @@ from specs.lowering.llvm_terms import LANES
 from specs.native import driver
 from specs.native.backwards import judge_all
 from specs.native.kernel import Kernel, kernel_of
-from specs.native.search import Options, Search, worker_for
+from specs.native.search import WORTH_COMPILING, Options, Search, worker_for
 from specs.native.store import FIRST_TABLE, LOAD, SHARE, Words, free_memory
 from specs.native.table import AHEAD, ONE, ask_for_entry, hash_all, hash_of
 
@@ -172,6 +172,8 @@ class FingerprintSearch:
             if self.stop_at in self.settled:
                 self.stopped = f"{self.stop_at} is settled"
                 return
+            if not kernel.has_best_code() and self.count > WORTH_COMPILING:
+                kernel.compile_best()
             self._next_level()
         if self.stopped is None:
             self.stopped = (

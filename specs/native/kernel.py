@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from specs.lowering.symmetry import (
     permutations,
     renamed_codes,
 )
-from specs.native.machine import Machine, build
+from specs.native.machine import LEVEL, Machine, build
 from specs.native.store import Words
 
 MOST_CLAIMS = 63
@@ -43,6 +43,8 @@ class Kernel:
     code: NativeCode
     machine: Machine
     symmetry: bool
+    text: str = field(repr=False)
+    cache: Path | None = None
 
     @property
     def words(self) -> int:
@@ -69,6 +71,14 @@ class Kernel:
     def canonical(self) -> int:
         """Address of `canonical`, or 0."""
         return self.machine.addresses.get("canonical", 0)
+
+    def has_best_code(self) -> bool:
+        """False where code was made at once, which runs slower."""
+        return self.machine.level == LEVEL
+
+    def compile_best(self) -> None:
+        """Replaces code that was made at once. No loop may be running in it."""
+        self.machine = build(self.text, tuple(self.machine.addresses), self.cache)
 
     def planes(self) -> Words:
         """Room for a block of successors, and for the numbers of the states they come from."""
@@ -100,8 +110,13 @@ class Kernel:
         return np.array(self.packing.pack(codes), np.uint64)
 
 
-def kernel_of(grounded: Grounded, symmetry: bool = False, cache: Path | None = None) -> Kernel:
-    """Lowers and compiles a system. Raises TooWide, or ProtocolError where symmetry is unsound."""
+def kernel_of(
+    grounded: Grounded, symmetry: bool = False, cache: Path | None = None, at_once: bool = True
+) -> Kernel:
+    """Lowers and compiles a system; `at_once` as in `build`.
+
+    Raises TooWide, or ProtocolError where symmetry is unsound.
+    """
     if len(grounded.claims) > MOST_CLAIMS:
         raise ProtocolError(
             f"{len(grounded.claims)} claims at once, and {MOST_CLAIMS} are the most: "
@@ -117,7 +132,8 @@ def kernel_of(grounded: Grounded, symmetry: bool = False, cache: Path | None = N
     if symmetry:
         text = f"{text}\n{canonical_text(packing)}"
         functions = (*functions, "canonical")
-    return Kernel(grounded, packing, code, build(text, functions, cache), symmetry)
+    machine = build(text, functions, cache, at_once)
+    return Kernel(grounded, packing, code, machine, symmetry, text, cache)
 
 
 def _require_symmetry(grounded: Grounded) -> None:

@@ -15,6 +15,12 @@ import llvmlite.binding as llvm
 LEVEL = 2
 """LLVM's optimisation level in the choice of instructions: 3 took longer and ran no faster."""
 
+AT_ONCE = 0
+"""The level, without PASSES, that compiles in a quarter of the time: for what may soon be over."""
+
+LARGE = 100_000
+"""Characters of text that take LEVEL about half a second; less is not worth two ways."""
+
 PASSES = ("sroa", "simplify_cfg", "instruction_combine")
 """What is done before. All that LLVM does at this level takes thrice as long to compile, and the
 code of `expand` is no more than a fifteenth faster for it: the text has little to take away."""
@@ -36,32 +42,44 @@ class Machine:
     addresses: dict[str, int]
     from_cache: bool
     key: str
+    level: int = LEVEL
     _engine: Any = field(repr=False, default=None)
 
 
-def code_key(text: str) -> str:
+def code_key(text: str, level: int = LEVEL) -> str:
     """A hash of the IR text, of the compiler's version and of the processor: no stale code runs."""
     features = llvm.get_host_cpu_features().flatten()
-    how = " ".join((llvmlite.__version__, str(LEVEL), *PASSES))
+    passes = PASSES if level else ()
+    how = " ".join((llvmlite.__version__, str(level), *passes))
     parts = (how, llvm.get_host_cpu_name(), features, text)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def build(text: str, functions: tuple[str, ...], cache: Path | None = None) -> Machine:
-    """Compiles the text, or takes it from the cache; raises RuntimeError for text LLVM refuses."""
+def build(
+    text: str, functions: tuple[str, ...], cache: Path | None = None, at_once: bool = False
+) -> Machine:
+    """Compiles the text, or takes it from the cache; raises RuntimeError for text LLVM refuses.
+
+    `at_once`: where the text is LARGE and its best code is not in the cache, slower code is enough
+    that is ready in a quarter of the time.
+    """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    key = code_key(text)
+    folder = (cache or cache_folder()) / "native"
+    level, key = LEVEL, code_key(text)
+    code = _read(folder / f"{key}.o")
+    if code is None and at_once and len(text) >= LARGE:
+        level, key = AT_ONCE, code_key(text, AT_ONCE)
+        code = _read(folder / f"{key}.o")
+    kept = folder / f"{key}.o"
     target = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=LEVEL,
+        opt=level,
     )
-    kept = (cache or cache_folder()) / "native" / f"{key}.o"
-    code = _read(kept)
     from_cache = code is not None
     if code is None:
-        code = _compile(text, target)
+        code = _compile(text, target, PASSES if level else ())
         _write(kept, code)
     # An engine needs a module of its own; the code comes as an object file beside it.
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
@@ -71,15 +89,15 @@ def build(text: str, functions: tuple[str, ...], cache: Path | None = None) -> M
     missing = sorted(name for name, address in addresses.items() if not address)
     if missing:
         raise RuntimeError(f"{kept} lacks {', '.join(missing)}: remove it and try again")
-    return Machine(addresses, from_cache, key, engine)
+    return Machine(addresses, from_cache, key, level, engine)
 
 
-def _compile(text: str, target: Any) -> bytes:
+def _compile(text: str, target: Any, names: tuple[str, ...]) -> bytes:
     module = llvm.parse_assembly(text)
     module.verify()
     builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
-    for name in PASSES:
+    for name in names:
         getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
     code: bytes = target.emit_object(module)

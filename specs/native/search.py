@@ -38,7 +38,12 @@ BATCH = 1 << 16
 WORTH_SHARING = 1_000_000
 """Below so many states one worker is faster than several."""
 
-LETTERS = 1 << 16
+WORTH_COMPILING = 4_000_000
+"""States after which code that was made at once has lost what making the best takes: at 1.3 million
+states of `replication` it is still ahead."""
+
+OUTBOX = 1 << 16
+"""Successors that a worker can hold for each owner, at the least."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Worker:
 
 def worker_for(kernel: Kernel, workers: int = 1) -> Worker:
     """A worker's empty arrays."""
-    room = letter_room(kernel) if workers > 1 else 0
+    room = outbox_room(kernel) if workers > 1 else 0
     return Worker(
         tallies=kernel.tallies(),
         counters=np.zeros(8, np.int64),
@@ -78,9 +83,9 @@ def worker_for(kernel: Kernel, workers: int = 1) -> Worker:
     )
 
 
-def letter_room(kernel: Kernel) -> int:
+def outbox_room(kernel: Kernel) -> int:
     """Successors that one worker can hold for each owner in a round: one block at least."""
-    return max(LETTERS, kernel.code.row)
+    return max(OUTBOX, kernel.code.row)
 
 
 def native_search(
@@ -149,6 +154,7 @@ class Search:
                     self.stopped = f"{self.options.stop_at} is settled"
                     break
                 self._share_if_worth_it()
+                self._compile_if_worth_it()
                 whole = self._whole_levels()
                 self._next_level()
                 if self.checkpoint is not None and self.checkpoint.is_due():
@@ -278,7 +284,7 @@ class Search:
         stopped: int = driver.expand_out(
             kernel.words, kernel.addresses, store.states, int(begin), int(end), store.shards,
             worker.tallies, worker.out, worker.hashes, worker.counters, worker.outbox,
-            letter_room(kernel), worker.sent, self._asked(),
+            outbox_room(kernel), worker.sent, self._asked(),
         )  # fmt: skip
         return stopped
 
@@ -291,7 +297,7 @@ class Search:
 
     def _receive(self, owner: int) -> int:
         kernel, store = self.kernel, self.store
-        room, settled = letter_room(kernel), 0
+        room, settled = outbox_room(kernel), 0
         for worker in self.crew:
             count, bits = driver.insert_in(
                 kernel.words, kernel.addresses, store.states, int(store.ends[owner]), store.table,
@@ -305,6 +311,11 @@ class Search:
     def _share_if_worth_it(self) -> None:
         if self.workers > 1 and self.store.shards == 1 and self.store.count > WORTH_SHARING:
             self.store, self.levels = self.store.dealt_out(self.levels, self.workers)
+
+    def _compile_if_worth_it(self) -> None:
+        if not self.kernel.has_best_code() and self.store.count > WORTH_COMPILING:
+            self.report("compiling faster machine code")
+            self.kernel.compile_best()
 
     def _raise_if_impossible(self, worker: Worker) -> None:
         error = int(worker.counters[driver.ERROR])

@@ -31,7 +31,8 @@ from typing import Any
 
 from impl.server.cluster import Cluster, new_state
 from tests.clients.conftest import SETTINGS, Wire
-from tests.clients.test_bad_input import fuzz, resident
+from tests.clients.fuzzing import apis_of, fuzz
+from tests.clients.test_bad_input import resident, threads
 
 TOPIC = "bench"
 RECORD_BYTES = 1024
@@ -94,8 +95,9 @@ def measured(records: int, frames: int) -> dict[str, Any]:
             write_s, failed = sent(cluster.bootstrap_servers, records)
             read_s, found = received(cluster.bootstrap_servers, records + 1000)
             began = time.monotonic()
-            fuzz(cluster, frames, 1, TOPIC)
+            fuzz(cluster.addresses()[1], frames, 1, TOPIC, apis_of("2.3"))
             fuzz_s = time.monotonic() - began
+            waiting = threads(cluster, 2)
             after = [resident(cluster, one) for one in cluster.brokers]
             alive = len(cluster.running())
         finally:
@@ -107,6 +109,7 @@ def measured(records: int, frames: int) -> dict[str, Any]:
         "read_mb_s": megabytes / read_s, "wrong_frames": frames, "wrong_frames_s": fuzz_s,
         "memory_mb_before": [one / 1e6 for one in before],
         "memory_mb_after": [one / 1e6 for one in after], "processes_alive": alive,
+        "threads_after_wrong_frames": waiting,
     }  # fmt: skip
 
 

@@ -25,7 +25,10 @@ def typed(line: str) -> Result:
 def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
     out = tmp_path / "out"
 
-    result = typed(f"--rounds 1 --seed 5 --faults kill --trace --out {out} --json -")
+    clients = "ours,librdkafka,kafka-python,aiokafka"
+    result = typed(
+        f"--rounds 1 --seed 5 --faults kill --trace --clients {clients} --out {out} --json -"
+    )
 
     told = json.loads(result.stdout)
     history = json.loads((out / "history.json").read_text())
@@ -35,6 +38,8 @@ def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
     assert len(told["faults"]) == told["rounds"] == 1
     assert told["counts"]["acknowledged_by_all"] > 0
     assert told["counts"]["read"] > 0
+    assert list(told["by_client"]) == clients.split(",")
+    assert all(one["acknowledged_by_all"] and one["read"] for one in told["by_client"].values())
     assert told["trace"]["events"] > 100
     assert len(history["sends"]) > 10
     assert len(list((out / "cluster" / "trace").iterdir())) >= 4
@@ -61,6 +66,7 @@ def test_no_fault_begins_when_the_time_is_up_and_those_that_were_are_judged():
         ("--brokers 2 --min-isr 3", "a partition has 2 replicas here"),
         ("--rounds 0", "0 is not in the range"),
         ("--minutes 0", "0.0 is not in the range"),
+        ("--clients ours,kcat", "'kcat' is no client; write ours, librdkafka"),
     ],
 )
 def test_wrong_use_is_answered_with_what_would_be_right(line: str, why: str):
@@ -113,6 +119,16 @@ def _is_gone(pid: int) -> bool:
 @pytest.mark.parametrize("version", ["0.11", "2.3", "2.7"])
 def test_no_release_since_0_11_loses_what_all_acknowledged(version: str, tmp_path: Path):
     result = typed(f"--rounds 20 --seed 11 --version {version} --json -")
+
+    told = json.loads(result.stdout)
+    assert told["anomalies"] == [], told["anomalies"]
+    assert result.exit_code == 0
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("version", ["0.11", "2.3", "2.7"])
+def test_real_clients_lose_nothing_either(version: str):
+    result = typed(f"--rounds 15 --seed 21 --version {version} --clients all --json -")
 
     told = json.loads(result.stdout)
     assert told["anomalies"] == [], told["anomalies"]

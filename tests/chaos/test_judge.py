@@ -91,6 +91,11 @@ def write_a_plain_record_twice(history: History) -> None:
     history.final[0][6] = "plain-0"
 
 
+def write_again_what_was_behind_one_given_up(history: History) -> None:
+    history.sends.append(Send("idempotent", 0, 3, 1, -1, True, 0.35, 9.0, -1, "_MSG_TIMED_OUT"))
+    history.final[0][6] = "idempotent-2"
+
+
 def lose_what_the_leader_alone_had(history: History) -> None:
     del history.final[0][4], history.final[0][5]
 
@@ -102,6 +107,25 @@ def join_again_further_back(history: History) -> None:
 def commit_at_the_same_time(history: History) -> None:
     history.commits.append(Commit("reader 2", 0, 3, 0.75, 0.85))
     history.restored = [Restored("reader 1", 0, 3, 0.9)]
+
+
+def commit_in_another_group(history: History) -> None:
+    history.commits.append(Commit("other", 0, 6, 0.75, 0.85, "other"))
+    history.restored.append(Restored("other", 0, 6, 0.9, "other"))
+
+
+def forget_the_commit_of_another_group(history: History) -> None:
+    commit_in_another_group(history)
+    history.restored[-1] = Restored("other", 0, 4, 0.9, "other")
+
+
+def lose_what_is_somewhere(history: History) -> None:
+    lose(history)
+    history.sends[1].offset = -1
+
+
+def ask_for_no_acknowledgement(history: History) -> None:
+    history.sends.append(Send("none", 0, 0, 1, 0, False, 0.4, 0.5))
 
 
 def be_told_that_it_is_out_of_range(history: History) -> None:
@@ -124,6 +148,8 @@ def be_told_that_it_is_out_of_range(history: History) -> None:
         (answer_wrongly, kinds.DIVERGED),
         (go_back, kinds.WENT_BACK),
         (forget_the_commit, kinds.WENT_BACK),
+        (forget_the_commit_of_another_group, kinds.WENT_BACK),
+        (lose_what_is_somewhere, kinds.LOST),
         (pass_over, kinds.SKIPPED),
     ],
 )
@@ -141,9 +167,12 @@ def test_what_is_wrong_is_found_and_named(wrong: Callable[[History], None], kind
     [
         (nothing, 0),
         (write_a_plain_record_twice, 1),
+        (write_again_what_was_behind_one_given_up, 1),
         (lose_what_the_leader_alone_had, 2),
         (join_again_further_back, 0),
         (commit_at_the_same_time, 0),
+        (commit_in_another_group, 0),
+        (ask_for_no_acknowledgement, 0),
         (be_told_that_it_is_out_of_range, 1),
     ],
 )

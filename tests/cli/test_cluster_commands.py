@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from impl.server.cluster import Cluster
+from impl.server.cluster import Cluster, free_ports
 from impl.server.processes import lock_folder
 from tests.cli.clusters import SETTINGS, answer, done, eventually, isrs, typed
+from tests.clients.conftest import Wire
 
 ROOT = Path(__file__).parents[2]
 
@@ -207,7 +208,26 @@ def test_what_kafka_refuses_is_refused_in_its_words(
 def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alone(tmp_path: Path):
     folder = tmp_path / "grows"
     try:
-        done(f"cluster start {folder} --broker-ids 0,7 --version 2.8.1")
+        shared = tmp_path / "server.properties"
+        shared.write_text("broker.id=5\nnum.partitions=4\nnum.network.threads=3\nzzz=1\n")
+        first, second = free_ports(2)
+        begun = typed(f"cluster start {folder} --broker-ids 0,7 --version 2.8.1 --config {shared} "
+                      f"--listeners PLAINTEXT://localhost:{first},127.0.0.1:{second}")  # fmt: skip
+        assert f"bootstrap.servers=localhost:{first},127.0.0.1:{second}" in begun.stdout
+        assert [one.partition("server.properties")[2] for one in begun.stderr.splitlines()] == [
+            ":1: broker.id is left out: --broker-ids says it",
+            ":3: num.network.threads has no effect here: a thread serves each connection, and one "
+            "lock guards all replicas",
+            ":4: zzz is no property of a broker, and is left out",
+        ]
+        wire = Wire(("127.0.0.1", second))
+        told = wire.ask("DescribeCluster", 0, include_cluster_authorized_operations=False)
+        wire.close()
+        assert sorted((one.broker_id, one.host, one.port) for one in told.brokers) == [
+            (0, "localhost", first), (7, "127.0.0.1", second),
+        ]  # fmt: skip
+        assert told.controller_id in (0, 7)
+        assert "num.partitions=4" in (folder / "broker7" / "server.properties").read_text()
         done(f"topics --create --zookeeper {folder} --topic t --replica-assignment 0:7")
         assert "broker3: started" in done(f"cluster add {folder} 3")
         plan = tmp_path / "plan.json"
@@ -247,6 +267,12 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
         ("cluster start {empty} --broker-ids 1,1", "name up to 20 ids, each once"),
         ("cluster start {empty} --broker-ids a", "write whole numbers from 0 on, such as 0,1,2"),
         ("cluster start {empty} --broker-ids 0,1 --brokers 3", "leave out --brokers 3"),
+        ("cluster start {empty} --listeners 127.0.0.1:1", "name 3 listeners, one a broker"),
+        ("cluster start {empty} --brokers 1 --listeners SSL://h:1", "write HOST:PORT,HOST:PORT"),
+        ("cluster start {empty} --brokers 1 --listeners 0.0.0.0:9092", "that clients can be told"),
+        ("cluster start {empty} --config nowhere", "--config nowhere: No such file"),
+        ("cluster start {empty} --config {wrong}", "server.properties:2: num.partitions is"),
+        ("cluster start {here} --config {wrong}", "has a cluster already"),
         ("cluster status {full}", "is no cluster; write: insync cluster start"),
         ("topics --list --zookeeper nowhere", "write HOST:PORT, or a cluster's directory"),
         ("topics --list --zookeeper 127.0.0.1:1", "no ZooKeeper answers at 127.0.0.1:1"),
@@ -259,9 +285,10 @@ def test_wrong_use_says_what_to_write_and_leaves_nothing(
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine").write_text("dear to me")
-    empty = tmp_path / "empty"
+    empty, wrong = tmp_path / "empty", tmp_path / "server.properties"
+    wrong.write_text("broker.id=0\nnum.partitions=many\n")
 
-    result = typed(line.format(here=here, full=full, empty=empty))
+    result = typed(line.format(here=here, full=full, empty=empty, wrong=wrong))
 
     assert result.exit_code == 64
     assert words in result.stderr

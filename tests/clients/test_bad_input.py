@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
+import signal
 import socket
 import struct
 import time
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,13 @@ from typing import Any
 import pytest
 
 from impl.log import StoredRecord, encode_batch
-from impl.server.cluster import Cluster
-from impl.wire import API_VERSIONS, Fields, Header, api_key, encode_request, versions_of
-from tests.clients.conftest import Wire
+from impl.server.cluster import Cluster, new_state
+from impl.wire import API_VERSIONS, Fields, api_key
+from tests.clients.conftest import SETTINGS, Wire
+from tests.clients.fuzzing import BATCH, apis_of, fuzz
+from tests.impl.server.test_cluster import eventually
 
 FRAMES, DEEP_FRAMES = 2_000, 1_000_000
-FUZZED = (
-    "Metadata", "Fetch", "Produce", "ListOffsets", "FindCoordinator", "ApiVersions",
-    "DescribeConfigs", "JoinGroup", "OffsetCommit",
-)  # fmt: skip
-BATCH = encode_batch([StoredRecord(0, 1, b"k", b"v")])
 
 
 def produced(wire: Wire, topic: str, records: bytes, acks: int = -1, version: int = 7) -> Any:
@@ -219,49 +215,16 @@ def test_a_half_open_connection_hinders_nobody(cluster: Cluster, wire: Wire):
         one.close()
 
 
+def threads(cluster: Cluster, broker: int) -> int:
+    """How many threads a broker has."""
+    text = Path(f"/proc/{cluster.pid(f'broker{broker}')}/status").read_text()
+    return int(text.partition("Threads:")[2].split()[0])
+
+
 def resident(cluster: Cluster, broker: int) -> int:
     """Bytes of memory that a broker has."""
     text = Path(f"/proc/{cluster.pid(f'broker{broker}')}/status").read_text()
     return int(text.partition("VmRSS:")[2].split()[0]) * 1024
-
-
-def mutated(chance: random.Random, topic: str) -> bytes:
-    """A frame that is nearly one: a request with bytes changed, cut, or more; or noise."""
-    name = chance.choice(FUZZED)
-    version = chance.choice(versions_of(api_key(name)))
-    body = bytearray(chance.randbytes(chance.randrange(60)))
-    if name == "Metadata":
-        whole = encode_request(Header(3, 1, 1, "fuzz"), Fields(topics=[Fields(name=topic)]))
-        body = bytearray(whole[18:])
-        version = 1
-    if body:
-        body[chance.randrange(len(body))] = chance.randrange(256)
-    frame = struct.pack(">hhih", api_key(name), version, 1, 4) + b"fuzz" + bytes(body)
-    if not chance.randrange(4):
-        frame = chance.randbytes(chance.randrange(1, 64))
-    return struct.pack(">i", len(frame)) + frame
-
-
-def fuzz(cluster: Cluster, frames: int, seed: int, topic: str) -> None:
-    """Send so many wrong frames to one broker, on as many connections as it ends."""
-    chance = random.Random(seed)
-    connection: socket.socket | None = None
-    for _ in range(frames):
-        with suppress(OSError):
-            if connection is None:
-                connection = socket.create_connection(cluster.addresses()[1], timeout=5)
-                connection.setblocking(False)
-            connection.sendall(mutated(chance, topic))
-            with suppress(BlockingIOError):
-                if connection.recv(1 << 16) == b"":
-                    connection.close()
-                    connection = None
-            continue
-        if connection is not None:
-            connection.close()
-        connection = None
-    if connection is not None:
-        connection.close()
 
 
 @pytest.mark.parametrize(
@@ -271,10 +234,29 @@ def fuzz(cluster: Cluster, frames: int, seed: int, topic: str) -> None:
 def test_wrong_frames_kill_no_broker_and_leave_nothing_in_its_memory(
     cluster: Cluster, frames: int, led: Wire, topic: str
 ):
-    fuzz(cluster, frames // 10, 0, topic)
+    address, apis = cluster.addresses()[1], apis_of("2.4")
+    fuzz(address, max(500, frames // 10), 0, topic, apis)
     before, process = resident(cluster, 2), cluster.pid("broker2")
-    fuzz(cluster, frames, 1, topic)
+    connections = fuzz(address, frames, 1, topic, apis)
 
+    assert connections > frames // 100
     assert cluster.pid("broker2") == process
+    assert eventually(lambda: threads(cluster, 2) < 100, 30)
     assert resident(cluster, 2) < before + (64 << 20)
     assert produced(led, topic, BATCH).error_code == 0
+
+
+@pytest.mark.deep
+def test_wrong_frames_of_controllers_kill_no_broker_either(tmp_path: Path):
+    cluster = Cluster.create(tmp_path / "c", new_state((1, 2), "2.7", settings=SETTINGS))
+    cluster.start()
+    try:
+        process = cluster.pid("broker2")
+        address, apis = cluster.addresses()[1], apis_of("2.7", of_controllers=True)
+        fuzz(address, 20_000, 3, "t", [*apis, "Metadata"])
+        assert cluster.pid("broker2") == process
+        with socket.create_connection(address, timeout=10) as connection:
+            connection.sendall(struct.pack(">ihhih", 10, API_VERSIONS, 0, 3, -1))
+            assert connection.recv(100)
+    finally:
+        cluster.end(cluster.running(), signal.SIGKILL, 5.0)

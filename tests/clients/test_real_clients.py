@@ -245,6 +245,19 @@ def test_nothing_acknowledged_is_lost_when_a_leader_is_killed_while_clients_send
     assert found == [b"%d" % number for number in range(600)]
 
 
+def test_a_transaction_is_refused_with_the_reason(servers: str):
+    producer = confluent.Producer(
+        {"bootstrap.servers": servers, "transactional.id": "t", "log_level": 0}
+    )
+
+    with pytest.raises(confluent.KafkaException) as refused:
+        producer.init_transactions(20)
+
+    error = refused.value.args[0]
+    assert error.name() == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+    assert "There are no transactions here; a producer may be idempotent." in error.str()
+
+
 def test_what_the_guide_shows_works(servers: str, capsys: pytest.CaptureFixture[str]):
     guide = Path(__file__).parents[2] / "docs" / "guide.md"
     section = guide.read_text(encoding="utf-8").partition("### Bring your own client")[2]

@@ -60,6 +60,13 @@ def test_many_walks_stay_in_step(faults: str) -> None:
     assert steps == 3_600
 
 
+@pytest.mark.deep
+def test_a_newer_controller_is_found_at_elections_and_at_removals() -> None:
+    fired = walk_cluster(0, 500, faults="swarm", version="2.4").fired
+
+    assert {"controller_finds_a_newer_controller", "controller_leaves_replica"} <= {*fired}
+
+
 def test_every_step_has_a_row_and_every_transition_a_step_or_a_reason() -> None:
     recorded = system("cluster").recorded(None, cluster.AS_RELEASED)
     there = {step.transition.name for step in recorded.steps}

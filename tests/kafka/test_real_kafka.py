@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.chaos.clients import OURS
 from conformance.kafka import requests
 from conformance.kafka.control import do_line, move_controller
 from conformance.kafka.fetch import NotFetched, cache_folder, libs_of
@@ -107,7 +108,7 @@ def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_pat
 def test_clients_of_real_kafka_are_at_work_and_judged(tmp_path: Path) -> None:
     needs("2.3.1")
 
-    (found,) = soak(tmp_path, Plan(release_of("2.3.1"), 1, 4, 2, clients=True))
+    (found,) = soak(tmp_path, Plan(release_of("2.3.1"), 1, 4, 2, clients=(OURS,)))
 
     assert found.clients["verdict"] == Verdict.HOLDS.value, found.clients["anomalies"]
     assert found.clients["counts"]["read"] > 10

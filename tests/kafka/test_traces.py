@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from conformance.chaos.clients import OURS
 from conformance.chaos.history import History, Read, Send
 from conformance.kafka.broker_trace import BrokerTraceOf
 from conformance.kafka.faults import KINDS, faults
@@ -578,7 +579,7 @@ def test_a_soak_does_not_go_on_in_the_folder_of_another(tmp_path: Path) -> None:
     with pytest.raises(OtherSoak, match="another directory"):
         rounds_in(tmp_path, Plan(release_of("2.3.1"), 2, 1, 1))
     with pytest.raises(OtherSoak, match="--clients"):
-        rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1, clients=True))
+        rounds_in(tmp_path, Plan(release_of("2.8.2"), 2, 1, 1, clients=(OURS,)))
 
 
 def test_what_clients_saw_counts_beside_the_trace() -> None:
@@ -594,6 +595,6 @@ def test_what_clients_saw_counts_beside_the_trace() -> None:
     assert seen_by_clients(History(), "")["verdict"] == "not checked"
 
     done = [Round(1, 1001, "2.8.2", clients=lost), Round(2, 1002, "2.8.2", clients=fine)]
-    told = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=True), done)
+    told = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
     assert told["clients"]["lost"] == 1
     assert told["clients"]["acknowledged"] == 4

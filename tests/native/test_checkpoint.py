@@ -27,7 +27,7 @@ def shared_early(monkeypatch):
     """Several workers, small batches: many places to be interrupted at."""
     monkeypatch.setattr("specs.native.search.WORTH_SHARING", 50)
     monkeypatch.setattr("specs.native.search.BATCH", 64)
-    monkeypatch.setattr("specs.native.search.LETTERS", 64)
+    monkeypatch.setattr("specs.native.search.OUTBOX", 64)
 
 
 # -- going on ---------------------------------------------------------------------------------

@@ -153,6 +153,26 @@ def test_the_second_build_comes_from_the_cache(tmp_path):
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeypatch, tmp_path):
+    best = Search(kernel(tmp_path), Options(), lambda line: None)
+    best.go()
+    monkeypatch.setattr("specs.native.machine.LARGE", 0)
+    monkeypatch.setattr("specs.native.search.WORTH_COMPILING", 100)
+    other = tmp_path / "other"
+
+    at_once = kernel(other)
+    made = [at_once.has_best_code(), len(objects(other))]
+    search = Search(at_once, Options(), lambda line: None)
+    search.go()
+
+    assert made == [False, 1]
+    assert (at_once.has_best_code(), len(objects(other))) == (True, 2)
+    assert search.store.count == best.store.count > 100
+    assert (search.fired == best.fired).all()
+    assert kernel(other).machine.from_cache
+    assert kernel(other).has_best_code()
+
+
 def test_another_text_has_another_key():
     text = "define i64 @expand(ptr %s) {\n  ret i64 0\n}\n"
 

@@ -158,16 +158,16 @@ def test_shards_hold_no_state_twice(shared_early):
     assert len(np.unique(rows, axis=0)) == len(rows) == 39_619
 
 
-# -- growth, batches, letters -----------------------------------------------------------------
+# -- growth, batches, outboxes -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("symmetry", [False, True], ids=["plain", "orbits"])
-def test_tiny_tables_batches_and_letters_change_nothing(monkeypatch, workers, symmetry):
+def test_tiny_tables_batches_and_outboxes_change_nothing(monkeypatch, workers, symmetry):
     size, other = BROKEN[1], BROKEN[3]
     expected = [told(one, symmetry=symmetry) for one in (size, other)]
 
-    for name, value in (("search.WORTH_SHARING", 20), ("search.BATCH", 7), ("search.LETTERS", 1),
+    for name, value in (("search.WORTH_SHARING", 20), ("search.BATCH", 7), ("search.OUTBOX", 1),
                         ("store.FIRST_TABLE", 16)):  # fmt: skip
         monkeypatch.setattr(f"specs.native.{name}", value)
     found = [told(one, symmetry=symmetry, workers=workers) for one in (size, other)]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from impl.core.answers import NONE
 from impl.server.apis import topics
 from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
+from impl.server.broker_lock import LOOK_S
 from impl.server.groups.coordinator import ANY_GENERATION, OFFSETS_TOPIC
 from impl.server.groups.group import Candidate, Group, GroupState, Joined, Synced
 from impl.server.groups.records import CommittedOffset
@@ -99,7 +100,11 @@ def _waited(asked: ApiRequest, came: Future[Answered] | Answered) -> Answered:
         return came
     if not came.done():
         asked.shared.about_to_wait()
-    return came.result()
+    while True:
+        try:
+            return came.result(LOOK_S)
+        except TimeoutError:
+            asked.shared.replicas.lock.still_asked()
 
 
 def heartbeat(asked: ApiRequest) -> Fields:

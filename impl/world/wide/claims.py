@@ -20,11 +20,11 @@ from impl.world.wide.ghosts import (
     RequestAnswered,
     values_in,
 )
+from impl.world.wide.rest import leader_of, waits_in_vain
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.znodes.text import MalformedZnode
-from impl.zookeeper.port import wait
 
 MOST_REMEMBERED = 512
 """So many of the newest epochs, for claims about them."""
@@ -202,6 +202,8 @@ class Claims:
         """Everything is up and still: all acknowledged records are there, all replicas in sync."""
         world = self.world
         for one, told in sorted(world.told.at.items()):
+            if waits_in_vain(world, one):
+                continue
             leader = leader_of(world, one)
             _claim(leader is not None, f"{one} has no leader, though every broker is up")
             assert leader is not None
@@ -210,7 +212,8 @@ class Claims:
                 self._is_there(held, offset, record, leader, "acknowledged")
         for (one, born), read in sorted(self.read.items()):
             leader = leader_of(world, one)
-            if leader is not None and world.born(one.topic) == born:
+            is_owed = world.born(one.topic) == born and not waits_in_vain(world, one)
+            if leader is not None and is_owed:
                 held = records_in(leader)
                 for offset, record in read.items():
                     self._is_there(held, offset, record, leader, "read")
@@ -231,6 +234,9 @@ class Claims:
         """Since 2.0 (KIP-279): all replicas hold the same records."""
         world = self.world
         for leader in [one for node in world.nodes.values() for one in node.replicas.leading()]:
+            one = leader.partition
+            if leader_of(world, one) is not leader or waits_in_vain(world, one):
+                continue
             held = records_in(leader)
             for number in leader.replicas:
                 other = world.nodes[number].replicas.partitions.get(leader.partition)
@@ -241,17 +247,6 @@ class Claims:
                 ours = {at: one for at, one in held.items() if at >= start}
                 _claim(theirs == ours, f"brokers {leader.broker} and {number} hold different "
                        f"records of {leader.partition}")  # fmt: skip
-
-
-def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
-    """The replica that leads as ZooKeeper says, if it does."""
-    try:
-        state = wait(world.admin.state(partition))
-    except MalformedZnode:
-        return None
-    node = None if state is None else world.nodes.get(state.leader)
-    replica = None if node is None else node.replicas.partitions.get(partition)
-    return replica if replica is not None and replica.leads else None
 
 
 def records_in(replica: Replica) -> dict[int, int]:
@@ -271,51 +266,6 @@ def log_of(replica: Replica) -> Log:
     """The log on the disk."""
     assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
     return replica.log.log
-
-
-def is_at_rest(world: WideWorld) -> bool:
-    """Nothing is under way, every broker is up, every partition has all its replicas in sync."""
-    pending = world.zookeeper.watches.pending
-    for node in world.nodes.values():
-        if not (node.running and node.alive) or pending.get(node.session.session):
-            return False
-        if node.alter_isr.waiting or node.isr_request is not None:
-            return False
-        if node.channels.busy() or node.replicas.isr_changes or node.events.waiting:
-            return False
-    if not _moves_are_over(world) or wait(world.admin.deletions()):
-        return False
-    for topic in range(world.topics):
-        for number in range(world.partitions):
-            leader = leader_of(world, TopicPartition(f"t{topic}", number))
-            if leader is None or set(leader.isr) != set(leader.replicas):
-                return False
-            if leader.hw != leader.log_end:
-                return False
-    return True
-
-
-def _moves_are_over(world: WideWorld) -> bool:
-    """No move is asked for, but in vain: of a topic that was deleted since, and created again.
-
-    Since 2.4 a controller drops an entry only with the very target that it has reached, so that
-    this one stays until another controller reads it (``maybeRemoveFromZkReassignment``).
-    """
-    nodes = world.zookeeper.nodes
-    asked = nodes.get(paths.REASSIGN_PARTITIONS)
-    if asked is None:
-        return True
-    moving = set[TopicPartition]()
-    for node in world.nodes.values():
-        if node.controller.active:
-            moving |= node.controller.reassigner.in_progress()
-    entries = wait(world.admin.reassignments())
-    return world.release.since("2.4") and all(
-        one not in moving
-        and (topic := nodes.get(paths.topic(one.topic))) is not None
-        and topic.czxid > asked.mzxid
-        for one in entries
-    )
 
 
 def _claim(holds: bool, otherwise: str) -> None:

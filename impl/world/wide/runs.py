@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from impl.releases import DEFAULT
 from impl.sim.steps import Step
-from impl.world.wide.claims import Claims, ClusterClaimBroken, is_at_rest
+from impl.world.wide.claims import Claims, ClusterClaimBroken
+from impl.world.wide.rest import is_at_rest
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 from impl.zookeeper.port import wait
 

@@ -12,6 +12,7 @@ from impl.releases import DEFAULT, Release
 from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.stored_broker import FOLDER
 from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.strays import Strays
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
@@ -90,6 +91,7 @@ class WideWorld(WorldOfSteps):
             )
             for number in range(1, brokers + 1)
         }
+        self.strays = Strays(self.zookeeper, self.nodes)
         for node in self.nodes.values():
             node.register()
         for topic in range(topics):
@@ -141,5 +143,6 @@ class WideWorld(WorldOfSteps):
         self._running = None
         try:
             super().take(step)
+            self.strays.look([f"t{topic}" for topic in range(self.topics)], self.happened)
         finally:
             self._running = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import socket
 import struct
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from impl.releases import Release
-from impl.server.broker_lock import BrokerLock
+from impl.server.broker_lock import AskedCondition, BrokerLock
 from impl.server.connection import Disconnected, FrameConnection
 from impl.server.limits import ConnectionQuotas, Limits, MemoryPool, Slots, TooManyConnections
 from impl.server.listener import Listener
@@ -269,3 +270,112 @@ def test_a_message_arrives_in_one_piece_after_a_pause(listen: Listen):
     with connected(listener) as connection:
         connection.sendall(framed(b"x" * 300_000))
         assert connection.recv(8)
+
+
+def test_nobody_waits_on_for_a_client_that_has_gone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("impl.server.broker_lock.LOOK_S", 0.1)
+    lock = BrokerLock()
+    changed = AskedCondition(lock)
+    waiting, trouble = threading.Event(), list[BaseException]()
+
+    def answer(frame: bytes, _host: str) -> list[bytes]:
+        with lock:
+            waiting.set()
+            changed.wait(float(frame))
+        return [framed(b"waited")]
+
+    listener = Listener(("127.0.0.1", 0), answer, trouble.append, Limits(handled=1))
+    lock.about_to_wait, lock.still_asked = listener.slots.let_go, listener.check_client
+    listener.start()
+    before = threading.active_count()
+    with connected(listener) as connection:
+        connection.sendall(framed(b"1000000000"))
+        assert waiting.wait(5)
+        there = threading.active_count()
+        assert not ended(connection, 0.5)  # it is there, and is waited for
+    gone = eventually(lambda: threading.active_count() == before, 5)
+    with connected(listener) as connection:
+        connection.sendall(framed(b"0.25"))
+        answered = connection.recv(100)
+    listener.close()
+
+    assert there > before
+    assert gone
+    assert trouble == []
+    assert answered == framed(b"waited")
+
+
+@pytest.mark.parametrize("count", [80, pytest.param(800, marks=pytest.mark.deep)])
+def test_slow_clients_hold_up_nobody_and_each_is_answered(listen: Listen, count: int):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+    listener = listen(Limits(idle_s=60.0, handled=4))
+    whole = framed(b"x" * 100)
+    slow = [connected(listener) for _ in range(count)]
+    try:
+        for connection in slow:
+            connection.sendall(whole[:7])
+        quick, began = FrameConnection(listener.address, 5), time.monotonic()
+        answers = {asked(quick, b"y" * number) for number in range(50)}
+        took = time.monotonic() - began
+        for connection in slow:
+            connection.sendall(whole[7:])
+        told = [connection.recv(100) for connection in slow]
+    finally:
+        for connection in slow:
+            connection.close()
+
+    assert len(answers) == 50
+    assert took < 5  # ms on an idle machine
+    assert told == [framed(b"100")] * count
+
+
+def test_who_does_not_read_his_answers_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("impl.server.listener.STALL_S", 0.2)
+    large = framed(bytes(32 << 20))
+    listener = Listener(
+        ("127.0.0.1", 0), lambda frame, host: [large], limits=Limits(idle_s=60.0, handled=1)
+    )
+    listener.start()
+    before = threading.active_count()
+    with connected(listener) as deaf:
+        deaf.sendall(framed(b"a") * 3)
+        assert eventually(lambda: threading.active_count() > before, 5)
+        with connected(listener) as other:  # there is one place, and the deaf one has left it
+            other.sendall(framed(b"b"))
+            assert other.recv(4) == large[:4]
+        assert eventually(lambda: threading.active_count() == before, 10)
+        deaf.settimeout(5)
+        got = 0
+        with contextlib.suppress(ConnectionResetError):
+            while part := deaf.recv(1 << 20):
+                got += len(part)
+    listener.close()
+
+    assert got < len(large)
+
+
+def test_no_more_requests_are_handled_at_once_than_may_be_queued():
+    handled, gate = list[bytes](), threading.Event()
+
+    def answer(frame: bytes, _host: str) -> list[bytes]:
+        handled.append(frame)
+        gate.wait(10)
+        return [framed(frame)]
+
+    listener = Listener(("127.0.0.1", 0), answer, limits=Limits(handled=2))
+    listener.start()
+    clients = [connected(listener) for _ in range(5)]
+    for number, client in enumerate(clients):
+        client.sendall(framed(b"%d" % number))
+    eventually(lambda: len(handled) == 2, 5)
+    time.sleep(0.2)
+    at_once = len(handled)
+    gate.set()
+    answers = [client.recv(100) for client in clients]
+    for client in clients:
+        client.close()
+    listener.close()
+
+    assert at_once == 2
+    assert answers == [framed(b"%d" % number) for number in range(5)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import struct
 from contextlib import suppress
 from datetime import timedelta
+from random import Random
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from kio.index import load_request_schema
 
 from impl.wire import (
     API_VERSIONS,
@@ -32,6 +34,8 @@ from impl.wire import (
     size_of,
     versions_of,
 )
+from impl.wire.lengths import end_of
+from tests.clients.fuzzing import any_body, apis_of
 
 METADATA = 3
 
@@ -133,3 +137,33 @@ def test_bytes_that_are_no_request_are_malformed_and_nothing_else(key, version, 
 def test_any_bytes_at_all_are_malformed_or_a_request(frame):
     with suppress(Malformed):
         decode_request(frame)
+
+
+@pytest.mark.parametrize("name", [*apis_of("2.8"), *apis_of("2.8", True)])
+def test_a_message_is_as_long_as_its_lengths_say_and_none_may_go_beyond(name):
+    """kio makes room for what an array says that it has; too much of it ends the process."""
+    chance = Random(name)
+    for version in versions_of(api_key(name)):
+        for _ in range(2):
+            header = Header(api_key(name), version, 1, "c")
+            frame = encode_request(header, any_body(chance, name, version, "t"))[4:]
+            _, at = decode_header(frame)
+            schema = load_request_schema(api_key(name), version)
+            assert end_of(schema, frame, at) == len(frame)
+            decode_request(frame)
+            for place in range(at, min(len(frame), at + 40)):
+                endless = b"\x7f\xff\xff\xff", b"\xfe\xff\xff\xff\x07"
+                for count in endless:
+                    with suppress(Malformed):
+                        decode_request(frame[:place] + count + frame[place + len(count) :])
+
+
+def test_more_elements_than_bytes_are_refused_before_there_is_room_for_them():
+    head = struct.pack(">hhih", api_key("Fetch"), 11, 1, -1) + bytes(25)
+    with pytest.raises(Malformed, match="2147483647 elements are due, and 0 bytes left"):
+        decode_request(head + b"\x7f\xff\xff\xff")
+    with pytest.raises(Malformed, match="-2 is no length"):
+        decode_request(head + b"\xff\xff\xff\xfe")
+    flexible = struct.pack(">hhihB", api_key("ElectLeaders"), 2, 1, -1, 0) + b"\0"
+    with pytest.raises(Malformed, match="elements are due"):
+        decode_request(flexible + b"\xff\xff\xff\xff\x0f")

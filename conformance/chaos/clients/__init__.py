@@ -1,0 +1,115 @@
+"""Kafka's clients that write and read in a run of chaos: ours, librdkafka, kafka-python, aiokafka.
+
+Each module has ``write`` and ``read``, which go on in a thread until the run ends, and note in the
+`Workload` what was sent, acknowledged, read and committed. What they noted, one judge judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from conformance.chaos.workload import Workload
+
+ALL = -1
+
+
+class Writer(NamedTuple):
+    """A producer: its name, in the records' values too, how it wants acknowledgements, and whether
+    it is idempotent."""
+
+    name: str
+    acks: int
+    idempotent: bool = False
+
+
+class Client(NamedTuple):
+    """A library. ``package`` is what to install, ``imported`` its module; both empty for ours."""
+
+    name: str
+    module: str
+    package: str
+    imported: str
+    writers: tuple[Writer, ...]
+
+    @property
+    def is_installed(self) -> bool:
+        """It can be imported."""
+        return not self.imported or find_spec(self.imported) is not None
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Two members of a group of its own, so that one's trouble is not another client's."""
+        return tuple(f"{self._named('reader')} {one}" for one in (1, 2))
+
+    @property
+    def group(self) -> str:
+        """The group that its readers belong to."""
+        return self._named("readers")
+
+    def _named(self, what: str) -> str:
+        return f"{self.name} {what}" if self.imported else what
+
+    @property
+    def write(self) -> Callable[[Workload, Writer], None]:
+        """Writes until the run ends."""
+        found: Callable[[Workload, Writer], None] = import_module(self.module).write
+        return found
+
+    @property
+    def read(self) -> Callable[[Workload, str, str], None]:
+        """Reads as a member of a group until the run ends: the reader's name, and the group's."""
+        found: Callable[[Workload, str, str], None] = import_module(self.module).read
+        return found
+
+
+def _real(name: str, module: str, package: str, imported: str) -> Client:
+    writers = (
+        Writer(f"{name} plain", ALL), Writer(f"{name} leader", 1), Writer(f"{name} none", 0),
+        Writer(f"{name} idempotent", ALL, True),
+    )  # fmt: skip
+    return Client(name, f"{__name__}.{module}", package, imported, writers)
+
+
+OURS = "ours"
+CLIENTS: dict[str, Client] = {
+    one.name: one
+    for one in (
+        Client(OURS, f"{__name__}.ours", "", "", (
+            Writer("plain", ALL), Writer("leader", 1), Writer("idempotent", ALL, True),
+            Writer("second", ALL, True),
+        )),
+        _real("librdkafka", "librdkafka", "confluent-kafka", "confluent_kafka"),
+        _real("kafka-python", "kafka_python", "kafka-python", "kafka"),
+        _real("aiokafka", "aio", "aiokafka", "aiokafka"),
+    )
+}  # fmt: skip
+"""By name. A real client also writes with acks=0."""
+
+
+class WrongClients(ValueError):
+    """No such client, or it is not installed; the message says what to write or install."""
+
+
+def clients_named(text: str) -> tuple[str, ...]:
+    """Names parted by commas, each once; ``all`` for every one. WrongClients."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    if found == ("all",):
+        found = tuple(CLIENTS)
+    for name in found:
+        client = CLIENTS.get(name)
+        if client is None:
+            raise WrongClients(f"{name!r} is no client; write {', '.join(CLIENTS)}, or all")
+        if not client.is_installed:
+            raise WrongClients(
+                f"{name} is not installed; write: pip install {client.package}, or leave it out"
+            )
+    return found
+
+
+def clients_of(names: Sequence[str]) -> list[Client]:
+    """The clients of names that were checked."""
+    return [CLIENTS[name] for name in names]

@@ -1,0 +1,141 @@
+"""kafka-python: records are sent as they come by a thread of its own, and answered by callbacks."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from conformance.chaos.clients import Writer
+from conformance.chaos.history import Send
+from conformance.chaos.workload import (
+    AT_ONCE,
+    PATIENCE_S,
+    REQUEST_MS,
+    SESSION_MS,
+    TOPIC,
+    Member,
+    Workload,
+    hushed,
+    patience_of,
+    servers_of,
+)
+
+PATIENCE_MS = int(PATIENCE_S * 1000)
+QUICK = {"reconnect_backoff_max_ms": 500, "metadata_max_age_ms": 5000}
+
+
+def write(work: Workload, writer: Writer) -> None:
+    """Send records, with several batches on their way at once."""
+    hushed("kafka")
+    kafka = import_module("kafka")
+
+    def made() -> Any:
+        return kafka.KafkaProducer(
+            bootstrap_servers=servers_of(work.addresses).split(","), acks=writer.acks, linger_ms=5,
+            enable_idempotence=writer.idempotent, request_timeout_ms=REQUEST_MS,
+            delivery_timeout_ms=patience_of(writer), max_block_ms=PATIENCE_MS, **QUICK,
+        )  # fmt: skip
+
+    producer = work.until_made(made, kafka.errors.KafkaError)
+    if producer is None:
+        return
+
+    def told(send: Send, sent: Any) -> None:
+        work.answered(send, -1 if sent.offset is None else max(-1, sent.offset))
+
+    def failed(send: Send, error: BaseException) -> None:
+        work.failed(send, type(error).__name__)
+
+    for send in work.sends(writer, at_once=AT_ONCE):
+        try:
+            sent = producer.send(TOPIC, send.values[0].encode(), partition=send.partition)
+        except kafka.errors.KafkaError as error:
+            failed(send, error)
+        else:
+            sent.add_callback(partial(told, send))
+            sent.add_errback(partial(failed, send))
+    _close(producer, kafka.errors.KafkaError)
+
+
+def _close(producer: Any, wrong: type[Exception]) -> None:
+    """Wait for what is on its way, as long as it may be. What is left is given up with its thread:
+    a producer that could not be flushed refuses to be closed, and is so again when it is freed."""
+    try:
+        producer.close(timeout=PATIENCE_S + 2)
+    except wrong:
+        producer._sender.force_close()
+        producer._sender.join(2)
+        with suppress(wrong):
+            producer.close(timeout=1)
+
+
+def read(work: Workload, reader: str, group: str) -> None:
+    """Read as member of a group, and commit."""
+    hushed("kafka")
+    kafka = import_module("kafka")
+    coordinator = import_module("kafka.coordinator.assignors.range")
+    listeners = import_module("kafka.consumer.subscription_state")
+    structs = import_module("kafka.structs")
+    member = Member(work, reader, group)
+
+    def made() -> Any:
+        return kafka.KafkaConsumer(
+            bootstrap_servers=servers_of(work.addresses).split(","), group_id=group,
+            enable_auto_commit=False, auto_offset_reset="none",
+            partition_assignment_strategy=(coordinator.RangePartitionAssignor,),
+            session_timeout_ms=SESSION_MS, heartbeat_interval_ms=SESSION_MS // 10,
+            request_timeout_ms=PATIENCE_MS, fetch_max_wait_ms=50, **QUICK,
+        )  # fmt: skip
+
+    consumer = work.until_made(made, kafka.errors.KafkaError)
+    if consumer is None:
+        return
+
+    def assigned(_self: Any, partitions: Any) -> None:
+        began, found = work.now(), dict[int, int | None]()
+        for one in sorted(partitions):
+            try:
+                kept = consumer.committed(one, timeout_ms=PATIENCE_MS)
+            except kafka.errors.KafkaError:
+                found[one.partition] = None  # it looks for itself where the group was
+                continue
+            found[one.partition] = -1 if kept is None else kept
+            consumer.seek(one, 0 if kept is None else kept)
+        member.joined(found, began)
+
+    listener = type(
+        "Listener", (listeners.ConsumerRebalanceListener,),
+        {"on_partitions_assigned": assigned, "on_partitions_revoked": lambda _self, _revoked: None},
+    )  # fmt: skip
+    consumer.subscribe([TOPIC], listener=listener())
+    try:
+        while not work.ended.is_set():
+            try:
+                polled = consumer.poll(100)
+                for one, records in polled.items():
+                    member.got(one.partition, [(got.offset, got.value) for got in records])
+                if not polled:
+                    continue
+                with member.committing(positions := member.known()):
+                    kept = {
+                        kafka.TopicPartition(TOPIC, partition): structs.OffsetAndMetadata(
+                            offset, "", -1
+                        )
+                        for partition, offset in positions.items()
+                    }
+                    consumer.commit(kept, timeout_ms=PATIENCE_MS)
+            except kafka.errors.OffsetOutOfRangeError as error:
+                for one in error.args[0]:
+                    member.set_back(one.partition, "OFFSET_OUT_OF_RANGE", None)
+                    consumer.seek_to_end(one)
+            except kafka.errors.NoOffsetForPartitionError:
+                for one in consumer.assignment():
+                    if one.partition not in member.known():
+                        consumer.seek(one, 0)
+            except (kafka.errors.KafkaError, AssertionError):
+                work.ended.wait(0.1)
+    finally:
+        with suppress(kafka.errors.KafkaError):
+            consumer.close(autocommit=False, timeout_ms=PATIENCE_MS)

@@ -1,0 +1,144 @@
+"""When a wide world is at rest: nothing goes on but what Kafka itself leaves as it is for ever.
+
+Where Kafka has no way on, a run cannot be held to one. Each such place is named by what shows it,
+with its source; whatever else does not come to rest is a defect of ours.
+"""
+
+from __future__ import annotations
+
+from impl.core.replica_manager import Replica
+from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.world import WideWorld
+from impl.znodes import TopicPartition, paths
+from impl.znodes.text import MalformedZnode
+from impl.zookeeper.port import wait
+
+
+def leader_of(world: WideWorld, partition: TopicPartition) -> Replica | None:
+    """The replica that leads as ZooKeeper says, if it does."""
+    try:
+        state = wait(world.admin.state(partition))
+    except MalformedZnode:
+        return None
+    node = None if state is None else world.nodes.get(state.leader)
+    replica = None if node is None else node.replicas.partitions.get(partition)
+    return replica if replica is not None and replica.leads else None
+
+
+def is_at_rest(world: WideWorld) -> bool:
+    """Nothing is under way, every broker is up, every partition has all its replicas in sync.
+
+    But for partitions that wait in vain.
+    """
+    pending = world.zookeeper.watches.pending
+    for node in world.nodes.values():
+        if not (node.running and node.alive) or pending.get(node.session.session):
+            return False
+        if node.alter_isr.waiting or node.isr_request is not None:
+            return False
+        if node.channels.busy() or node.replicas.isr_changes or node.events.waiting:
+            return False
+    if not _moves_are_over(world):
+        return False
+    if not all(_waits_for_a_broker(world, topic) for topic in wait(world.admin.deletions())):
+        return False
+    for topic in range(world.topics):
+        for number in range(world.partitions):
+            one = TopicPartition(f"t{topic}", number)
+            if not (waits_in_vain(world, one) or _is_in_sync(leader_of(world, one))):
+                return False
+    return True
+
+
+def _is_in_sync(leader: Replica | None) -> bool:
+    return (
+        leader is not None
+        and set(leader.isr) == set(leader.replicas)
+        and leader.hw == leader.log_end
+    )
+
+
+def _office(world: WideWorld) -> SimulatedBroker | None:
+    """Who is in /controller, and believes it."""
+    active = [node for node in world.nodes.values() if node.controller.active]
+    return max(active, key=lambda node: node.controller.core.context.epoch, default=None)
+
+
+def _moves_are_over(world: WideWorld) -> bool:
+    """No move is asked for or under way, but in vain."""
+    office = _office(world)
+    moving = set() if office is None else office.controller.reassigner.in_progress()
+    asked = wait(world.admin.reassignments())
+    return all(
+        waits_in_vain(world, one) or _is_of_an_earlier_topic(world, one, one in moving)
+        for one in {*moving, *asked}
+    )
+
+
+def _is_of_an_earlier_topic(world: WideWorld, partition: TopicPartition, is_moving: bool) -> bool:
+    """The topic was deleted while it moved, as a broker that starts has it, and created again.
+
+    What is asked for stays until the next controller, or until a broker starts: nothing of a topic
+    that goes is taken out of the moves, and since 2.4 an entry is dropped only with the very target
+    that was reached (``removeTopic``, ``onBrokerStartup``, ``maybeRemoveFromZkReassignment``).
+    """
+    nodes = world.zookeeper.nodes
+    topic, asked = nodes.get(paths.topic(partition.topic)), nodes.get(paths.REASSIGN_PARTITIONS)
+    if topic is None:
+        return False
+    if is_moving and world.release.since("2.4"):
+        known = wait(world.admin.topic(partition.topic))
+        assignment = None if known is None else known.partitions.get(partition.partition)
+        return assignment is not None and not assignment.is_being_reassigned
+    return asked is not None and topic.czxid > asked.mzxid
+
+
+# What Kafka leaves as it is
+
+
+def waits_in_vain(world: WideWorld, partition: TopicPartition) -> bool:
+    """Kafka does no more for it, though all brokers are up: nothing is claimed of it."""
+    return (
+        _waits_for_a_broker(world, partition.topic)
+        or _is_overlooked(world, partition)
+        or any((partition, number) in world.strays for number in _assigned(world, partition))
+    )
+
+
+def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
+    """The topic's deletion goes on when a broker starts, and not before.
+
+    A failover counts a topic that is moved as ineligible for deletion. Up to 2.3 its move is
+    refused, as it is being deleted; since 2.4 the move is taken up, but of a partition without
+    leader it never ends: no leader is elected for a topic that is to be deleted
+    (``fetchTopicDeletionsInProgress``, ``triggerOnlineStateChangeForPartitions``).
+    """
+    office = _office(world)
+    if office is None:
+        return False
+    context = office.controller.core.context
+    if topic not in context.queued_for_deletion & context.ineligible_for_deletion:
+        return False
+    moving = office.controller.reassigner.in_progress()
+    return all(leader_of(world, one) is None for one in moving if one.topic == topic)
+
+
+def _is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
+    """A broker that went and came before the controller looked is told nothing (up to 2.1).
+
+    It hosts no such replica, or is in the leader epoch that a late request of its last life named.
+    Since KIP-380 a controller finds it by its broker epoch.
+    """
+    if world.release.since("2.2"):
+        return False
+    state = wait(world.admin.state(partition))
+    epoch = -1 if state is None else state.leader_epoch
+    hosted = [world.nodes[one].replicas.partitions for one in _assigned(world, partition)]
+    return any(partition not in there or there[partition].leader_epoch < epoch for there in hosted)
+
+
+def _assigned(world: WideWorld, partition: TopicPartition) -> tuple[int, ...]:
+    topic = wait(world.admin.topic(partition.topic))
+    if topic is None or partition.partition not in topic.partitions:
+        return ()
+    return tuple(topic.partitions[partition.partition].replicas)
