@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from conformance.cli.common import (
+    Progress,
     WrongUse,
     emit_json,
     finish,
@@ -41,7 +42,11 @@ def lessons(files: tuple[Path, ...], accept: bool, json_target: str | None) -> N
     paths = files or tuple(sorted(FOLDER.glob("*.md")))
     if not paths:
         raise WrongUse(f"{FOLDER}: there is no lesson; name one")
-    results = [_checked(path, accept) for path in paths]
+    with Progress() as progress:
+        results = []
+        for number, path in enumerate(paths, 1):
+            progress(f"lesson {number} of {len(paths)}: {path.stem}")
+            results.append(_checked(path, accept))
     for result in results:
         say(f"{result['verdict']}  {result['lesson']}  {result['title']}", json_target)
         for line in result["wrong"]:

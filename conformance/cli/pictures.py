@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from specs.verdict import Verdict
 
 _EXAMPLE = """
@@ -40,7 +40,9 @@ def pictures(out: str, check: bool, json_target: str | None) -> None:
             say(line, json_target)
     else:
         try:
-            for path in take(folder):
+            with Progress() as progress:
+                taken = take(folder, progress)
+            for path in taken:
                 say(f"written to {path}", json_target)
         except (NoBrowserError, OSError) as error:
             raise WrongUse(f"--out {out}: {error}") from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.ingest import check_release, layout_option, started
 from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import open_option, show_checked
@@ -76,8 +76,11 @@ def watch(
     check_release(release, layout)
     kept = checkpoint or tempfile.mkdtemp(prefix="insync-watch-")
     try:
-        with started("spark"):
-            result = _watched(folder, kept, every, once, release, layout, master, json_target)
+        with Progress() as progress, started("spark"):
+            progress("starting Spark, which takes some seconds")
+            result = _watched(
+                folder, kept, every, once, release, layout, master, json_target, progress
+            )
     finally:
         if checkpoint is None:
             shutil.rmtree(kept, ignore_errors=True)
@@ -96,12 +99,14 @@ def _watched(
     layout: str | None,
     master: str | None,
     json_target: str | None,
+    progress: Progress,
 ) -> dict[str, object]:
     from conformance.pipeline import stream
     from conformance.pipeline.tables import show_finding, show_left_out, show_lines
     from conformance.pipeline.watch_store import NotOursError, Told
 
     def line(text: str) -> None:
+        progress.wipe()
         say(text, json_target)
 
     def tell(said: Said) -> None:
@@ -124,7 +129,7 @@ def _watched(
     )
     interrupts.end_as_usual()
     try:
-        _run(query, once)
+        _run(query, once, folder, progress)
     except KeyboardInterrupt:
         line("ended; what was read so far:")
     finally:
@@ -140,10 +145,16 @@ def _watched(
     return result
 
 
-def _run(query: StreamingQuery, once: bool) -> None:
+def _run(query: StreamingQuery, once: bool, folder: str, progress: Progress) -> None:
     """Until it rests, or is ended."""
+    progress(f"reading what is in {folder}")
     if once:
         query.processAllAvailable()
         return
+    looks = 0
     while not query.awaitTermination(1):
-        pass
+        if query.lastProgress is not None:
+            looks = query.lastProgress["batchId"] + 1
+        if looks:
+            times = "once" if looks == 1 else f"{looks} times"
+            progress(f"watching {folder}, read {times}; Ctrl-C ends it with the verdict")

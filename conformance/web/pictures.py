@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -114,19 +114,22 @@ def stale(folder: Path) -> list[str]:
     return wrong
 
 
-def take(folder: Path) -> list[Path]:
+def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> list[Path]:
     """Takes every picture anew. Raises NoBrowserError, OSError; then the old ones stay."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise NoBrowserError("there is no Chromium here (Debian: apt-get install chromium)")
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder}: is a file; name a directory")
     made: dict[str, dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as room, _served() as port:
-        for moment in MOMENTS:
+        for number, moment in enumerate(MOMENTS, 1):
+            report(f"picture {number} of {len(MOMENTS)}: {moment.name}")
             part = Path(room) / f"{moment.name}.png"
             _shoot(chromium, f"http://127.0.0.1:{port}{moment.path}", part, Path(room))
             made[moment.name] = {"shows": digest(moment), "file": _of_file(part),
                                  "says": moment.says}  # fmt: skip
+        folder.mkdir(parents=True, exist_ok=True)
         for moment in MOMENTS:
             shutil.move(Path(room) / f"{moment.name}.png", folder / f"{moment.name}.png")
     manifest = folder / f".{MANIFEST}.part"
