@@ -29,35 +29,51 @@ DOCS = ROOT / "docs"
 ALL_STORIES = tuple(sorted((ROOT / "specs" / "stories").glob("*.story")))
 _BUILT_IN = ("start.md",)
 
-NAV = (
-    ("Start", "index.md"),
-    ("Concepts", "concepts.md"),
-    ("Guide", "guide.md"),
-    ("The explorer in pictures", "pictures.md"),
-    ("Commands", "commands.md"),
-    ("Transitions", "reference/index.md"),
-    ("Lessons", "lessons/index.md"),
-    ("Stories", "stories/index.md"),
-    ("For teachers", "for-teachers.md"),
-    ("What is proved, what is checked", "claims.md"),
-    ("Why nothing is lost", "why-nothing-is-lost.md"),
-    ("The protocol, fact by fact", "protocol.md"),
-    ("How to add", "adding.md"),
-    ("From an idea to a proof", "a-new-idea.md"),
-    ("Adapters", "adapters.md"),
-    ("The same run on Apache Kafka", "apache-kafka.md"),
-    ("Clients", "clients.md"),
-    ("On several machines", "distributed.md"),
-    ("Where articles err", "articles.md"),
-)
+SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "Start": (
+        ("The first five minutes", "index.md"),
+        ("The explorer in pictures", "pictures.md"),
+        ("Concepts", "concepts.md"),
+        ("For teachers", "for-teachers.md"),
+    ),
+    "Learn": (
+        ("Lessons", "lessons/index.md"),
+        ("Stories", "stories/index.md"),
+        ("The protocol, fact by fact", "protocol.md"),
+        ("Where articles err", "articles.md"),
+    ),
+    "Use": (
+        ("Guide", "guide.md"),
+        ("Commands", "commands.md"),
+        ("What broken means for logs", "what-broken-means.md"),
+        ("Clients", "clients.md"),
+        ("On several machines", "distributed.md"),
+        ("A billion lines on an existing cluster", "scale.md"),
+    ),
+    "Trust": (
+        ("What is proved, what is checked", "claims.md"),
+        ("Why nothing is lost", "why-nothing-is-lost.md"),
+        ("What happens in the end", "what-happens-in-the-end.md"),
+        ("The same run on Apache Kafka", "apache-kafka.md"),
+        ("What was planted in the chain", "planted-in-the-chain.md"),
+    ),
+    "Extend": (
+        ("From an idea to a proof", "a-new-idea.md"),
+        ("How to add", "adding.md"),
+        ("Transitions", "reference/index.md"),
+        ("Adapters", "adapters.md"),
+    ),
+}
+"""The menu. Five words fit above a page on any screen; nineteen titles filled a fifth of it."""
 
 
-def menu(pages_of: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What the menu lists: NAV, and under its own heading any text that NAV does not know."""
-    known = {path for _, path in NAV}
-    further = [(text.partition("\n")[0].lstrip("# "), path) for path, text in pages_of.items()
+def menu(pages_of: Mapping[str, str]) -> dict[str, Sequence[tuple[str, str]]]:
+    """What the menu lists: SECTIONS, and under its own heading any text that they do not know."""
+    known = {path for pages in SECTIONS.values() for _, path in pages}
+    further = [(text.partition("\n")[0].lstrip("# ").replace("`", ""), path)
+               for path, text in pages_of.items()
                if "/" not in path and path not in known]  # fmt: skip
-    return [*NAV, *sorted(further)]
+    return {**SECTIONS, **({"Further": sorted(further)} if further else {})}
 
 
 def sources(commands: Mapping[str, click.Command]) -> dict[str, str]:
@@ -130,7 +146,8 @@ def settings(texts: Mapping[str, str]) -> str:
         "plugins:", "  - search",
         "markdown_extensions:", "  - tables", "  - fenced_code", "  - sane_lists",
         "validation:", "  links:", "    not_found: warn", "    anchors: warn",
-        "nav:", *(f"  - {title}: {path}" for title, path in menu(texts)),
+        "nav:", *(line for section, pages in menu(texts).items() for line in
+                  (f"  - {section}:", *(f"      - {title}: {path}" for title, path in pages))),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
