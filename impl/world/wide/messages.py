@@ -62,14 +62,15 @@ def _arriving(world: WideWorld) -> Two:
 
 def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     """A broker carries out what a controller wants, or refuses it; its answer is on the way."""
-    channel = world.nodes[controller].channels.to(broker)
+    asker = world.nodes[controller]
+    channel = asker.channels.to(broker)
     node = world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
     request = channel.under_way
     live = request.live_brokers if isinstance(request, UpdateMetadata) else ()
     endpoints = {one: (f"b{one}", 9092) for one in live}
     handled = node.replicas.handle(
-        request, node.epoch, world.now_ms(), world.clock, endpoints=endpoints
+        request, node.epoch, world.now_ms(), asker.number_of(request), endpoints=endpoints
     )
     channel.answer = wait(handled)
     world.happened.append(
