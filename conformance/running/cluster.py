@@ -25,7 +25,7 @@ from conformance.mapping.cluster import AS_RELEASED
 from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, refused, request_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
-from conformance.running.result import LeftToOthers, MisfitError, Replayed
+from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
 from impl.releases import Release
 from impl.znodes import paths
 from model.cluster.start import MOST
@@ -141,9 +141,11 @@ def replay_cluster(
 
 
 def tells_of_controllers(order: Ordered) -> bool:
-    """Some trace says what its controllers do; those of Apache Kafka and of earlier releases of
-    ours do not."""
-    return any(line.step == "registrations_read" for line in order.lines)
+    """Traces say what controllers do, and which requests come: those of Apache Kafka do not, nor
+    do those that earlier releases of ours have left."""
+    told = {line.broker for line in order.lines if line.step == "request_received"}
+    obeying = {line.broker for line in order.lines if line.step == "leader_and_isr_received"}
+    return obeying <= told and any(line.step == "registrations_read" for line in order.lines)
 
 
 @dataclass(eq=False)
@@ -203,6 +205,14 @@ class ClusterReplay(Driver):
         """Those of ZooKeeper, of controllers, and of who obeys them."""
         if len(self.ids) > MOST:
             raise LeftToOthers(f"there are more than {MOST} brokers")
+        names_none = not self.moves.recorded.switches["broker_epoch"]
+        for line in self.order.lines:
+            if names_none and line.step == "request_received" and line.args["registration"] >= 0:
+                self.done.at = line
+                raise NotModelled(
+                    "the file's release is another than its header says: requests name the "
+                    "registrations of brokers (KIP-380, 2.2)"
+                )
         for line in self.order.lines:
             if line.process[0] == ZOOKEEPER or line.step in (*_CONTROLLERS, *_BROKERS):
                 self.done.lines += 1

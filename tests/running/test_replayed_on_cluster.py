@@ -47,12 +47,14 @@ PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
     "a request to an earlier registration is obeyed": (
         ReplicaManager.handle,
         "error = answers.broker_epoch_error(request.broker_epoch, broker_epoch, self.release)",
-        "error = NONE", "a request names the registration of the broker that obeys it (KIP-380)",
+        "error = NONE",
+        "a request names the registration of the broker that obeys it (KIP-380)",
     ),
     "a request of a deposed controller is obeyed": (
         ReplicaManager.handle,
         "error = answers.controller_epoch_error(request.controller_epoch, self.controller_epoch)",
-        "error = NONE", "who knows a newer controller refuses an older one, and nobody else",
+        "error = NONE",
+        "who knows a newer controller refuses an older one, and nobody else",
     ),
     "the registrations are read without a watch": (
         BrokerEvents.changed,
@@ -61,7 +63,9 @@ PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
         "a controller handles what was told, in the order in which it was told",
     ),
     "an ISR change is read and nobody hears of it": (
-        EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
+        EventController.isrs_changed,
+        "await self.core.update_metadata_for(partitions)",
+        "pass",
         "a controller sends what the model's does",
     ),
     "who is shutting down hears of no election": (
