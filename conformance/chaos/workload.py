@@ -235,9 +235,10 @@ def servers_of(addresses: Sequence[Address]) -> str:
     return ",".join(f"{host}:{port}" for host, port in addresses)
 
 
-def hushed(name: str) -> None:
-    """A library says nothing on standard error: that brokers fail is what the run is about."""
-    logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+def hushed(*names: str) -> None:
+    """Libraries say nothing on standard error: that brokers fail is what the run is about."""
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _text(value: bytes | None) -> str:
