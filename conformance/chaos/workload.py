@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-from conformance.chaos.clients import OURS, Writer, clients_of
+from conformance.chaos.clients import OURS, ProducerKind, clients_of
 from conformance.chaos.history import Commit, History, Read, Restored, Send
 from conformance.running.workers import working
 from impl.server.clients import Consumer
@@ -57,7 +57,7 @@ class Workload:
     # Writing
 
     def sends(
-        self, writer: Writer, counts: Sequence[int] = (1,), at_once: int = 1,
+        self, writer: ProducerKind, counts: Sequence[int] = (1,), at_once: int = 1,
         turn: Callable[[], object] = lambda: time.sleep(0.01),
     ) -> Iterator[Send]:  # fmt: skip
         """What a writer is to send next, numbered and noted, until the end.
@@ -225,7 +225,7 @@ def at_work(workload: Workload, idempotent: bool) -> Iterator[None]:
         workload.give_up()
 
 
-def patience_of(writer: Writer) -> int:
+def patience_of(writer: ProducerKind) -> int:
     """How long a record of a writer may be on its way, in ms."""
     return int(1000 * (STUBBORN_S if writer.idempotent else PATIENCE_S))
 
@@ -235,9 +235,10 @@ def servers_of(addresses: Sequence[Address]) -> str:
     return ",".join(f"{host}:{port}" for host, port in addresses)
 
 
-def hushed(name: str) -> None:
-    """A library says nothing on standard error: that brokers fail is what the run is about."""
-    logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+def hushed(*names: str) -> None:
+    """Libraries say nothing on standard error: that brokers fail is what the run is about."""
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _text(value: bytes | None) -> str:

@@ -193,13 +193,20 @@ def _leads(event: Event) -> bool:
 
 
 def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
-    """Both requests come by one channel, and neither tells an older leader epoch after a newer."""
+    """Both requests come by one channel, and neither tells an older leader epoch after a newer.
+
+    Each controller has a channel of its own: what an older one sends after a newer one was heard is
+    refused, in a line that names no partition, and whether it was is another rule's.
+    """
     history = bench.history
-    steps, fresh = [], False
+    steps, fresh, newest = [], False, 0
     for event in events:
         if event.template == _FORGOTTEN:
             fresh = True
         if event.kind not in _TOLD or event.leader_epoch is None:
+            continue
+        newest = max(newest, event.controller_epoch or 0)
+        if event.controller_epoch is not None and event.controller_epoch < newest:
             continue
         if (event.leader or 0) < -1 or event.leader_epoch < 0:
             fresh = True  # the topic is being deleted

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.running.at_rest import AtRest, controllership_at_rest
 from conformance.running.model import Driver
-from conformance.running.order import Ordered
+from conformance.running.order import Ordered, refused
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
 from model.systems import system
@@ -42,12 +42,7 @@ class _ControllershipReplay(Driver):
         super().__init__(moves, ids, Replayed(NAME))
         self.order = order
         self.fenced = bool(moves.recorded.switches["zk_writes_fenced"])
-        self.refused = {
-            (line.broker, line.start, line.args["sender"]["correlation"],
-             line.args["sender"]["controller"], line.args["sender"]["epoch"])
-            for line in order.lines
-            if line.step == "request_refused"
-        }  # fmt: skip
+        self.refused = refused(order.lines)
 
     def lines(self) -> Iterable[TraceLine]:
         """All lines: what is about one partition tells of controllers too."""
@@ -96,9 +91,7 @@ class _ControllershipReplay(Driver):
 
     def _obeyed(self, line: TraceLine, b: int) -> None:
         sender = line.args["sender"]
-        key = (line.broker, line.start, sender["correlation"], sender["controller"],
-               sender["epoch"])  # fmt: skip
-        if key not in self.refused:
+        if line not in self.refused:
             self.step("request_is_obeyed", b, self.of[sender["controller"]], sender["epoch"])
 
     def _zookeeper(self, line: TraceLine) -> None:

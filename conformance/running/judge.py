@@ -1,5 +1,5 @@
-"""The verdict on the traces of a cluster's processes: partitions on `replication`, the controller's
-office on `election`.
+"""The verdict on the traces of a cluster's processes: partitions on `replication`, who is
+controller on `election`, what controllers do on `cluster`.
 
 Each partition is judged by itself, up to its first line that is no step of the model. What cannot
 be judged, since a file or a line is missing, is unknown, and the rest is judged all the same.
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.running.at_rest import AtRest
+from conformance.running.cluster import replay_cluster, tells_of_controllers
 from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
 from conformance.running.partition import ReplicationJudge
@@ -44,7 +45,8 @@ class RunningReport(TraceReport):
         """A row a partition, the controllership among them."""
         return [
             {"partition": one.name, "lines": one.lines, "explained": one.explained,
-             "left": one.left, "steps": sum(one.fired.values()), "verdict": _verdict(one).value}
+             "left": one.left, "beyond": one.beyond, "steps": sum(one.fired.values()),
+             "verdict": _verdict(one).value}
             for one in self.replayed
         ]  # fmt: skip
 
@@ -115,7 +117,7 @@ def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> V
             "a write of the controller that takes the request up before it goes on",
         )  # fmt: skip
     whole = not gathered.troubles
-    verdicts = [_verdict(one) for one in report.replayed]
+    verdicts = [_verdict(one) for one in report.replayed if one.fired or not one.beyond]
     verdicts += [Verdict.UNKNOWN] * (not whole) + [Verdict.BROKEN] * bool(
         order.stuck or passed_over
     )
@@ -160,6 +162,9 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtR
             order, brokers, version, {**switches, **more, "unclean_leader_election": unclean}, rest
         )
         done = [replay_controllership(order, brokers, version, switches, rest)]
+        if tells_of_controllers(order):
+            of_topics = {**switches, "unclean_leader_election": unclean}
+            done.append(replay_cluster(order, brokers, version, of_topics))
     except ProtocolError as error:
         report.add(
             Kind.INCOMPLETE, report.path, 1, "the release is one of the model's", str(error),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from conformance.running.reading import MissingField, TraceLine
-from conformance.running.result import MisfitError, NotModelled, Replayed
+from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
 from model.language.sparse import Index
 from specs.partial.moves import Moves
 
@@ -56,6 +56,8 @@ class Driver(ABC):
             self._end()
         except MisfitError as misfit:
             self.done.misfit = misfit
+        except LeftToOthers as beyond:
+            self.done.beyond = str(beyond)
         except NotModelled as beyond:
             self.done.unknown = str(beyond)
         except UnknownBroker as strange:

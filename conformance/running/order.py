@@ -11,7 +11,9 @@ from __future__ import annotations
 import heapq
 import json
 import re
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -59,12 +61,50 @@ class Ordered:
     """(partition, leader epoch, zkVersion) -> where the controller tells of its write."""
     brokers: dict[int, int] = field(default_factory=dict)
     """Session -> broker."""
+    sent: dict[tuple[int, ...], TraceLine] = field(default_factory=dict)
+    """By `request_of`: where a controller hands a request to a broker's channel."""
 
 
 def follower_of(line: TraceLine) -> int | None:
     """Which follower is answered: its requests name it."""
     found = _FETCHER.fullmatch(str(line.args.get("client", "")))
     return int(found[1]) if found else None
+
+
+def request_of(line: TraceLine) -> tuple[int, ...]:
+    """Which request a controller's or a broker's line is about: controller, its epoch, the broker,
+    and the number of the request among those for it."""
+    args = line.args
+    if line.step == "request_sent":
+        return line.broker, args["epoch"], args["to"], args["correlation"]
+    sender = args["sender"]
+    return sender["controller"], sender["epoch"], line.broker, sender["correlation"]
+
+
+def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
+    """Lines of brokers about requests that were refused whole. A request may come twice, and be
+    refused the second time only; where no line says that it came, both count as refused."""
+    found: set[TraceLine] = set()
+    about: dict[tuple[object, ...], list[TraceLine]] = defaultdict(list)
+    comes: set[tuple[object, ...]] = set()
+    keys: set[tuple[object, ...]] = set()
+    for line in lines:
+        sender = line.args.get("sender")
+        if not isinstance(sender, dict):
+            continue
+        key: tuple[object, ...] = (
+            line.broker, line.start, sender["correlation"], sender["controller"], sender["epoch"],
+        )  # fmt: skip
+        if line.step == "request_received":
+            about[key] = []
+            comes.add(key)
+        about[key].append(line)
+        if line.step == "request_refused":
+            keys.add(key)
+            found.update(about[key])
+    for key in keys - comes:
+        found.update(about[key])
+    return found
 
 
 def ordered(gathered: Gathered) -> Ordered:
@@ -97,6 +137,8 @@ class _Ordering:
             if process[0] == "broker":
                 self._requests(chain)
         self._controllerships(chains)
+        self._heard_of(chains[ZOOKEEPER, 0])
+        self._channels()
         self._senders()
         self._lives(chains)
         self._states()
@@ -152,6 +194,24 @@ class _Ordering:
                     self._follows(heard, line)
                     if heard is not None:
                         self._follows(line, self._before(chains["broker", broker], heard))
+
+    def _heard_of(self, chain: list[TraceLine]) -> None:
+        """A controller's line comes after the newest transaction that its session had heard of."""
+        done = [line for line in chain if "zxid" in line.args]
+        zxids = [line.args["zxid"] for line in done]
+        for line in self.lines:
+            if line.process[0] != ZOOKEEPER and isinstance(line.args.get("zxid"), int):
+                at = bisect_right(zxids, line.args["zxid"])
+                self._follows(line, done[at - 1] if at else None)
+
+    def _channels(self) -> None:
+        """A controller's request arrives after it was sent."""
+        for line in self.lines:
+            if line.step == "request_sent":
+                self.found.sent[request_of(line)] = line
+        for line in self.lines:
+            if line.step == "request_received":
+                self._follows(line, self.found.sent.get(request_of(line)))
 
     def _senders(self) -> None:
         """What a controller asks for comes after it was elected."""

@@ -20,6 +20,10 @@ class NotModelled(Exception):
     """Something that the system has no step for: the rest is unknown."""
 
 
+class LeftToOthers(NotModelled):
+    """Something that other systems have: the rest of the lines is theirs to judge."""
+
+
 @dataclass
 class Replayed:
     """What became of a partition, or of the controllership; `at` is the last line looked at.
@@ -35,9 +39,11 @@ class Replayed:
     at: TraceLine | None = None
     misfit: MisfitError | None = None
     unknown: str = ""
+    beyond: str = ""
+    """Why the lines from there on are left to other systems."""
     left: int = 0
 
     @property
     def explained(self) -> int:
         """Lines that fit, those before the one that does not."""
-        return self.lines - int(self.misfit is not None or bool(self.unknown))
+        return self.lines - int(self.misfit is not None or bool(self.unknown or self.beyond))

@@ -8,6 +8,7 @@ same seed gives the same lines.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from impl.core.event_controller import EventController
 from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion
 from impl.core.replica_manager import CONSUMER
+from impl.core.request_batch import Round
+from impl.core.requests import Request
 from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
@@ -82,12 +85,18 @@ class _TracedBroker(SimulatedBroker):
     folder: Path
     trace: BrokerTrace
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        self.numbered: dict[int, tuple[Request, int]] = {}  # by the request's identity
+        self.numbers: Counter[int] = Counter()
+        super().__init__(*given, **named)
+
     def _start_process(self) -> None:
         head = {"version": str(self.release), "settings": {
             "protocol": str(self.release), "unclean": False,
         }}  # fmt: skip
         self.trace = BrokerTrace(TraceFile(self.folder, "broker", self.broker, head))
         self.correlation = self.started * CORRELATIONS_OF_A_START
+        self.numbers.clear()
         super()._start_process()
 
     def _controller_of_session(self) -> EventController:
@@ -95,8 +104,18 @@ class _TracedBroker(SimulatedBroker):
         controller = EventController(
             self.broker, self.session, self.release, self._send, self.settings, journal
         )
-        journal.context = controller.core.context
+        journal.controller = controller
         return controller
+
+    async def _send(self, requests: Round) -> None:
+        await super()._send(requests)
+        for broker, request in requests:
+            self.numbered[id(request)] = request, self.numbers[broker]
+            self.numbers[broker] += 1
+
+    def number_of(self, request: Request) -> int:
+        """As this process numbers what it sends to a broker, or an earlier one did."""
+        return self.numbered[id(request)][1]
 
     def _registered(self) -> None:
         fields = {"epoch": self.epoch, "session": self.session.session}

@@ -38,6 +38,7 @@ class BrokerEvents:
         registered = await self.core.client.brokers(watch=True)
         now = {broker: epoch for broker, (_, epoch) in registered.items()}
         infos = {broker: info for broker, (info, _) in registered.items()}
+        await self.core.context.journal.registrations_read(now)
         new = sorted(set(now) - set(known))
         dead = sorted(set(known) - set(now))
         bounced = [
@@ -150,6 +151,7 @@ class BrokerEvents:
         if broker not in context.live_or_shutting_down:
             raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
         await context.journal.told(f"Shutting down broker {broker}")
+        await context.journal.shutdown_begun(broker)
         context.shutting_down.add(broker)
         hosted = [
             one.partition

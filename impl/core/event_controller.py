@@ -92,6 +92,8 @@ class EventController:
         self.active = True
         try:
             await self.guarded(self.fail_over)  # the answer may be late, and the session over
+            if self.active:
+                await self.journal.event_done("failover")
         except Exception as error:  # half initialised it is of no use: another broker may try
             self.moved_to = str(error)
             await self.journal.told(
@@ -149,6 +151,7 @@ class EventController:
         registered = await core.client.brokers(watch=True)
         context.broker_epochs = {broker: epoch for broker, (_, epoch) in registered.items()}
         context.broker_infos = {broker: info for broker, (info, _) in registered.items()}
+        await self.journal.registrations_read(context.broker_epochs)
         for topic in await core.client.topics(watch=True):
             await self._read_topic(topic)
         context.leadership.clear()

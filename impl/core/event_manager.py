@@ -76,10 +76,16 @@ class ControllerEventManager:
         """Handle the first event that waits. SessionExpired: see ``expire``."""
         event = self.waiting.popleft()
         try:
+            if self.controller.active:
+                await self.controller.journal.event_begun(event.name)
             await event.work(self.controller)
+            if self.controller.active:
+                await self.controller.journal.event_done(event.name)
         except SessionExpired:
             raise
         except Exception as error:
+            if self.controller.active:
+                await self.controller.journal.event_done(event.name, failed=True)
             self.failed(event.name, error)
         finally:
             self.close_channels()

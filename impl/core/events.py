@@ -120,6 +120,18 @@ class LeaderAndIsrReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestReceived:
+    """A request of a controller that names this registration of the broker, or none.
+
+    ``registration`` is the broker epoch that it names, -1 before KIP-380 (2.2).
+    """
+
+    kind: str
+    sender: Sender
+    registration: int
+
+
+@dataclass(frozen=True, slots=True)
 class RequestRefused:
     """A whole request of a controller whose epoch is older than ``known``."""
 
@@ -354,6 +366,7 @@ ReplicaEvent = (
     | IsrUpdateFailed
     | IsrRequestRefused
     | LeaderAndIsrReceived
+    | RequestReceived
     | RequestRefused
     | LeaderAndIsrIgnored
     | TransitionBegun

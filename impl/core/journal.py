@@ -59,6 +59,16 @@ class ControllerJournal:
     async def deletion(self, text: str) -> None:
         """Something worth a line of the deletion manager, in Kafka's words."""
 
+    async def event_begun(self, name: str) -> None:
+        """The next event of the queue is handled; it is named as its queue names it."""
+
+    async def event_done(self, name: str, failed: bool = False) -> None:
+        """It was handled, by one that is the controller still; ``failed``: it ended half way."""
+
+    async def registrations_read(self, epochs: Mapping[int, int]) -> None:
+        """The registered brokers and their broker epochs were read, at a failover or since some of
+        them came or went."""
+
     async def brokers(
         self, new: Iterable[int], dead: Iterable[int], bounced: Iterable[int], live: Iterable[int]
     ) -> None:
@@ -157,6 +167,9 @@ class ControllerJournal:
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
     ) -> None:
         """A replica that goes offline is out of the ISR already: nothing is written."""
+
+    async def shutdown_begun(self, broker: int) -> None:
+        """A ControlledShutdown of a registered broker is taken up."""
 
     async def shut_down(self, broker: int, remaining: Sequence[TopicPartition]) -> None:
         """A ControlledShutdown is answered; the broker still leads the remaining partitions."""

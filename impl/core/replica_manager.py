@@ -28,6 +28,7 @@ from impl.core.events import (
     Observer,
     RecordsAppended,
     ReplicaEvent,
+    RequestReceived,
     RequestRefused,
     Sender,
     StopReplicaBegun,
@@ -246,6 +247,7 @@ class ReplicaManager:
         if error != NONE:
             return error, {}
         sender = Sender(request.controller, request.controller_epoch, correlation)
+        self.observer(RequestReceived(kind_of(request), sender, request.broker_epoch))
         if isinstance(request, LeaderAndIsr):
             for partition, order in request.partitions.items():
                 self.observer(LeaderAndIsrReceived(partition, order, sender))

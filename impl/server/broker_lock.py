@@ -125,6 +125,11 @@ class PatientPort:
         """False once the client knows that its session has expired."""
         return self.port.alive
 
+    @property
+    def zxid(self) -> int:
+        """As the port knows it."""
+        return self.port.zxid
+
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:

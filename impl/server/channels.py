@@ -6,6 +6,7 @@ What is queued, sent again and dropped is the core's ``Channels``.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ class Sealed:
 
     request: Request
     body: Fields
-    correlation: int = -1
+    correlation: int
 
 
 class BrokerChannel(Channel[Sealed]):
@@ -47,7 +48,6 @@ class BrokerChannel(Channel[Sealed]):
         self.connection = Connection(address, patience_s, str(controller))
         self.news = threading.Condition()
         self.ended = threading.Event()
-        self.correlation = 0
         name = f"Controller-{controller}-to-broker-{broker}-send-thread"
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
         self.thread.start()
@@ -55,7 +55,6 @@ class BrokerChannel(Channel[Sealed]):
     def send(self, request: Sealed) -> None:
         """Queue a request."""
         with self.news:
-            request.correlation, self.correlation = self.correlation, self.correlation + 1
             super().send(request)
             self.news.notify_all()
 
@@ -109,6 +108,8 @@ class BrokerChannels(Channels[Sealed]):
         self.patience_s = patience_s
         self.answered = answered
         self.context: ClusterContext | None = None
+        self.numbers: Counter[int] = Counter()
+        """How many requests there were for each broker, over whatever connection."""
 
     def _made(self, broker: int, epoch: int) -> BrokerChannel | None:
         assert self.context is not None, "who sends is controller"
@@ -133,7 +134,9 @@ class BrokerChannels(Channels[Sealed]):
         racks = {one: info.rack for one, info in self.context.broker_infos.items()}
         live = LiveBrokers(endpoints, racks)
         for broker, request in requests:
-            if not self.send(broker, Sealed(request, control_messages.encode(request, live))):
+            body, number = control_messages.encode(request, live), self.numbers[broker]
+            self.numbers[broker] += 1
+            if not self.send(broker, Sealed(request, body, number)):
                 head = f"[Channel manager on controller {self.files.broker}]: "
                 text = f"{head}Not sending request {kind_of(request)} to broker {broker}, since it "
                 self.files.line(CONTROLLER, "WARN", f"{text}is offline.", _LOGGER)

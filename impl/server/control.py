@@ -94,7 +94,7 @@ class Control(threading.Thread):
         )
         self.channels.context = controller.core.context
         if isinstance(self.lines, TracedController):
-            self.lines.context = controller.core.context
+            self.lines.controller = controller
         return controller
 
     @property

@@ -112,7 +112,7 @@ class EmbeddedServer:
                 self._keep(before)
             if self.trace is not None and self.zookeeper.zxid != before:
                 self.trace.transaction(self.zookeeper, head, result)
-            return [_framed({"result": result})]
+            return [_framed({"result": result, "zxid": self.zookeeper.zxid})]
 
     def _do(self, head: dict[str, Any]) -> Any:
         op, args = head["op"], head.get("args", [])
@@ -156,6 +156,7 @@ class EmbeddedClient:
     def __init__(self, address: Address, timeout_ms: int, answer_ms: int = 10_000) -> None:
         self._connection = FrameConnection(address, answer_ms / 1000)
         self._over = threading.Event()
+        self.zxid = 0
         opened = self._ask({"op": "open", "timeout_ms": timeout_ms})
         self.session = int(opened)
         self._heart = FrameConnection(address, answer_ms / 1000)
@@ -241,6 +242,7 @@ class EmbeddedClient:
             raise BY_CODE.get(answer["code"], ZooKeeperError)(answer["text"])
         if "wrong" in answer:
             raise ZooKeeperError(answer["wrong"])
+        self.zxid = max(self.zxid, answer["zxid"])
         return answer["result"]
 
 

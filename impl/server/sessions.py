@@ -47,6 +47,11 @@ class SharedPort:
         """False once the client knows that its session has expired."""
         return self._port.alive
 
+    @property
+    def zxid(self) -> int:
+        """As the port knows it."""
+        return self._port.zxid
+
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:

@@ -21,6 +21,7 @@ import json
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -101,6 +102,8 @@ class BrokerTrace:
 
     def __init__(self, file: TraceFile) -> None:
         self.file = file
+        self.numbers: Counter[int] = Counter()
+        """How many requests the controllers of this process had for each broker."""
         self._asker = threading.local()
 
     def __call__(self, event: ReplicaEvent) -> None:

@@ -78,6 +78,11 @@ class EffectPort:
         """The session has not expired."""
         return self.embedded.alive
 
+    @property
+    def zxid(self) -> int:
+        """The newest transaction."""
+        return self.embedded.zxid
+
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:

@@ -37,6 +37,10 @@ class Port(Protocol):
     def alive(self) -> bool:
         """False once the client knows that its session has expired."""
 
+    @property
+    def zxid(self) -> int:
+        """The newest transaction that the server had carried out when it last answered."""
+
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
     ) -> Created:

@@ -89,6 +89,11 @@ class RealSession:
         """False once the client was told that the session is over."""
         return not self._expired
 
+    @property
+    def zxid(self) -> int:
+        """The newest one that the server has named in an answer, or with a notification."""
+        return int(self._client.last_zxid)
+
     # Reads
 
     async def get(self, path: str, watch: bool = False) -> Znode:

@@ -58,6 +58,11 @@ class EmbeddedSession:
         """The session has not expired."""
         return self.session in self.zookeeper.sessions
 
+    @property
+    def zxid(self) -> int:
+        """The newest transaction: there is no other server."""
+        return self.zookeeper.zxid
+
     def lose(self, *losses: Loss) -> None:
         """Let the next operations, one each, end with ConnectionLoss."""
         self.losses.extend(losses)

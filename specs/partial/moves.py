@@ -46,8 +46,10 @@ class Moves:
     """All steps of a system over one ledger."""
 
     def __init__(
-        self, recorded: RecordedSystem, bounds: Mapping[str, int], left_out: frozenset[str]
-    ) -> None:
+        self, recorded: RecordedSystem, bounds: Mapping[str, int], left_out: frozenset[str],
+        is_started: bool = True,
+    ) -> None:  # fmt: skip
+        """`is_started`: the ledger holds the initial state; else it is blank."""
         self.recorded = recorded
         self.twin = Evaluator(recorded, bounds)
         read = _fields_read(recorded)
@@ -62,7 +64,8 @@ class Moves:
             if leaf.log is not None:
                 logs.setdefault(self.numbers[f"{leaf.log}.end"], []).append(self.numbers[leaf.name])
         self.ledger = Ledger([(leaf.name, blank_code(leaf.sort)) for leaf in self.fields], logs)
-        self.ledger.load(self.twin.initial())
+        if is_started:
+            self.ledger.load(self.twin.initial())
         self.writer = Writer(self.twin, self.numbers)
         self._space: dict[str, Any] = {
             f"F{number}": cells for number, cells in enumerate(self.ledger.cells)

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.chaos import clients as known
 from conformance.chaos import workload as work
-from conformance.chaos.clients import ALL, CLIENTS, Writer, WrongClients, clients_named
+from conformance.chaos.clients import ALL, CLIENTS, ProducerKind, WrongClients, clients_named
 from conformance.chaos.history import History, Read, Send
 from conformance.chaos.judge import verdict_on
 from conformance.chaos.workload import Member, Workload
@@ -51,7 +51,7 @@ def test_a_writer_does_not_go_on_while_too_much_of_it_is_unanswered(
     def answer_the_first() -> None:
         workload.answered(turns[0], 5)
 
-    sends = workload.sends(Writer("w", ALL), turn=answer_the_first)
+    sends = workload.sends(ProducerKind("w", ALL), turn=answer_the_first)
     turns += [next(sends), next(sends)]
     third = next(sends)
     workload.failed(turns[1], "TIMED_OUT")

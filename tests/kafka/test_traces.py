@@ -511,6 +511,28 @@ def test_a_high_watermark_that_needs_no_newer_read_moves_none(tmp_path: Path) ->
     assert [step for step, _ in found[-2:]] == ["high_watermark_raised", "fetch_served"]
 
 
+def test_a_batch_that_is_sent_again_is_answered_in_the_epoch_that_its_leader_is_in_now(
+    tmp_path: Path,
+) -> None:
+    """By an idempotent producer, to a leader that has it of the leader before."""
+    header = {"port": 50, "connection": 50, "correlation": 7, "from": "?", "to": "1",
+              "api": "Produce", "at": 0.0}  # fmt: skip
+    answered = {"t-0": {"error": "NONE", "first": 2}}
+    completed = (
+        f"Completed request:RequestHeader(apiKey=PRODUCE, correlationId=7) {FROM.format(50)}"
+    )
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 4), ("network", completed),
+        messages=[
+            {**header, "number": 1, "kind": "request", "acks": -1, "parts": {}},
+            {**header, "number": 2, "kind": "answer", "parts": answered},
+        ],
+    )  # fmt: skip
+
+    [(_, args)] = [one for one in found if one[0] == "producer_answered"]
+    assert (args["leader_epoch"], args["first"], args["end"], args["acks"]) == (4, 2, 3, -1)
+
+
 def test_2_3_and_2_8_tell_of_an_isr_in_other_words(tmp_path: Path) -> None:
     older = events_of(
         tmp_path, "[Partition t-0 broker=1] Expanding ISR from 1 to 1,2",

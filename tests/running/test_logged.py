@@ -30,6 +30,13 @@ def test_topics_that_go_while_partitions_move_leave_lines_without_a_finding(rele
     assert compared["a_deleted_log_is_renamed"] > 0
 
 
+def test_a_late_request_of_an_older_controller_is_no_leader_epoch_that_goes_back() -> None:
+    """It is refused whole, in a line that names no partition."""
+    report = judged_logs(2, 300, "operators", "2.7", settles=False)
+
+    assert report.findings == []
+
+
 def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
     for name in ("one", "other"):
         assert logged_run(tmp_path / name, 5, STEPS) == (STEPS, "")

@@ -69,7 +69,7 @@ def test_every_line_of_processes_that_were_killed_paused_and_stopped_is_explaine
 
     assert not report.findings
     assert report.verdict is Verdict.HOLDS
-    assert [one.name for one in report.replayed] == ["/controller", f"{TOPIC}-0"]
+    assert [one.name for one in report.replayed] == ["/controller", "cluster", f"{TOPIC}-0"]
     fired = report.fired
     for step in (
         "broker_crashes", "broker_becomes_leader", "follower_truncates", "leader_expands_isr",
@@ -85,7 +85,7 @@ def test_the_command_line_takes_the_folder_of_a_cluster(run: Path):
     told = json.loads(result.output)
     assert result.exit_code == 0
     (one,) = told["coverage"]["recorded"]
-    assert [row["verdict"] for row in one["partitions"]] == ["holds", "holds"]
+    assert [row["verdict"] for row in one["partitions"]] == ["holds"] * 3
     assert told["lines"]["read"] == one["accepted"]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ALL = -1
 
 
-class Writer(NamedTuple):
+class ProducerKind(NamedTuple):
     """A producer: its name, in the records' values too, how it wants acknowledgements, and whether
     it is idempotent."""
 
@@ -33,7 +33,7 @@ class Client(NamedTuple):
     module: str
     package: str
     imported: str
-    writers: tuple[Writer, ...]
+    writers: tuple[ProducerKind, ...]
 
     @property
     def is_installed(self) -> bool:
@@ -54,9 +54,9 @@ class Client(NamedTuple):
         return f"{self.name} {what}" if self.imported else what
 
     @property
-    def write(self) -> Callable[[Workload, Writer], None]:
+    def write(self) -> Callable[[Workload, ProducerKind], None]:
         """Writes until the run ends."""
-        found: Callable[[Workload, Writer], None] = import_module(self.module).write
+        found: Callable[[Workload, ProducerKind], None] = import_module(self.module).write
         return found
 
     @property
@@ -68,9 +68,11 @@ class Client(NamedTuple):
 
 def _real(name: str, module: str, package: str, imported: str) -> Client:
     writers = (
-        Writer(f"{name} plain", ALL), Writer(f"{name} leader", 1), Writer(f"{name} none", 0),
-        Writer(f"{name} idempotent", ALL, True),
-    )  # fmt: skip
+        ProducerKind(f"{name} plain", ALL),
+        ProducerKind(f"{name} leader", 1),
+        ProducerKind(f"{name} none", 0),
+        ProducerKind(f"{name} idempotent", ALL, True),
+    )
     return Client(name, f"{__name__}.{module}", package, imported, writers)
 
 
@@ -79,8 +81,8 @@ CLIENTS: dict[str, Client] = {
     one.name: one
     for one in (
         Client(OURS, f"{__name__}.ours", "", "", (
-            Writer("plain", ALL), Writer("leader", 1), Writer("idempotent", ALL, True),
-            Writer("second", ALL, True),
+            ProducerKind("plain", ALL), ProducerKind("leader", 1),
+            ProducerKind("idempotent", ALL, True), ProducerKind("second", ALL, True),
         )),
         _real("librdkafka", "librdkafka", "confluent-kafka", "confluent_kafka"),
         _real("kafka-python", "kafka_python", "kafka-python", "kafka"),

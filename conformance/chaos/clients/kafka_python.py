@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import Writer
+from conformance.chaos.clients import ProducerKind
 from conformance.chaos.history import Send
 from conformance.chaos.workload import (
     AT_ONCE,
@@ -26,7 +26,7 @@ PATIENCE_MS = int(PATIENCE_S * 1000)
 QUICK = {"reconnect_backoff_max_ms": 500, "metadata_max_age_ms": 5000}
 
 
-def write(work: Workload, writer: Writer) -> None:
+def write(work: Workload, writer: ProducerKind) -> None:
     """Send records, with several batches on their way at once."""
     hushed("kafka")
     kafka = import_module("kafka")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import Writer
+from conformance.chaos.clients import ProducerKind
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,
@@ -23,7 +23,7 @@ QUICK = {"log_level": 0, "reconnect.backoff.max.ms": 500, "retry.backoff.ms": 50
 BEGINNING, END, STORED = -2, -1, -1000
 
 
-def write(work: Workload, writer: Writer) -> None:
+def write(work: Workload, writer: ProducerKind) -> None:
     """Send records, with several batches on their way at once."""
     confluent = import_module("confluent_kafka")
     producer = confluent.Producer(QUICK | {

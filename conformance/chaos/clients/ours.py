@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from conformance.chaos.clients import Writer
+from conformance.chaos.clients import ProducerKind
 from conformance.chaos.workload import PATIENCE_S, REQUEST_MS, TOPIC, Member, Workload
 from impl.server.clients import ClientError, Producer
 from impl.server.group_client import GroupConsumer
 
 
-def write(work: Workload, writer: Writer) -> None:
+def write(work: Workload, writer: ProducerKind) -> None:
     """Send batches, and wait for the answer to each."""
     with Producer(
         work.addresses, writer.acks, request_ms=REQUEST_MS, timeout_s=PATIENCE_S,

@@ -112,12 +112,19 @@ class Claims:
             )
 
     def _fetch_applied(self, broker: int, done: FetchApplied) -> None:
-        """What a follower appends is of its own leader epoch; up to 2.0 nobody compares them."""
+        """What a follower appends, or compares its log with, is of its own leader epoch; up to 2.0
+        nobody looks at that."""
         same = done.leader_epoch == done.answered_in or not self.world.release.since("2.1")
+        where = f"{done.partition} in leader epoch {done.leader_epoch}"
+        if done.is_comparison:
+            _claim(
+                same,
+                f"broker {broker} compares {where} with what was answered in {done.answered_in}",
+            )
+            return
         _claim(
             done.leader_epoch is not None and same,
-            f"broker {broker} appends to {done.partition} in leader epoch {done.leader_epoch} what "
-            f"was answered in {done.answered_in}",
+            f"broker {broker} appends to {where} what was answered in {done.answered_in}",
         )
 
     def _truncating(self, broker: int, done: LogTruncating) -> None:

@@ -41,7 +41,8 @@ class FetchAnswered:
 
 @dataclass(frozen=True, slots=True)
 class FetchApplied:
-    """A follower's log grew by what the leader answered in leader epoch ``answered_in``.
+    """A follower's log grew by what the leader answered in leader epoch ``answered_in``, or was
+    compared with it (``is_comparison``).
 
     ``leader_epoch`` is the one that the follower is in, None if it does not follow.
     """
@@ -49,6 +50,7 @@ class FetchApplied:
     partition: TopicPartition
     leader_epoch: int | None
     answered_in: int | None
+    is_comparison: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.fetcher_thread import Answer
 from impl.core.requests import UpdateMetadata
 from impl.sim.steps import offered
-from impl.world.fetches import answer
+from impl.world.fetches import Exchange, answer
 from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
 from impl.world.wide.world import WideWorld
+from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 Two = Iterable[tuple[int, ...]]
@@ -62,14 +64,15 @@ def _arriving(world: WideWorld) -> Two:
 
 def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     """A broker carries out what a controller wants, or refuses it; its answer is on the way."""
-    channel = world.nodes[controller].channels.to(broker)
+    asker = world.nodes[controller]
+    channel = asker.channels.to(broker)
     node = world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
     request = channel.under_way
     live = request.live_brokers if isinstance(request, UpdateMetadata) else ()
     endpoints = {one: (f"b{one}", 9092) for one in live}
     handled = node.replicas.handle(
-        request, node.epoch, world.now_ms(), world.clock, endpoints=endpoints
+        request, node.epoch, world.now_ms(), asker.number_of(request), endpoints=endpoints
     )
     channel.answer = wait(handled)
     world.happened.append(
@@ -173,16 +176,23 @@ def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
     done = connection.exchange
     assert done is not None, "something was asked"
     ends = {one: log.log_end for one, log in connection.logs.items()}
-    logs = dict(connection.logs)
+    logs, before = dict(connection.logs), dict(connection.rounds.states)
     connection.apply()
     for partition, end in ends.items():
-        if logs[partition].log_end > end:
+        was, now = before.get(partition), connection.rounds.states.get(partition)
+        compares = was != now and now is not None and _is_comparison(done, partition)
+        if compares or logs[partition].log_end > end:
             hosted = node.replicas.partitions.get(partition)
             epoch = None if hosted is None or hosted.leads else hosted.leader_epoch
             answered = (done.answered_in or {}).get(partition)
-            world.happened.append((follower, FetchApplied(partition, epoch, answered)))
+            world.happened.append((follower, FetchApplied(partition, epoch, answered, compares)))
     if not connection.rounds.states and connection.round is None:
         node.connections.pop(leader, None)
+
+
+def _is_comparison(done: Exchange, partition: TopicPartition) -> bool:
+    reply = (done.replies or {}).get(partition)
+    return done.kind == "OffsetForLeaderEpoch" and reply is not None and reply.error is Answer.NONE
 
 
 def _under_way(world: WideWorld) -> Two:

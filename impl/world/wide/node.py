@@ -131,6 +131,10 @@ class SimulatedBroker(StoredBroker):
         for broker, request in requests:
             self.channels.send(broker, request)
 
+    def number_of(self, request: Request) -> int:
+        """The number of a request of its controller, on the channel on which it was sent."""
+        return 0
+
     @property
     def running(self) -> bool:
         """Its process does something."""

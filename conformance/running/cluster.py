@@ -1,0 +1,1251 @@
+"""The controllers of a running cluster, replayed on `cluster`: events, reads, writes, requests.
+
+A controller's thread is driven along its lines: which event it takes from its queue, what it reads
+of the registrations, which states it writes, which requests it sends and about what. The model says
+what each must be: what a watch has put into the queue, whom it elects, who is told of which state.
+Steps that no line shows, such as the reading of a state before it is written, or that nobody may
+lead a partition, are taken when the next line asks for them, and only if they are possible. Who
+obeys a request is held to what was sent, and to the newest controller that it knows.
+
+What the model abstracts from, or what this system leaves to others (`replication` has the logs,
+`topics` the creation of partitions), is put in by force, each time for a reason that is counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from conformance.mapping.cluster import AS_RELEASED
+from conformance.running.model import Driver
+from conformance.running.order import Ordered, StateWrite, refused, request_of
+from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
+from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
+from impl.releases import Release
+from impl.znodes import paths
+from model.cluster.start import MOST
+from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
+from model.systems import system
+from specs.partial.moves import Moves
+
+NAME = "cluster"
+NONE_VERSION, NOBODY = -1, 0
+
+CREATED = "partitions are made (`topics`): their states, and who is told of them"
+BY_OTHERS = "a controller works on what other systems have (topics, requests of administrators)"
+UNREACHED = "a request goes to an earlier registration of a broker: it would be refused"
+LATER = "a request that was under way arrives after its channel was closed"
+TWICE = "a request arrives again, since its answer was lost"
+DATA = "who has all that was committed is what `replication` has"
+SEVERAL = "a leader writes several changes of the ISR at once"
+READ_EARLIER = "a controller reads one thing after the other, and the model all at once"
+OVERTAKES = "a request, or a timer, comes into the queue before a notification that is on its way"
+DEPARTS = "a broker asks again to be let go"
+ONE_EACH = "up to 2.2 a StopReplica names one partition"
+BY_REQUEST = "a controller writes the ISR that a leader asks for (KIP-497)"
+RESIGNS = "a controller resigns before the model sees why"
+FETCHED = "a leader writes the ISR by a fetch that it answered a while ago"
+SESSION_OVER = "a controller goes on for a while whose session is over"
+LEADS_ALREADY = "up to 1.0 who leads as preferred already is not elected again"
+NOTED_AGAIN = "a leader notes an ISR change again, since it has not heard that it did"
+AWAY = "a broker that is not registered yet hears of controllers"
+
+_PATHS = {
+    paths.CONTROLLER: "controller_change",
+    paths.BROKER_IDS: "broker_change",
+    paths.ISR_CHANGES: "isr_change",
+    paths.LOG_DIR_EVENTS: "log_dir_event",
+    paths.PREFERRED_ELECTION: "preferred_election",
+    "AutoPreferredReplicaLeaderElection": "rebalance",
+}
+"""An event, as a controller's queue names it -> the model's."""
+
+_NOTHING_TO_DO = {
+    "controller_change": ("controller_is_still_in_office",),
+    "broker_change": (
+        "controller_finds_brokers_unchanged", "controller_overlooks_bounced_brokers"),
+    "isr_change": ("controller_finds_no_isr_change",),
+    "log_dir_event": ("controller_finds_no_log_dir_event",),
+    "broker_modification": ("controller_finds_endpoints_unchanged",),
+    "preferred_election": ("controller_finds_no_request",),
+    "rebalance": ("controller_finds_balance",),
+    "leader_and_isr_response": ("controller_hears_no_news",),
+}  # fmt: skip
+"""An event -> how it is over without anybody having seen anything of it."""
+
+_BEGINS = {
+    "isr_change": ("controller_reads_isr_changes",),
+    "broker_modification": ("controller_reads_endpoints",),
+    "preferred_election": ("controller_begins_preferred_election",),
+    "rebalance": ("controller_begins_rebalance",),
+    "controlled_shutdown": ("controller_begins_shutdown",),
+}
+_DELETED = (f"{paths.ISR_CHANGES}/", paths.PREFERRED_ELECTION)
+_HAS_SUBJECT = ("broker_modification", "leader_and_isr_response", "controlled_shutdown")
+_OVERTAKING = ("rebalance", "controlled_shutdown", "leader_and_isr_response")
+
+_SILENT_OF_PARTITION = (
+    "controller_write_conflicts", "controller_reads_state", "controller_finds_a_newer_controller",
+    "controller_finds_no_leader", "controller_finds_no_successor",
+    "controller_cannot_elect_preferred",
+)  # fmt: skip
+_SILENT_OF_REPLICA = ("controller_leaves_replica", "controller_finds_it_removed")
+_SILENT = (
+    "controller_announces_brokers", "controller_restores_replicas", "controller_tells_elections",
+    "controller_tells_removals", "controller_notifies_brokers", "controller_welcomes_brokers",
+    "controller_instates_replicas", "controller_tells_moves", "controller_stops_follower",
+    "controller_answers_shutdown", "controller_tells_preferred",
+)  # fmt: skip
+_WRITES = ("controller_elects_leader", "controller_moves_leader", "controller_elects_preferred")
+_ORDERS = (
+    "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
+    "older_epoch_is_refused", "broker_cannot_reach_its_log",
+)  # fmt: skip
+_SHOWN_BY = {
+    "became_leader": "broker_becomes_leader",
+    "became_follower": "broker_becomes_follower",
+    "leader_unavailable": "broker_knows_no_such_leader",
+}
+_KINDS = {"LeaderAndIsr": "leader_and_isr", "UpdateMetadata": "update_metadata",
+          "StopReplica": "stop_replica"}  # fmt: skip
+_CONTROLLERS = (
+    "event_begun", "event_done", "registrations_read", "request_sent", "shutdown_begun",
+    "shutdown_answered", "controller_elected", "controller_resigned",
+)  # fmt: skip
+_COMES_OF_IT = ("registrations_read", "request_sent", "controller_resigned")
+_BROKERS = ("request_received", "request_refused", "leader_and_isr_received", "became_leader",
+            "became_follower", "leader_unavailable", "leader_and_isr_ignored")  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _moves(
+    version: str, switches: tuple[tuple[str, object], ...], brokers: int, partitions: int
+) -> Moves:
+    recorded = system(NAME).recorded(version, {**AS_RELEASED, **dict(switches)})
+    bounds = {"brokers": brokers, "partitions": partitions, "replicas": brokers}
+    moves = Moves(recorded, bounds, frozenset(), is_started=False)
+    moves.ledger.is_keyed = False
+    return moves
+
+
+def replay_cluster(
+    order: Ordered, brokers: Iterable[int], version: str, switches: Mapping[str, object]
+) -> Replayed:
+    """All controllers of one cluster, up to the first line that does not fit."""
+    return ClusterReplay(order, sorted(brokers), version, switches).go()
+
+
+def tells_of_controllers(order: Ordered) -> bool:
+    """Traces say what controllers do, and which requests come: those of Apache Kafka do not, nor
+    do those that earlier releases of ours have left."""
+    told = {line.broker for line in order.lines if line.step == "request_received"}
+    obeying = {line.broker for line in order.lines if line.step == "leader_and_isr_received"}
+    return obeying <= told and any(line.step == "registrations_read" for line in order.lines)
+
+
+@dataclass(eq=False)
+class SentRequest:
+    """A request of a controller: what the model puts into a broker's queue.
+
+    `about` is a version of each partition's state, by the model's numbers. `parts` are partitions
+    that requests of their own have named (`ONE_EACH`).
+    """
+
+    kind: str
+    about: dict[int, int]
+    alive: frozenset[int]
+    endpoints: dict[int, int]
+    epoch: int
+    is_in_queue: bool = True
+    stopped: frozenset[int] = frozenset()
+
+
+class ClusterReplay(Driver):
+    """All lines but those of logs, on the model's `cluster`."""
+
+    def __init__(
+        self, order: Ordered, ids: list[int], version: str, switches: Mapping[str, object]
+    ) -> None:
+        known = system(NAME).switches
+        self.version = version
+        self.switches = tuple(sorted((name, one) for name, one in switches.items()
+                                     if name in known))  # fmt: skip
+        self.partitions: dict[str, int] = {}
+        moves = _moves(version, self.switches, len(ids), 0)
+        moves.ledger.load({})
+        super().__init__(moves, ids, Replayed(NAME))
+        self.order = order
+        self.assigned: dict[str, list[int]] = {}
+        self.born_by: dict[int, set[str]] = defaultdict(set)  # in the event that is worked on
+        self.registrations: dict[int, int] = {}  # as ZooKeeper has them
+        self.registered_as: dict[int, int] = {}  # as the broker knows
+        self.event: dict[int, tuple[str, int] | None] = {}  # begun, and not seen in the model yet
+        self.outside: dict[int, str] = {}  # what the model does not have is worked on
+        self.elsewhere: set[int] = set()  # resigned, and the model does not know why
+        self.expected: dict[int, list[tuple[int, SentRequest]]] = defaultdict(list)
+        self.waiting: dict[tuple[int, int], list[SentRequest]] = defaultdict(list)
+        self.sent: dict[tuple[int, ...], SentRequest] = {}
+        self.arrived: set[tuple[int, ...]] = set()
+        self.outcomes: dict[int, dict[str, str]] = {}
+        self.made = [one for some in order.writes.values() for one in some if one.is_new]
+        self.together = _made_together(order)
+        self.unborn: set[str] = set()
+        self.zxid = 0  # of the newest transaction so far
+        self.fruitful = _fruitful(order)
+        self.refused = refused(order.lines)
+
+    # Lines
+
+    def lines(self) -> Iterable[TraceLine]:
+        """Those of ZooKeeper, of controllers, and of who obeys them."""
+        if len(self.ids) > MOST:
+            raise LeftToOthers(f"there are more than {MOST} brokers")
+        names_none = not self.moves.recorded.switches["broker_epoch"]
+        for line in self.order.lines:
+            if names_none and line.step == "request_received" and line.args["registration"] >= 0:
+                self.done.at = line
+                raise NotModelled(
+                    "the file's release is another than its header says: requests name the "
+                    "registrations of brokers (KIP-380, 2.2)"
+                )
+        for line in self.order.lines:
+            if line.process[0] == ZOOKEEPER or line.step in (*_CONTROLLERS, *_BROKERS):
+                self.done.lines += 1
+                yield line
+            elif line.step in (STARTED, "registered"):
+                yield line
+
+    def take(self, line: TraceLine) -> None:
+        """One line."""
+        if line.process[0] == ZOOKEEPER:
+            self._zookeeper(line)
+            self.zxid = line.args.get("zxid", self.zxid)
+            return
+        b = self.of[line.broker]
+        match line.step:
+            case "process_started":
+                self._starts(line, b)
+            case "registered":
+                self.registered_as[b] = line.args["epoch"]
+            case "controller_elected":
+                self.step("broker_learns_it_won", b)
+                self.expect("the controller epoch", line.args["epoch"], self.read("belief", b))
+                self.event[b], self.elsewhere = None, self.elsewhere - {b}
+                self.outside.pop(b, None)
+                self.born_by[b].clear()
+            case "controller_resigned":
+                self._resigns(b)
+            case "request_received":
+                self._arrives(line, b)
+            case step if step in _BROKERS:
+                self._obeys(line, b)
+            case _ if self.read("belief", b) != line.args["epoch"]:
+                raise MisfitError(
+                    "a controller acts in the epoch that it won",
+                    f"it acts in controller epoch {line.args['epoch']}, where the model has "
+                    f"{self.read('belief', b)}", f"controller epoch {self.read('belief', b)}",
+                )  # fmt: skip
+            case "event_begun":
+                self._begun(line, b)
+            case "event_done" if line.args["failed"]:
+                raise LeftToOthers(f"{line.args['event']} ended half way, with an error")
+            case "event_done":
+                self._is_done(b, f"is done with {line.args['event']}")
+                self.event[b] = None
+            case "registrations_read":
+                self._registrations(line, b)
+            case "shutdown_begun":
+                self._shutdown(line, b)
+            case "shutdown_answered":
+                self._shutdown_answered(line, b)
+            case "request_sent":
+                self._sends(line, b)
+
+    # What the model has
+
+    def step(self, name: str, *arguments: int) -> None:
+        """A step, and what becomes of the queues by it."""
+        super().step(name, *arguments)
+        self._sync()
+
+    def force(self, reason: str, *cells: tuple[str, tuple[int, ...], int]) -> None:
+        """By force, and what becomes of the queues by it."""
+        super().force(reason, *cells)
+        self._sync()
+
+    def _sync(self) -> None:
+        for (c, to), requests in self.waiting.items():
+            if requests and not self.read("cache.queue.end", c, to):
+                for one in requests:
+                    one.is_in_queue = False
+                requests.clear()
+
+    def possible(self, name: str, *arguments: int) -> bool:
+        """Is it a step now?"""
+        move = self.moves.by_name.get(name)
+        return move is not None and move.refusal(*arguments) < 0
+
+    def stage(self, c: int) -> str:
+        """Where a controller's thread is."""
+        return STAGES.show(self.read("cache.stage", c))
+
+    def held(self, name: str, *index: int) -> frozenset[int]:
+        """A set of brokers, by the model's numbers."""
+        return frozenset(at for at in self.of.values() if self.read(name, *index, at))
+
+    def _grow(self, names: Iterable[str]) -> None:
+        """Partitions more: the state is taken over into a model that has them."""
+        for name in names:
+            self.partitions[name] = len(self.partitions)
+        state = self.ledger.state()
+        self.moves = _moves(self.version, self.switches, len(self.ids), len(self.partitions))
+        self.ledger, self.numbers = self.moves.ledger, self.moves.numbers
+        self.ledger.load(state)
+
+    def _number(self, partition: str) -> int:
+        if partition not in self.partitions:
+            raise MisfitError(
+                f"{self.named} names partitions that were made", f"nobody has made {partition}",
+                "a partition with a state in ZooKeeper",
+            )  # fmt: skip
+        return self.partitions[partition]
+
+    # ZooKeeper
+
+    def _zookeeper(self, line: TraceLine) -> None:
+        if line.step == STARTED and line.start > 1:
+            for one in self.of.values():
+                if self.read("zk.registered", one):
+                    self._session_ends(one, False)
+        elif line.step == "session_ended":
+            broker = self.order.brokers.get(line.args["session"])
+            if broker is not None and f"{IDS}{broker}" in line.args["gone"]:
+                self._session_ends(self.of[broker], bool(line.args.get("closed")))
+        owner = self.order.brokers.get(line.args.get("session", -1), -1)
+        for op in line.args.get("ops", ()):
+            self._op(line, op, owner)
+        for write in self.order.writes.get(line, ()):
+            self._written(write, owner)
+
+    def _session_ends(self, b: int, closed: bool) -> None:
+        if closed and self.possible("broker_stops", b):
+            self._forget_process(b)
+            self.step("broker_stops", b)
+        else:
+            self.step("session_expires", b)
+        self.registrations.pop(b, None)
+
+    def _op(self, line: TraceLine, op: Mapping[str, Any], owner: int) -> None:
+        path, kind = str(op["path"]), op["op"]
+        if path.startswith(IDS):
+            self._registration(line, kind, self.of[int(path.removeprefix(IDS))])
+        elif path == paths.CONTROLLER_EPOCH and kind != "Check" and int(op["data"]) > 0:
+            if owner not in self.of:
+                raise LeftToOthers("/controller_epoch was written in a session of no broker")
+            self.step("broker_becomes_controller", self.of[owner])
+            self.expect("/controller_epoch", int(op["data"]), self.read("zk.epoch"))
+        elif path == paths.CONTROLLER and kind == "Delete":
+            if self.possible("controller_node_is_deleted"):
+                self.step("controller_node_is_deleted")
+        elif path.startswith(f"{paths.ISR_CHANGES}/"):
+            self._notification(op, kind, owner)
+        elif path == paths.PREFERRED_ELECTION:
+            self._preferred(op, kind, owner)
+        elif path.startswith(f"{paths.LOG_DIR_EVENTS}/"):
+            raise LeftToOthers("a log directory has failed, which no line of a broker says so far")
+        elif path == paths.REASSIGN_PARTITIONS and kind != "Check":
+            raise LeftToOthers("partitions are moved, which `reassignment` has")
+        elif path.startswith(f"{paths.DELETE_TOPICS}/") and kind == "Create":
+            raise LeftToOthers("a topic is deleted, which `topics` has")
+        elif path.startswith(f"{paths.TOPICS}/") and path.count("/") == 3 and "data" in op:
+            self._assigned(path.rpartition("/")[2], json.loads(op["data"]))
+
+    def _registration(self, line: TraceLine, kind: str, b: int) -> None:
+        if kind == "Delete":
+            self.step("session_expires", b)
+            self.registrations.pop(b, None)
+        elif kind == "SetData":
+            self.step("broker_changes_endpoints", b)
+        elif kind == "Create":
+            self.step("broker_reconnects" if self.read("up", b) else "broker_starts", b)
+            self.registrations[b] = line.args["zxid"]
+            self.event[b] = None
+            self.elsewhere.discard(b)
+            self.outside.pop(b, None)
+            self.expected[b].clear()
+
+    def _assigned(self, topic: str, data: Mapping[str, Any]) -> None:
+        for number, replicas in data["partitions"].items():
+            name = f"{topic}-{number}"
+            if name in self.partitions and self.assigned.get(name) != replicas:
+                raise LeftToOthers(f"the replicas of {name} change, which `reassignment` has")
+            self.assigned[name] = replicas
+
+    def _notification(self, op: Mapping[str, Any], kind: str, owner: int) -> None:
+        if owner not in self.of:
+            raise LeftToOthers("a notification was written in a session of no broker")
+        b = self.of[owner]
+        if kind == "Create":
+            for one in json.loads(op["data"])["partitions"]:
+                p = self._number(f"{one['topic']}-{one['partition']}")
+                if not self.read("partition.replica.unreported", p, b):
+                    self.force(NOTED_AGAIN, ("partition.replica.unreported", (p, b), 1))
+                self.step("broker_reports_isr_change", b, p)
+        elif kind == "Delete" and self.event.get(b) is not None:
+            self._enters(b)
+
+    def _preferred(self, op: Mapping[str, Any], kind: str, owner: int) -> None:
+        if kind == "Create":
+            named = {f"{one['topic']}-{one['partition']}"
+                     for one in json.loads(op["data"])["partitions"]}  # fmt: skip
+            self.step("admin_asks_for_preferred_leaders")
+            self.force("a request for preferred leaders names some partitions", *(
+                ("partition.wanted", (p,), int(name in named))
+                for name, p in self.partitions.items()
+            ))  # fmt: skip
+        elif kind == "Delete" and owner in self.of:
+            c = self.of[owner]
+            self._enters(c)
+            wanted = any(self.read("partition.wanted", p) for p in self.partitions.values())
+            if wanted:
+                self._leave_those_that_lead(c)
+                self._advance_to(
+                    c,
+                    "deletes the request for preferred leaders",
+                    lambda: self.possible("controller_deletes_preferred_request", c),
+                )
+                self.step("controller_deletes_preferred_request", c)
+
+    def _leave_those_that_lead(self, c: int) -> None:
+        """Up to 1.0 the strategy refuses to elect who leads as preferred already."""
+        if Release.of(self.version).since("1.1") or self.stage(c) != "preferring":
+            return
+        for p in self.partitions.values():
+            state = self.read("partition.context.version", p, c)
+            leader = self.read("partition.state.leader", p, state)
+            if leader != NOBODY and not self.read("partition.place", p, leader):
+                self.force(LEADS_ALREADY, ("partition.context.due", (p, c), 0),
+                           ("partition.context.read", (p, c), NONE_VERSION))  # fmt: skip
+
+    # States
+
+    def _written(self, write: StateWrite, owner: int) -> None:
+        if write.is_new:
+            self._made(write, owner)
+            return
+        p = self._number(write.partition)
+        before, leader = write.version - 1, self._leader(write.state)
+        self.expect(f"the version of {write.partition} before", before,
+                    self.read("partition.version", p))  # fmt: skip
+        if write.by_leader:
+            self._isr_written(write, p, owner)
+        elif owner not in self.of:
+            raise LeftToOthers("a state was written in a session of no broker")
+        else:
+            self._controller_writes(write, p, self.of[owner], leader)
+        self._as_written(write, p)
+
+    def _leader(self, state: Mapping[str, Any]) -> int:
+        return self.of[state["leader"]] if state["leader"] >= 0 else NOBODY
+
+    def _as_written(self, write: StateWrite, p: int) -> None:
+        state, at = write.state, (p, write.version)
+        name = f"of {write.partition}"
+        self.expect(f"the version {name}", write.version, self.read("partition.version", p))
+        self.expect(f"the leader epoch {name}", state["leader_epoch"],
+                    self.read("partition.state.epoch", *at))  # fmt: skip
+        self.expect(f"the controller epoch of the state {name}", state["controller_epoch"],
+                    self.read("partition.state.controller", *at))  # fmt: skip
+        mine = self.read("partition.state.leader", *at)
+        self.expect(f"the leader {name}", state["leader"], self.kafka_id(mine, -1))
+        isr = self.members("partition.state.isr", *at)
+        if isr != set(state["isr"]):
+            raise MisfitError(
+                "a state is written as the model's step does", f"the ISR {name} is "
+                f"{sorted(state['isr'])}, where the model has {sorted(isr)}",
+                f"the ISR is {sorted(isr)}",
+            )  # fmt: skip
+
+    def _cells(self, write: StateWrite, p: int) -> list[tuple[str, tuple[int, ...], int]]:
+        state, at = write.state, (p, write.version)
+        return [
+            ("partition.version", (p,), write.version),
+            ("partition.state.leader", at, self._leader(state)),
+            ("partition.state.epoch", at, state["leader_epoch"]),
+            ("partition.state.controller", at, state["controller_epoch"]),
+            *self.set_cells("partition.state.isr", at, state["isr"]),
+        ]
+
+    def _made(self, write: StateWrite, owner: int) -> None:
+        """By a controller, with those of its replicas that are alive."""
+        name = write.partition
+        if name in self.partitions and name not in self.unborn:
+            raise LeftToOthers(f"{name} is made once more, which `topics` has")
+        if name not in self.assigned:
+            raise LeftToOthers(f"{name} is made, and nobody has assigned it")
+        if name not in self.partitions:
+            if owner in self.of and not self._works_besides(self.of[owner]):
+                self._goes_on_to_new_ones(self.of[owner])
+            together = self.together[write.line]
+            self._grow(together)
+            self.unborn |= {*together}
+            for one in together:  # as soon as the model has them at all
+                self._as_made(next(w for w in self.made if w.partition == one), owner)
+        self.unborn.discard(name)
+
+    def _works_besides(self, c: int) -> bool:
+        return c in self.outside or c in self.elsewhere
+
+    def _goes_on_to_new_ones(self, c: int) -> None:
+        """A new controller makes partitions last: what it does about the others comes before."""
+        while self.stage(c) not in ("looking", "idle") and self._silently(c):
+            pass
+
+    def _as_made(self, write: StateWrite, owner: int) -> None:
+        name = write.partition
+        p, replicas = self.partitions[name], self.assigned[name]
+        ranked = [*replicas, *(one for one in self.ids if one not in replicas)]
+        self.force(
+            CREATED, *self._cells(write, p),
+            *self.set_cells("partition.replicas", (p,), replicas),
+            *(("partition.place", (p, self.of[one]), at) for at, one in enumerate(ranked)),
+            *self.set_cells("partition.complete", (p,), write.state["isr"]),
+        )  # fmt: skip
+        if owner in self.of:
+            c = self.of[owner]
+            self.born_by[c].add(name)
+            self.force(CREATED, ("partition.context.version", (p, c), 0))
+
+    def _isr_written(self, write: StateWrite, p: int, owner: int) -> None:
+        leader = self._leader(write.state)
+        before = self.members("partition.state.isr", p, write.version - 1)
+        after = set(write.state["isr"])
+        took = False
+        if any(op["op"] == "Check" for op in write.line.args["ops"]):
+            self._asked_for(write, p, leader, self.of[owner])
+            return
+        for name, changed in (
+            ("leader_shrinks_isr", before - after), ("leader_expands_isr", after - before)
+        ):  # fmt: skip
+            has_all = name == "leader_expands_isr"
+            for one in sorted(changed):
+                at = self.of[one]
+                if not self.possible(name, leader, at, p):
+                    self.force(DATA, ("partition.complete", (p, at), int(has_all)))
+                if not took:
+                    with self._fetching(p, at, leader, name):
+                        self.step(name, leader, at, p)
+                    took = True
+                else:
+                    self.force(SEVERAL, *self.set_cells(
+                        "partition.state.isr", (p, write.version), after))  # fmt: skip
+        if not took:
+            self.force(SEVERAL, *self._cells(write, p),
+                       ("partition.replica.version", (p, leader), write.version))  # fmt: skip
+
+    def _asked_for(self, write: StateWrite, p: int, leader: int, c: int) -> None:
+        """A controller writes the ISR for a leader, which may have gone on since it asked."""
+        self.force(BY_REQUEST, *self._cells(write, p),
+                   ("partition.context.version", (p, c), write.version))  # fmt: skip
+        known = self.read("partition.replica.version", p, leader)
+        if known == write.version - 1:
+            self.force(BY_REQUEST, ("partition.replica.version", (p, leader), write.version))
+
+    @contextmanager
+    def _fetching(self, p: int, at: int, leader: int, name: str) -> Iterator[None]:
+        """As when the leader had the follower's last fetch, if it does not fetch any more."""
+        if name != "leader_expands_isr" or self.possible(name, leader, at, p):
+            yield
+            return
+        cells = ["up", "partition.replica.version", "partition.replica.fetching"]
+        at_ = [(at,), (p, at), (p, at)]
+        before = [self.read(cell, *index) for cell, index in zip(cells, at_, strict=True)]
+        now = [1, self.read("partition.replica.version", p, leader), 1]
+        self.force(FETCHED, *zip(cells, at_, now, strict=True))
+        yield
+        self.force(FETCHED, *zip(cells, at_, before, strict=True))
+
+    def _asks_by_request(self, write: StateWrite, p: int) -> bool:
+        mine = self.read("partition.state.controller", p, write.version)
+        return int(write.state["controller_epoch"]) != mine
+
+    def _controller_writes(self, write: StateWrite, p: int, c: int, leader: int) -> None:
+        if c in self.outside:
+            self.force(
+                f"{BY_OTHERS}: {self.outside[c]}", *self._cells(write, p),
+                ("partition.context.version", (p, c), write.version),
+                ("partition.context.offline", (p, c), int(leader == NOBODY)),
+            )  # fmt: skip
+            return
+        self._enters(c)
+
+        def steps() -> Iterator[tuple[str, tuple[int, ...]]]:
+            if leader != NOBODY:
+                yield from ((name, (c, leader, p)) for name in _WRITES)
+            yield from (("controller_removes_replica", (c, one, p)) for one in self.of.values())
+
+        self._advance_to(
+            c, f"writes {_shown(write.state)} for {write.partition}",
+            lambda: any(self.possible(name, *given) for name, given in steps()),
+        )  # fmt: skip
+        for name, given in steps():
+            if self.possible(name, *given):
+                self.step(name, *given)
+                return
+
+    # Processes
+
+    def _starts(self, line: TraceLine, b: int) -> None:
+        if line.start > 1:
+            self._forget_process(b)
+            if self.read("up", b):
+                self.step("broker_crashes", b)
+
+    def _forget_process(self, b: int) -> None:
+        self.outcomes.pop(b, None)
+        self.expected[b].clear()
+        self.event[b] = None
+        self.outside.pop(b, None)
+        self.elsewhere.discard(b)
+
+    # A controller's events
+
+    def _begun(self, line: TraceLine, c: int) -> None:
+        name = line.args["event"]
+        self._is_done(c, f"takes up {name}")
+        self.born_by[c].clear()
+        self.outside.pop(c, None)
+        if name in _PATHS:
+            self.event[c] = _PATHS[name], NOBODY
+        elif name.startswith(IDS):
+            self.event[c] = "broker_modification", self.of[int(name.removeprefix(IDS))]
+        else:
+            self.event[c], self.outside[c] = None, name
+        if line not in self.fruitful:
+            self._passes_over(c, line.args["zxid"])
+
+    def _is_done(self, c: int, what: str) -> None:
+        """The event before is over in the model as well."""
+        if c in self.elsewhere:
+            return
+        if self.stage(c) != "starting":
+            self._advance_to(c, what, lambda: self.stage(c) == "idle")
+        if self.expected[c]:
+            to, request = self.expected[c][0]
+            raise MisfitError(
+                "a controller sends what the model's does", f"it {what}, and has not sent "
+                f"{self._request(request)} to broker {self.ids[to - 1]}", "that request first",
+            )  # fmt: skip
+
+    def _passes_over(self, c: int, zxid: int) -> None:
+        """An event of which nothing will be seen; `zxid` is what its controller had heard of."""
+        event, self.event[c] = self.event.get(c), None
+        if event is None:
+            return
+        kind, subject = event
+        at = self._slot(c, kind, subject)
+        if at is None or kind == "rebalance":
+            return  # of something that the model does not have, or too few for a rebalance
+        if self.zxid > zxid:
+            return  # what there is to be done came later, with an event of its own
+        self._to_the_head(c, kind, subject)
+        for name in _NOTHING_TO_DO.get(kind, ()):
+            given = (c, subject) if kind in _HAS_SUBJECT else (c,)
+            if self.possible(name, *given):
+                self.step(name, *given)
+                return
+        raise MisfitError(
+            "an event is handled as the model's controller does",
+            f"it is done with {kind}, and nothing came of it, where the model has something to do",
+            " or ".join(_BEGINS.get(kind, (kind,))),
+        )  # fmt: skip
+
+    def _slot(self, c: int, kind: str, subject: int) -> int | None:
+        code = EVENTS.code(kind)
+        for slot in range(self.read("cache.events.end", c)):
+            same = self.read("cache.events.at.subject", c, slot) == subject
+            if self.read("cache.events.at.kind", c, slot) == code and same:
+                return slot
+        return None
+
+    def _to_the_head(self, c: int, kind: str, subject: int) -> None:
+        """The event is the first of the model's queue."""
+        while True:
+            slot = self._slot(c, kind, subject)
+            if slot is None:
+                raise MisfitError(
+                    "a controller handles what was told", f"it handles {kind}, and nothing that it "
+                    "watches has changed", self._queue(c),
+                )  # fmt: skip
+            if slot == 0:
+                return
+            first = EVENTS.show(self.read("cache.events.at.kind", c, 0))
+            if kind not in _OVERTAKING and first not in _OVERTAKING:
+                raise MisfitError(
+                    "a controller handles what was told, in the order in which it was told",
+                    f"it handles {kind}, and {first} was told before", self._queue(c),
+                )  # fmt: skip
+            self._overtakes(c, slot)
+
+    def _queue(self, c: int) -> str:
+        names = [EVENTS.show(self.read("cache.events.at.kind", c, slot))
+                 for slot in range(self.read("cache.events.end", c))]  # fmt: skip
+        return f"what waits in the queue: {', '.join(names)}" if names else "an empty queue"
+
+    def _overtakes(self, c: int, slot: int) -> None:
+        events = [
+            (self.read("cache.events.at.kind", c, at), self.read("cache.events.at.subject", c, at))
+            for at in range(slot + 1)
+        ]
+        moved = [events[-1], *events[:-1]]
+        self.force(OVERTAKES, *(
+            cell for at, (kind, subject) in enumerate(moved)
+            for cell in (("cache.events.at.kind", (c, at), kind),
+                         ("cache.events.at.subject", (c, at), subject))
+        ))  # fmt: skip
+
+    def _enters(self, c: int) -> None:
+        """The event that was begun is taken from the model's queue, if it was not yet."""
+        event = self.event.get(c)
+        if event is None:
+            return
+        self.event[c] = None
+        kind, subject = event
+        if kind == "rebalance":
+            self.step("rebalance_timer_fires", c)
+        self._to_the_head(c, kind, subject)
+        given = (c, subject) if kind in _HAS_SUBJECT else (c,)
+        for name in _BEGINS.get(kind, ()):
+            self.step(name, *given)
+            self._noted(c)
+
+    def _registrations(self, line: TraceLine, c: int) -> None:
+        read = {self.of[int(broker)]: epoch
+                for broker, epoch in line.args["registrations"].items()}  # fmt: skip
+        with self._as_read(c, read):
+            if self.stage(c) == "starting":
+                self.step("controller_reads_context", c)
+                return
+            self.event[c] = None
+            self._to_the_head(c, "broker_change", NOBODY)
+            for name in (
+                "controller_sees_new_brokers", "controller_sees_bounced_brokers",
+                "controller_sees_dead_brokers", *_NOTHING_TO_DO["broker_change"],
+            ):  # fmt: skip
+                if self.possible(name, c):
+                    self.step(name, c)
+                    return
+            self.step("controller_finds_brokers_unchanged", c)
+
+    @contextmanager
+    def _as_read(self, c: int, read: Mapping[int, int]) -> Iterator[None]:
+        """ZooKeeper's registrations are those that were read, if they are others by now."""
+        if read == self.registrations:
+            yield
+            return
+        there = self.held("zk.registered")
+        cells = [("zk.registered", (at,), int(at in read)) for at in self.of.values()]
+        if {at for at in self.of.values() if at in read} == there:
+            yield  # one has registered anew since: that is another event
+            return
+        self.force(READ_EARLIER, *cells)
+        yield
+        self.force(READ_EARLIER, *(("zk.registered", (at,), int(at in there))
+                                   for at in self.of.values()))  # fmt: skip
+
+    def _shutdown(self, line: TraceLine, c: int) -> None:
+        subject = self.of[line.args["subject"]]
+        self._is_done(c, f"takes up the ControlledShutdown of broker {line.args['subject']}")
+        self.outside.pop(c, None)
+        self.born_by[c].clear()
+        if self.possible("broker_asks_to_go", subject):
+            self.step("broker_asks_to_go", subject)
+        else:
+            self.force(DEPARTS, ("asked", (subject,), 1), ("former", (subject,), 0),
+                       ("leaving", (subject,), LEAVING.code("asks")))  # fmt: skip
+        self.step("shutdown_request_arrives", c, subject)
+        self.event[c] = "controlled_shutdown", subject
+        self._enters(c)
+
+    def _shutdown_answered(self, line: TraceLine, c: int) -> None:
+        subject = self.of[line.args["subject"]]
+        self._is_done(c, f"answers the ControlledShutdown of broker {line.args['subject']}")
+        leaving = LEAVING.show(self.read("leaving", subject))
+        goes = leaving == "may_go"
+        if c not in self.elsewhere and leaving != "stays" and goes == bool(line.args["remaining"]):
+            raise MisfitError(
+                "a broker may go that leads nothing any more",
+                f"it is told that it leads {line.args['remaining'] or 'nothing'}",
+                "nothing" if goes else "what the model has it lead",
+            )  # fmt: skip
+
+    def _resigns(self, c: int) -> None:
+        self.expected[c].clear()
+        self.outside.pop(c, None)
+        event = self.event.pop(c, None)
+        if event is not None and event[0] == "controller_change":
+            self._to_the_head(c, *event)
+            for name in ("controller_resigns", "controller_resigns_and_goes_on"):
+                if self.possible(name, c):
+                    self.step(name, c)
+                    return
+            self.step("controller_resigns", c)
+        if not self.read("zk.registered", c):
+            self.elsewhere.add(c)  # its session is over: it forgets all when it registers anew
+            return
+        while self._silently(c) and not self.possible("controller_is_fenced", c):
+            pass
+        if self.possible("controller_is_fenced", c):
+            self.step("controller_is_fenced", c)
+            return
+        self._forget_controllership(c)
+
+    def _forget_controllership(self, c: int) -> None:
+        cells: list[tuple[str, tuple[int, ...], int]] = [("belief", (c,), 0)]
+        for name, number in self.numbers.items():
+            mine = 1 if name.startswith("partition.context.") else 0
+            if mine or name.startswith("cache."):
+                blank = self.ledger.blanks[number]
+                cells += [(name, at, blank) for at in list(self.ledger.cells[number])
+                          if at[mine] == c]  # fmt: skip
+        self.force(RESIGNS, *cells)
+        self.elsewhere.discard(c)
+
+    # Its thread
+
+    def _silently(self, c: int) -> bool:
+        """A step of the thread that no line shows, if there is one now."""
+        for p in self.partitions.values():
+            for name in _SILENT_OF_PARTITION:
+                if self.possible(name, c, p):
+                    self.step(name, c, p)
+                    return True
+            for name in _SILENT_OF_REPLICA:
+                for one in self.of.values():
+                    if self.possible(name, c, one, p):
+                        self.step(name, c, one, p)
+                        return True
+        stage = self.stage(c)
+        if stage == "looking":
+            wanted = self.possible("controller_begins_preferred_election", c)
+            self.step("controller_begins_preferred_election" if wanted
+                      else "controller_finds_no_request", c)  # fmt: skip
+            return True
+        if stage == "comparing":
+            for name in ("controller_sees_bounced_brokers", "controller_sees_dead_brokers"):
+                if self.possible(name, c):
+                    self.step(name, c)
+                    return True
+        for name in _SILENT:
+            if self.possible(name, c):
+                self.step(name, c)
+                self._noted(c)
+                return True
+        return False
+
+    def _advance_to(self, c: int, what: str, is_there: Any) -> None:
+        while not is_there():
+            if not self._silently(c):
+                if not self.read("zk.registered", c):
+                    self.elsewhere.add(c)  # its session is over, which it will hear
+                    return
+                raise MisfitError(
+                    "a controller goes on as the model's does",
+                    f"it {what}; in the model {self._stands(c)}", self._possible_next(c),
+                )  # fmt: skip
+
+    def _stands(self, c: int) -> str:
+        stage = self.stage(c)
+        if not self.read("belief", c):
+            return "it is not the controller"
+        return "its thread is done with the last event" if stage == "idle" else (
+            f"its thread is at the stage {stage}")  # fmt: skip
+
+    def _possible_next(self, c: int) -> str:
+        found = []
+        for name in self.moves.by_name:
+            if not name.startswith("controller_"):
+                continue
+            move = self.moves.by_name[name]
+            ranges = [
+                [c] if parameter == "broker" else
+                list(self.partitions.values()) if parameter == "partition" else
+                list(self.of.values()) for parameter in move.parameters
+            ]  # fmt: skip
+            found += [name for given in _products(ranges) if self.possible(name, *given)]
+        return " or ".join(dict.fromkeys(found)) or "nothing before something else happens"
+
+    def _noted(self, c: int) -> None:
+        """What the step has put into the queues is to be sent."""
+        for to in self.of.values():
+            requests = self.waiting[c, to]
+            for slot in range(len(requests), self.read("cache.queue.end", c, to)):
+                about = {
+                    p: version for p in self.partitions.values()
+                    if (version := self.read("cache.queue.at.about", c, to, slot, p))
+                    != NONE_VERSION
+                }  # fmt: skip
+                request = SentRequest(
+                    str(REQUESTS.show(self.read("cache.queue.at.kind", c, to, slot))), about,
+                    self.held("cache.queue.at.alive", c, to, slot),
+                    {at: self.read("cache.queue.at.endpoints", c, to, slot, at)
+                     for at in self.of.values()}, self.read("belief", c),
+                )  # fmt: skip
+                requests.append(request)
+                self.expected[c].append((to, request))
+
+    # Requests
+
+    def _sends(self, line: TraceLine, c: int) -> None:
+        to, kind = self.of[line.args["to"]], _KINDS[line.args["kind"]]
+        told = self._told(line, kind)
+        if c in self.outside:
+            self._sends_besides(line, c, to, kind, told, f"{BY_OTHERS}: {self.outside[c]}")
+            return
+        if c in self.elsewhere:
+            self._sends_besides(line, c, to, kind, told, SESSION_OVER)
+            return
+        if self.event.get(c) is not None:
+            self._enters(c)
+        if kind == "stop_replica" and not told:
+            return  # a request that names nothing, as it was up to 2.2
+        request = self._next_to(c, to)
+        if request is None and not self._is_reached(c, to):
+            self._sends_besides(line, c, to, kind, told, UNREACHED, is_queued=False)
+            return
+        only_new = bool(line.args["partitions"]) and set(line.args["partitions"]) <= self.born_by[c]
+        while request is None and not only_new:
+            if not self._silently(c):
+                if kind == "update_metadata" and not told and self._is_some_unmade():
+                    break  # it is told with partitions of which there is no state yet
+                if not self.read("zk.registered", c):
+                    self.elsewhere.add(c)
+                    self._sends_besides(line, c, to, kind, told, SESSION_OVER)
+                    return
+                raise MisfitError(
+                    "a controller sends what the model's does",
+                    f"it sends {line.args['kind']} to broker {line.args['to']}; in the model "
+                    f"{self._stands(c)}", self._possible_next(c),
+                )  # fmt: skip
+            request = self._next_to(c, to)
+        if request is None:
+            self._sends_besides(line, c, to, kind, told, CREATED)
+            return
+        self._matches(line, c, to, kind, told, request)
+        self.sent[request_of(line)] = request
+
+    def _is_some_unmade(self) -> bool:
+        made = self.partitions.keys() - self.unborn
+        return any(one not in made for one in self.assigned)
+
+    def _told(self, line: TraceLine, kind: str) -> dict[int, int]:
+        if kind == "stop_replica":
+            return {self._number(name): 0 for name in line.args["stops"]}
+        found = {}
+        for name, (epoch, version) in line.args["partitions"].items():
+            p = self._number(name)
+            known = version <= self.read("partition.version", p)
+            if not known or self.read("partition.state.epoch", p, version) != epoch:
+                raise MisfitError(
+                    "a controller tells states that were written",
+                    f"it tells leader epoch {epoch} of {name} under version {version}",
+                    f"version {self.read('partition.version', p)} is the newest",
+                )  # fmt: skip
+            found[p] = version
+        return found
+
+    def _next_to(self, c: int, to: int) -> SentRequest | None:
+        return next((one for target, one in self.expected[c] if target == to), None)
+
+    def _is_reached(self, c: int, to: int) -> bool:
+        live = bool(self.read("cache.live", c, to))
+        if not self.moves.recorded.switches["broker_epoch"]:
+            return live
+        reached = bool(self.read("cache.reached", c, to))
+        return live and reached and not self.read("cache.bounced", c, to)
+
+    def _matches(
+        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int],
+        request: SentRequest,
+    ) -> None:  # fmt: skip
+        named = f"{line.args['kind']} to broker {line.args['to']}"
+        if request.kind != kind:
+            raise MisfitError(
+                "a controller sends what the model's does", f"it sends {named}, where the model "
+                f"has {self._request(request)} next", self._request(request),
+            )  # fmt: skip
+        slot = self._place(c, to, request)
+        if kind == "stop_replica":
+            parts = request.stopped | frozenset(told)
+            if not parts <= set(request.about):
+                self._differs(named, told, request)
+            request.stopped = parts
+            if parts == set(request.about):
+                self._claimed(c, to, request)
+            return
+        born = {self.partitions[name] for name in self.born_by[c]}
+        self._claimed(c, to, request)
+        for p in [p for p in told if p not in request.about and p in born]:
+            self._amend(c, to, slot, request, p, told[p], CREATED)
+        if told.keys() != request.about.keys():
+            self._differs(named, told, request)
+        for p, version in told.items():
+            mine = request.about[p]
+            if version != mine:
+                if not self._may_have_read(c, p, version, mine):
+                    self._differs(named, told, request)
+                self._amend(c, to, slot, request, p, version, READ_EARLIER)
+        live = frozenset(self.of[one] for one in line.args.get("live", ()))
+        if kind == "update_metadata" and live != request.alive:
+            raise MisfitError(
+                "a controller tells who is alive", f"{named} says that "
+                f"{self._ids(live)} are alive", f"{self._ids(request.alive)}",
+            )  # fmt: skip
+
+    def _may_have_read(self, c: int, p: int, version: int, mine: int) -> bool:
+        """A leader has written the ISR between what was read really, and here."""
+        epoch = "partition.state.epoch"
+        known = self.read("partition.context.version", p, c)
+        same = self.read(epoch, p, version) == self.read(epoch, p, mine)
+        return same and mine == known
+
+    def _amend(
+        self, c: int, to: int, slot: int | None, request: SentRequest, p: int, version: int,
+        reason: str,
+    ) -> None:  # fmt: skip
+        request.about[p] = version
+        cells = [("partition.context.version", (p, c), version)]
+        if slot is not None:
+            cells.append(("cache.queue.at.about", (c, to, slot, p), version))  # type: ignore[arg-type]
+        self.force(reason, *cells)
+
+    def _place(self, c: int, to: int, request: SentRequest) -> int | None:
+        requests = self.waiting[c, to]
+        return requests.index(request) if request in requests else None
+
+    def _claimed(self, c: int, to: int, request: SentRequest) -> None:
+        self.expected[c].remove((to, request))
+
+    def _sends_besides(
+        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int], reason: str,
+        is_queued: bool = True,
+    ) -> None:  # fmt: skip
+        """A request that the model's controller does not send: in its queue by force."""
+        alive = frozenset(self.of[one] for one in line.args.get("live", ()))
+        request = SentRequest(
+            kind, told, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
+            line.args["epoch"], is_queued,
+        )  # fmt: skip
+        self.sent[request_of(line)] = request
+        cells: list[tuple[str, tuple[int, ...], int]] = []
+        if kind != "stop_replica":
+            cells = [("partition.context.version", (p, c), version)
+                     for p, version in told.items()
+                     if version > self.read("partition.context.version", p, c)]  # fmt: skip
+        if is_queued:
+            slot = self.read("cache.queue.end", c, to)
+            cells += self._in_queue(c, to, slot, request)
+            self.waiting[c, to].append(request)
+        self.force(reason, *cells)
+
+    def _in_queue(
+        self, c: int, to: int, slot: int, request: SentRequest
+    ) -> list[tuple[str, tuple[int, ...], int]]:
+        at = (c, to, slot)
+        return [
+            ("cache.queue.end", (c, to), slot + 1),
+            ("cache.queue.at.kind", at, REQUESTS.code(request.kind)),
+            *(("cache.queue.at.about", (*at, p), request.about.get(p, NONE_VERSION))
+              for p in self.partitions.values()),
+            *(("cache.queue.at.alive", (*at, one), int(one in request.alive))
+              for one in self.of.values()),
+            *(("cache.queue.at.endpoints", (*at, one), request.endpoints.get(one, 0))
+              for one in self.of.values()),
+        ]  # fmt: skip
+
+    def _differs(self, named: str, told: Mapping[int, int], request: SentRequest) -> None:
+        raise MisfitError(
+            "a controller sends what the model's does",
+            f"{named} is about {self._states(told)}", self._request(request),
+        )  # fmt: skip
+
+    def _states(self, about: Mapping[int, int]) -> str:
+        names = {p: name for name, p in self.partitions.items()}
+        told = [f"{names[p]} in version {version}" for p, version in sorted(about.items())]
+        return ", ".join(told) or "no partition"
+
+    def _request(self, request: SentRequest) -> str:
+        title = next(name for name, kind in _KINDS.items() if kind == request.kind)
+        return f"{title} about {self._states(request.about)}"
+
+    def _ids(self, brokers: Iterable[int]) -> str:
+        return ", ".join(str(self.ids[at - 1]) for at in sorted(brokers)) or "none"
+
+    # Arrivals
+
+    def _arrives(self, line: TraceLine, b: int) -> None:
+        self._confirmed(b)
+        sender = line.args["sender"]
+        c = self.of[sender["controller"]]
+        registration = line.args["registration"]
+        if registration >= 0 and registration != self.registered_as.get(b, registration):
+            raise MisfitError(
+                "a request names the registration of the broker that obeys it (KIP-380)",
+                f"it names broker epoch {registration}, and the broker's is "
+                f"{self.registered_as[b]}", "STALE_BROKER_EPOCH",
+            )  # fmt: skip
+        key = request_of(line)
+        request = self.sent.get(key)
+        if request is None:
+            if line.args["kind"] == "StopReplica":
+                return  # that named nothing
+            raise MisfitError(
+                "a request that arrives was sent",
+                f"controller {sender['controller']} has not sent number {sender['correlation']} in "
+                f"epoch {sender['epoch']}", "a request_sent line",
+            )  # fmt: skip
+        queue = self.waiting[c, b]
+        is_refused = line in self.refused
+        again = key in self.arrived
+        self.arrived.add(key)
+        if request in queue and queue[0] is not request:
+            raise MisfitError(
+                "requests of a controller arrive in the order in which they were sent",
+                f"{self._request(request)} arrives", self._request(queue[0]),
+            )  # fmt: skip
+        if queue and queue[0] is request and self.read("belief", c) == request.epoch:
+            queue.pop(0)
+            request.is_in_queue = False
+            self._handled(c, b, request, is_refused)
+            return
+        with self._besides(c, b, request, TWICE if again else LATER):
+            self._handled(c, b, request, is_refused)
+
+    @contextmanager
+    def _besides(self, c: int, b: int, request: SentRequest, reason: str) -> Iterator[None]:
+        """As if it were the only one in its queue, of a controller in the epoch of then."""
+        if not self.read("up", b):
+            self.force(AWAY, ("up", (b,), 1))
+        belief, queue = self.read("belief", c), self.waiting[c, b]
+        before = list(queue)
+        self.force(reason, ("belief", (c,), request.epoch),
+                   ("cache.queue.end", (c, b), 0))  # fmt: skip
+        self.force(reason, *self._in_queue(c, b, 0, request))
+        yield
+        cells: list[tuple[str, tuple[int, ...], int]] = [("cache.queue.end", (c, b), 0)]
+        self.force(reason, *cells, ("belief", (c,), belief))
+        for slot, one in enumerate(before):
+            one.is_in_queue = True
+            self.force(reason, *self._in_queue(c, b, slot, one))
+        self.waiting[c, b] = before
+
+    def _handled(self, c: int, b: int, request: SentRequest, is_refused: bool) -> None:
+        refuses = self.possible("older_controller_is_refused", b, c)
+        if refuses != is_refused:
+            seen = self.read("seen", b)
+            raise MisfitError(
+                "who knows a newer controller refuses an older one, and nobody else",
+                f"a request of controller epoch {request.epoch} is "
+                f"{'refused' if is_refused else 'obeyed'}, and the newest known is {seen}",
+                "STALE_CONTROLLER_EPOCH" if refuses else "that it is obeyed",
+            )  # fmt: skip
+        if refuses:
+            self.step("older_controller_is_refused", b, c)
+        elif request.kind == "update_metadata":
+            self.step("broker_updates_metadata", b, c)
+        elif request.kind == "stop_replica":
+            self.step("broker_stops_fetching", b, c)
+        else:
+            names = {p: name for name, p in self.partitions.items()}
+            found = self.outcomes[b] = {}
+            if not request.about:
+                self.force("a LeaderAndIsr that names nothing", ("cache.queue.end", (c, b), 0))
+            for p in sorted(request.about):
+                for name in _ORDERS:
+                    if self.possible(name, b, c, p):
+                        self.step(name, b, c, p)
+                        found[names[p]] = name
+                        break
+                else:
+                    self.step("broker_becomes_follower", b, c, p)
+
+    def _obeys(self, line: TraceLine, b: int) -> None:
+        """What the broker made of a partition of the last LeaderAndIsr."""
+        if line.step in ("request_refused", "leader_and_isr_received"):
+            return
+        outcomes = self.outcomes.get(b, {})
+        name = outcomes.pop(str(line.partition), None)
+        shown = _SHOWN_BY.get(line.step, "older_epoch_is_refused")
+        if line.step == "leader_and_isr_ignored" and line.args["error"] == "KAFKA_STORAGE_ERROR":
+            raise LeftToOthers("a log directory has failed, which no line of a broker says so far")
+        if name is None or name != shown:
+            raise MisfitError(
+                "a broker takes a LeaderAndIsr as the model's does",
+                f"{line.step} of {line.partition}, where the model has {name or 'no request'}",
+                name or "a request that says so",
+            )  # fmt: skip
+
+    def _confirmed(self, b: int) -> None:
+        """Every partition of the LeaderAndIsr before was dealt with."""
+        for partition, name in self.outcomes.pop(b, {}).items():
+            if name in ("broker_becomes_leader", "broker_becomes_follower"):
+                raise MisfitError(
+                    "a broker takes a LeaderAndIsr as the model's does",
+                    f"it goes on with the next request, and has done nothing about {partition}",
+                    name,
+                )  # fmt: skip
+
+
+def _fruitful(order: Ordered) -> set[TraceLine]:
+    """Events of which something comes: a request, a read of the registrations, or a write."""
+    found: set[TraceLine] = set()
+    last: dict[int, TraceLine] = {}
+    for line in order.lines:
+        if line.process[0] == ZOOKEEPER:
+            controller = order.brokers.get(line.args.get("session", -1), -1)
+            event = last.get(controller)
+            ops = line.args.get("ops", ())
+            states = [one for one in order.writes.get(line, ()) if not one.by_leader]
+            if event is not None and (states or any(
+                one["op"] == "Delete" and str(one["path"]).startswith(_DELETED) for one in ops
+            )):  # fmt: skip
+                found.add(event)
+        elif line.step == "event_begun":
+            last[line.broker] = line
+        elif line.step in (STARTED, "controller_elected", "event_done"):
+            last.pop(line.broker, None)
+        elif line.step in _COMES_OF_IT and line.broker in last:
+            found.add(last[line.broker])
+    return found
+
+
+def _made_together(order: Ordered) -> dict[TraceLine, list[str]]:
+    """A write that makes a partition -> all that are made from there on, with nothing between."""
+    found: dict[TraceLine, list[str]] = {}
+    run: list[str] = []
+    for line in order.lines:
+        writes = order.writes.get(line, ())
+        if any(one.is_new for one in writes):
+            run += [one.partition for one in writes if one.is_new]
+            found[line] = run
+        elif line.process[0] == ZOOKEEPER:
+            run = []
+    return found
+
+
+def _products(ranges: list[list[int]]) -> Iterator[tuple[int, ...]]:
+    if not ranges:
+        yield ()
+        return
+    for one in ranges[0]:
+        for rest in _products(ranges[1:]):
+            yield (one, *rest)
+
+
+def _shown(state: Mapping[str, Any]) -> str:
+    return f"leader {state['leader']} in leader epoch {state['leader_epoch']}, ISR {state['isr']}"

@@ -1,0 +1,87 @@
+"""What controllers do, line by line on `cluster`: whom they tell what, after which watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from conformance.running.judge import RunningReport, judge_running
+from conformance.running.result import Replayed
+from conformance.running.simulated import traced_run
+from impl.core.broker_events import BrokerEvents
+from impl.core.event_controller import EventController
+from impl.core.replica_manager import ReplicaManager
+from impl.core.request_batch import RequestBatch
+from tests.impl.planted import plant
+
+STEPS = 900
+
+
+def judged(seed: int, release: str = "2.3", faults: str = "failures") -> RunningReport:
+    """A run of three brokers, judged."""
+    with TemporaryDirectory() as folder:
+        traced_run(Path(folder), seed, STEPS, faults, release)
+        return judge_running(sorted(Path(folder).iterdir()))
+
+
+def on_cluster(report: RunningReport) -> Replayed:
+    """What became of the lines on `cluster`."""
+    return next(one for one in report.replayed if one.name == "cluster")
+
+
+@pytest.mark.parametrize("release", ["0.11", "2.1", "2.8"])
+def test_each_line_of_controllers_and_of_who_obeys_them_is_explained(release: str) -> None:
+    done = on_cluster(judged(1, release))
+    assert done.misfit is None, done.misfit
+    assert not done.unknown
+    assert not done.beyond
+    assert done.explained == done.lines > 200
+    assert done.fired["broker_updates_metadata"] > 50
+    assert done.fired["controller_sees_dead_brokers"]
+
+
+PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
+    "a request to an earlier registration is obeyed": (
+        ReplicaManager.handle,
+        "error = answers.broker_epoch_error(request.broker_epoch, broker_epoch, self.release)",
+        "error = NONE",
+        "a request names the registration of the broker that obeys it (KIP-380)",
+    ),
+    "a request of a deposed controller is obeyed": (
+        ReplicaManager.handle,
+        "error = answers.controller_epoch_error(request.controller_epoch, self.controller_epoch)",
+        "error = NONE",
+        "who knows a newer controller refuses an older one, and nobody else",
+    ),
+    "the registrations are read without a watch": (
+        BrokerEvents.changed,
+        "registered = await self.core.client.brokers(watch=True)",
+        "registered = await self.core.client.brokers()",
+        "a controller handles what was told, in the order in which it was told",
+    ),
+    "an ISR change is read and nobody hears of it": (
+        EventController.isrs_changed,
+        "await self.core.update_metadata_for(partitions)",
+        "pass",
+        "a controller sends what the model's does",
+    ),
+    "who is shutting down hears of no election": (
+        RequestBatch.add_leader_and_isr,
+        "self.add_update_metadata(self.context.live_or_shutting_down, [partition])",
+        "self.add_update_metadata(self.context.live, [partition])",
+        "a controller sends what the model's does",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_fault_in_what_controllers_say_is_named(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, line, otherwise, rule = PLANTED[name]
+    plant(monkeypatch, function, line, otherwise)
+    found = (on_cluster(judged(seed)).misfit for seed in range(12))
+    assert next(one for one in found if one is not None).rule == rule
