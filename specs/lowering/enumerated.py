@@ -41,7 +41,8 @@ class Enumerated:
             if leaf.name in kept:
                 self._add_cells(leaf)
         self._intervals = Intervals([cell.domain for cell in self.cells] * 2)
-        self._memo: dict[tuple[Term, tuple[tuple[str, Term], ...]], Term] = {}
+        self._memo: dict[tuple[Term | None, ...], Term] = {}
+        self._free: dict[Term, tuple[str, ...]] = {}
 
     # -- cells ------------------------------------------------------------------------------
 
@@ -75,7 +76,10 @@ class Enumerated:
         """The term over cells, with the environment's variables replaced."""
         if term.op == "const":
             return term
-        key = (term, tuple((v, environment[v]) for v in sorted(term.free) if v in environment))
+        free = self._free.get(term)
+        if free is None:
+            free = self._free[term] = tuple(sorted(term.free))
+        key = (term, *[environment.get(name) for name in free])
         found = self._memo.get(key)
         if found is None:
             found = self._memo[key] = self._ground(term, environment)

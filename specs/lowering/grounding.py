@@ -43,6 +43,7 @@ class Grounded(Enumerated):
         self._kept = needed & set(recorded.fields)
         self.dropped_ghosts = sorted(set(recorded.fields) - needed)
         super().__init__(recorded, bounds, self._kept)
+        self._compared: dict[tuple[Term, Term], list[Term]] = {}
         self.reasons: list[tuple[str, str]] = []
         self._reason_number: dict[tuple[str, str], int] = {}
         for step in recorded.steps:
@@ -186,6 +187,11 @@ class Grounded(Enumerated):
             for domain, outside in zip(domains, compared, strict=True)
         ]
         for chosen in itertools.product(*choices):
+            if all(
+                index.op == "const" and int(index.args[0]) in domain
+                for domain, index in zip(domains, chosen, strict=True)
+            ):
+                continue
             inner = {**environment, **dict(zip(names, chosen, strict=True))}
             unwritten = t.eq(self.ground(write.value, inner), blank_term(leaf.sort))
             if unwritten is t.TRUE:
@@ -206,7 +212,10 @@ class Grounded(Enumerated):
     ) -> list[Term]:
         """What a pointwise definition compares its variable with, for all values of the others."""
         found: dict[Term, None] = {}
-        for part in t.compared_with(value, variable):
+        compared = self._compared.get((value, variable))
+        if compared is None:
+            compared = self._compared[value, variable] = t.compared_with(value, variable)
+        for part in compared:
             others = [i for i, name in enumerate(names) if name in part.free]
             if not part.free <= {*environment, *names}:
                 continue  # it stands under a quantifier, which has no element that does not exist

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from model.language.errors import ImpossibleValue
@@ -104,10 +105,6 @@ class PythonCode:
         self.narrow = all(len(cell.domain) <= 256 for cell in grounded.cells)
         self._pack: Callable[[Any], State] = bytes if self.narrow else tuple
         self.initial: State = self.encode(grounded.initial)
-        self.source = self._successors_source()
-        self.successors: Callable[..., list[tuple[int, State]]] = self._compile(
-            self.source, "successors"
-        )
         self.claims: dict[str, Callable[[State], bool]] = {
             name: self._condition(term)
             for name, term in grounded.claims.items()
@@ -120,6 +117,17 @@ class PythonCode:
         }
         self._guards: dict[int, Callable[[State], int | None]] = {}
         self._single: dict[int, Callable[[State], Any]] = {}
+
+    @cached_property
+    def source(self) -> str:
+        """The text of `successors`."""
+        return self._successors_source()
+
+    @cached_property
+    def successors(self) -> Callable[..., list[tuple[int, State]]]:
+        """Made when it is first asked for: who only replays a run needs single steps alone."""
+        made: Callable[..., list[tuple[int, State]]] = self._compile(self.source, "successors")
+        return made
 
     # -- states -----------------------------------------------------------------------------
 
