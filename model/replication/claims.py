@@ -19,8 +19,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
-from model.replication.isr_lock import is_unlocked
-from model.replication.state import OFFSETS
+from model.replication.state import OFFSETS, is_unlocked
 
 
 def holds_committed(now, broker):

@@ -8,8 +8,7 @@ Source: Partition.readRecords, ReplicaManager.readFromLocalLog (2.3)
 
 from model.language import all_of, any_of, require, transition, version
 from model.protocol.state import BROKERS
-from model.replication.isr_lock import is_unlocked
-from model.replication.state import OFFSETS
+from model.replication.state import OFFSETS, is_unlocked
 
 
 @transition(shows="consume", broker=BROKERS, offset=OFFSETS)

@@ -19,8 +19,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
-from model.replication.isr_lock import is_unlocked
-from model.replication.state import ENDS, OFFSETS
+from model.replication.state import ENDS, OFFSETS, is_unlocked
 from model.replication.truncation import leads_as_asked, refuse, still_follows
 
 

@@ -2,7 +2,7 @@
 
 ZooKeeper executes a write, or refuses it, before the leader hears of it. Between the two its
 process may crash, its session may end, and the controller may write the state; what else the
-leader has to do for the partition waits (`isr_lock`). After a crash nobody asks for the answer.
+leader has to do for the partition waits (`is_unlocked`). After a crash nobody asks for the answer.
 
 A write whose answer is lost is sent again, and refused: the version has moved. So after a refusal
 the leader reads the state back, to see whether the refused write is its own (KAFKA-1382). A session
@@ -20,7 +20,7 @@ checkLeaderAndIsrZkData, KafkaZkClient.conditionalUpdatePath, retryRequestsUntil
 from model.language import BLANK, all_of, not_, require, transition, version, when
 from model.protocol.state import BROKERS
 from model.replication.fetching import known_end
-from model.replication.isr_lock import is_unlocked
+from model.replication.state import is_unlocked
 
 
 def is_conditional(v):

@@ -16,8 +16,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
-from model.replication.isr_lock import is_unlocked
-from model.replication.state import CONTROLLERS, ELECTED
+from model.replication.state import CONTROLLERS, ELECTED, is_unlocked
 
 
 def require_arrival(now, broker, epoch, controller):

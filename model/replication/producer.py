@@ -11,8 +11,7 @@ checkEnoughReplicasReachOffset (2.3)
 
 from model.language import all_of, how_many, not_, require, transition, version, when
 from model.protocol.state import BROKERS
-from model.replication.isr_lock import is_unlocked
-from model.replication.state import OFFSETS
+from model.replication.state import OFFSETS, is_unlocked
 
 
 def asks_for_more(v):

@@ -18,9 +18,8 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
-from model.replication.isr_lock import is_unlocked
 from model.replication.orders import epoch_at
-from model.replication.state import OFFSETS
+from model.replication.state import OFFSETS, is_unlocked
 
 
 def asks_by_epoch(v):
