@@ -64,6 +64,14 @@ SETTINGS = {
     "zookeeper.session.timeout.ms": "6000",
 }
 """What a small cluster on one machine wants otherwise than Kafka's defaults."""
+SHORT_TIMES = {
+    "zookeeper.session.timeout.ms": "2500",
+    "replica.lag.time.max.ms": "3000",
+    "replica.fetch.backoff.ms": "200",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "controller.socket.timeout.ms": "10000",
+}
+"""Shorter than Kafka's defaults, so that a fault of seconds has consequences."""
 
 
 @dataclass

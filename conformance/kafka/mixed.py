@@ -25,7 +25,7 @@ from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.control import do_line, move_controller
-from conformance.kafka.lab import LOOPBACK, Lab, ended_at_last
+from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, Lab, ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from impl.log.record_batch import batches_in, records_of
 from impl.server.processes import ClusterError
@@ -35,16 +35,8 @@ TOPIC = "t"
 FORMAT = "insync.kafka_mixed/1"
 PATIENCE_S = 60.0
 PAUSE_S = 0.02
-SETTINGS = {
-    "zookeeper.session.timeout.ms": "2500",
-    "replica.lag.time.max.ms": "3000",
-    "replica.fetch.backoff.ms": "200",
-    "replica.high.watermark.checkpoint.interval.ms": "1000",
-    "controller.socket.timeout.ms": "10000",
-    "min.insync.replicas": "2",
-    "offsets.topic.num.partitions": "3",
-}
-"""Shorter than Kafka's defaults; what is acknowledged is on two brokers at least."""
+SETTINGS = SHORT_TIMES | {"min.insync.replicas": "2", "offsets.topic.num.partitions": "3"}
+"""What is acknowledged is on two brokers at least."""
 
 
 class NoClient(RuntimeError):
@@ -90,7 +82,7 @@ def _needs_library() -> None:
         raise NoClient("a mixed cluster is written to by kafka-python: pip install kafka-python")
 
 
-class Writer(threading.Thread):
+class RecordWriter(threading.Thread):
     """Writes to one partition, a record at a time, with acks=all; each that is acknowledged counts.
 
     From 0.11 on the producer is idempotent: a record that it sends again is stored once.
@@ -128,7 +120,7 @@ class Writer(threading.Thread):
             producer.close(timeout=5)
 
 
-class Reader(threading.Thread):
+class GroupReader(threading.Thread):
     """A member of a consumer group, alone in it: it reads all, and commits as it goes."""
 
     def __init__(self, servers: Sequence[str]) -> None:
@@ -168,7 +160,11 @@ class Course:
     """Steps on one lab, each awaited in ZooKeeper; ``told`` hears of each."""
 
     def __init__(
-        self, lab: Lab, report: MixedReport, told: Callable[[str], None], writers: list[Writer]
+        self,
+        lab: Lab,
+        report: MixedReport,
+        told: Callable[[str], None],
+        writers: list[RecordWriter],
     ) -> None:
         self.lab, self.report, self.told, self.writers = lab, report, told, writers
         self.zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
@@ -283,7 +279,7 @@ class Course:
         for one in self.writers:
             self._takes_records(one)
 
-    def _takes_records(self, writer: Writer) -> None:
+    def _takes_records(self, writer: RecordWriter) -> None:
         before = len(writer.acknowledged)
         self.until(f"partition {writer.number} took no record ({writer.trouble or 'no answer'})",
                    lambda: len(writer.acknowledged) > before)  # fmt: skip
@@ -386,9 +382,9 @@ def go_through(
     told(f"{kafka} brokers of Kafka {release.text} and {ours} of ours start")
     with ended_at_last(lab):
         lab.start()
-        writers = [Writer(servers(lab), number, release.since("0.11"))
+        writers = [RecordWriter(servers(lab), number, release.since("0.11"))
                    for number in range(len(ids))]  # fmt: skip
-        reader = Reader(servers(lab))
+        reader = GroupReader(servers(lab))
         course = Course(lab, report, told, writers)
         try:
             course.make_topic(TOPIC, course.places)
@@ -401,7 +397,7 @@ def go_through(
         except ClusterError as error:
             report.wrong.append(str(error))
         finally:
-            clients: list[Writer | Reader] = [*writers, reader]
+            clients: list[RecordWriter | GroupReader] = [*writers, reader]
             for one in clients:
                 one.ended.set()
             for one in clients:
@@ -421,7 +417,7 @@ def go_through(
     return report
 
 
-def _catch_up(course: Course, reader: Reader) -> None:
+def _catch_up(course: Course, reader: GroupReader) -> None:
     """Writers end; the reader gets all that they were told is written."""
     for one in course.writers:
         one.ended.set()
@@ -432,7 +428,7 @@ def _catch_up(course: Course, reader: Reader) -> None:
                  lambda: wanted <= set(reader.read))  # fmt: skip
 
 
-def _compare(lab: Lab, writers: list[Writer], report: MixedReport) -> None:
+def _compare(lab: Lab, writers: list[RecordWriter], report: MixedReport) -> None:
     """The logs of all replicas, byte by byte; and what was acknowledged is in them."""
     for one in writers:
         contents = {

@@ -32,7 +32,7 @@ from conformance.chaos.run import OF_GROUPS
 from conformance.kafka import keeper, requests
 from conformance.kafka.control import do_line
 from conformance.kafka.faults import faults
-from conformance.kafka.lab import LOOPBACK, STATE, Lab, ended_at_last
+from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
 from conformance.running.judge import RunningReport, judge_running
@@ -51,15 +51,6 @@ FORMAT = "insync.kafka_soak/1"
 ROUND_FORMAT = "insync.kafka_soak_round/1"
 BEGINS_S = 30.0
 RECOVERS_S = 60.0
-SETTINGS = {
-    "zookeeper.session.timeout.ms": "2500",
-    "replica.lag.time.max.ms": "3000",
-    "replica.fetch.backoff.ms": "200",
-    "replica.high.watermark.checkpoint.interval.ms": "1000",
-    "controller.socket.timeout.ms": "10000",
-}
-"""Shorter than Kafka's defaults, so that a fault of seconds has consequences."""
-
 BUGS_BY_STEP = {"leader_answers_fetch_in_session": "KAFKA-9338"}
 """Steps that the model has since Kafka has a bug."""
 
@@ -178,7 +169,7 @@ def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -
     shutil.rmtree(folder, ignore_errors=True)  # of a round that was interrupted
     began = time.monotonic()
     one = Round(number, _seed(plan, number), plan.release.text)
-    settings = SETTINGS | (WITH_CLIENTS if plan.clients else {})
+    settings = SHORT_TIMES | (WITH_CLIENTS if plan.clients else {})
     lab = Lab.create(folder, plan.release, BROKERS, plan.home, settings)
     finished = False
     try:
