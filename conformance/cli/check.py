@@ -126,6 +126,7 @@ def _refuse_columns(paths: Sequence[str]) -> None:
 def _refuse_report(report: str) -> None:
     """Before the work starts: a report that cannot be written should not cost an hour."""
     from conformance.pipeline import export
+    from conformance.pipeline.store import NotOursError
 
     suffix = Path(report).suffix
     if suffix not in (".html", ".json", ".parquet"):
@@ -140,7 +141,7 @@ def _refuse_report(report: str) -> None:
     if suffix == ".parquet":
         try:
             export.refuse(report)
-        except export.NotOursError as error:
+        except NotOursError as error:
             raise WrongUse(f"--report {error}") from error
 
 

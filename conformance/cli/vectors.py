@@ -14,7 +14,7 @@ from conformance.cli.kept import open_option, show_comparison
 
 if TYPE_CHECKING:
     from conformance.vectors.cases import Case
-    from conformance.vectors.judge import Disagreement, Row
+    from conformance.vectors.judge import Disagreement, FileResult
 
 _EXAMPLE = """
 \b
@@ -64,7 +64,7 @@ def vectors(
     if coverage is not None and side != "both":
         raise WrongUse("--coverage is of answers that the model gives, too; write --on both")
     read = [(path, _read(path)) for path in _paths(files)]
-    rows: list[Row] = []
+    rows: list[FileResult] = []
     differ: list[Disagreement] = []
     for path, cases in read:
         asked = [judge(path.name, cases, one, answers_of(one)) for one in SIDES if _asks(side, one)]
@@ -96,7 +96,7 @@ def _cover(read: list[tuple[Path, list[Case]]], coverage: str, json_target: str 
                   answers)  # fmt: skip
 
 
-def _show_in_the_browser(rows: list[Row], json_target: str | None) -> None:
+def _show_in_the_browser(rows: list[FileResult], json_target: str | None) -> None:
     from conformance.vectors.judge import Outcome
     from conformance.web.findings import of_answers
 
@@ -134,7 +134,7 @@ def _read(path: Path) -> list[Case]:
         raise WrongUse(str(error)) from error
 
 
-def _table(rows: list[Row], json_target: str | None) -> None:
+def _table(rows: list[FileResult], json_target: str | None) -> None:
     from conformance.cli.tables import show_table
     from conformance.vectors.judge import Outcome
 
@@ -150,7 +150,7 @@ def _table(rows: list[Row], json_target: str | None) -> None:
     show_table(["file", "on", "verdict", *names], cells, json_target, right=names)
 
 
-def _wrong(rows: list[Row]) -> list[str]:
+def _wrong(rows: list[FileResult]) -> list[str]:
     """The cases that went wrong, the first few of each file."""
     from conformance.vectors.judge import Outcome
 
@@ -182,7 +182,7 @@ def _differing(differ: list[Disagreement]) -> list[str]:
     ]
 
 
-def _whose(rows: list[Row]) -> list[str]:
+def _whose(rows: list[FileResult]) -> list[str]:
     """Which of the model's answers are its transitions'."""
     answered = sum(one.outcome.checked for row in rows if row.on == "model" for one in row.judged)
     if not answered:
@@ -195,12 +195,12 @@ def _whose(rows: list[Row]) -> list[str]:
     ]
 
 
-def _reasoned(rows: list[Row]) -> list[str]:
+def _reasoned(rows: list[FileResult]) -> list[str]:
     reasons = _reasons(rows)
     return ["not applicable:", *(f"  {n} × {why}" for why, n in reasons.items())] if reasons else []
 
 
-def _reasons(rows: list[Row]) -> dict[str, int]:
+def _reasons(rows: list[FileResult]) -> dict[str, int]:
     from conformance.vectors.judge import Outcome
 
     found: dict[str, int] = {}
@@ -219,7 +219,7 @@ def _short(value: object) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-def _payload(rows: list[Row], differ: list[Disagreement], verdict: str) -> dict[str, Any]:
+def _payload(rows: list[FileResult], differ: list[Disagreement], verdict: str) -> dict[str, Any]:
     from conformance.vectors.judge import Outcome, plain
 
     return {

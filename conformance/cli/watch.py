@@ -102,8 +102,9 @@ def _watched(
     progress: Progress,
 ) -> dict[str, object]:
     from conformance.pipeline import stream
+    from conformance.pipeline.store import NotOursError
     from conformance.pipeline.tables import show_finding, show_left_out, show_lines
-    from conformance.pipeline.watch_store import NotOursError, Told
+    from conformance.pipeline.watch_store import WatchStore
 
     def line(text: str) -> None:
         progress.wipe()
@@ -114,7 +115,7 @@ def _watched(
         show_finding(asdict(said.finding), line, back)
 
     try:
-        told = Told(kept, folder)
+        told = WatchStore(kept, folder)
     except (NotOursError, OSError) as error:
         raise WrongUse(f"--checkpoint {kept}: {error}") from error
     query = stream.watch(

@@ -34,7 +34,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReplicaRow:
     """A replica in the report; offsets, None where no checkpoint says."""
 
     broker: int | None
@@ -54,7 +54,7 @@ class Inspected:
 
     topic: str
     partition: int
-    replicas: tuple[Row, ...]
+    replicas: tuple[ReplicaRow, ...]
     cuts: tuple[Cut, ...]
     findings: tuple[DiskFinding, ...]
 
@@ -110,7 +110,7 @@ def inspect_partition(
     found += _kept(replicas, cuts, preset)
     found.sort(key=lambda finding: finding.order)
     rows = tuple(
-        Row(
+        ReplicaRow(
             each.broker,
             each.path,
             each.start,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.kafka.protocol_log import Told
+from conformance.kafka.protocol_log import LogLine
 from conformance.kafka.questions import Question, Questions
 
 UNSEEN = (
@@ -109,14 +109,14 @@ class BrokerTraceOf:
         """Partitions of a LeaderAndIsr that failed: leader epoch, leader, and where that was."""
         self.turning: dict[str, dict[str, Any]] = {}  # follows anew, its fetcher not stopped yet
         self.open: list[_Fetch] = []
-        self.handled: dict[str, Told] = {}
+        self.handled: dict[str, LogLine] = {}
         self.appended: dict[tuple[str, int], tuple[int, int]] = {}
         self.sent: dict[tuple[int, str, int], Question] = {}  # by leader, API and correlation id
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
 
-    def go(self, lines: Iterable[Told]) -> list[Event]:
+    def go(self, lines: Iterable[LogLine]) -> list[Event]:
         """All events, in order."""
         told = list(lines)
         for line in told:
@@ -158,7 +158,7 @@ class BrokerTraceOf:
 
     # Requests that are handled
 
-    def _thread(self, line: Told) -> None:
+    def _thread(self, line: LogLine) -> None:
         """A thread that begins another request has told what it read for the one before."""
         if line.text.startswith("[KafkaApi-") and (
             "Handling request:" in line.text or "Sending Fetch response" in line.text
@@ -177,7 +177,7 @@ class BrokerTraceOf:
             if fetch is not None and sends:
                 fetch.sent = True
 
-    def _handles(self, found: re.Match[str], line: Told) -> None:
+    def _handles(self, found: re.Match[str], line: LogLine) -> None:
         self.fetches.pop(line.thread, None)
         key = _key(line.text)
         question = key and self.questions.handled(*key, line.at)
@@ -206,14 +206,14 @@ class BrokerTraceOf:
             return bool(mine < asked)
         return error == "FENCED_LEADER_EPOCH" and bool(mine > asked)
 
-    def _looks_up(self, found: re.Match[str], line: Told) -> None:
+    def _looks_up(self, found: re.Match[str], line: LogLine) -> None:
         """A thread looks up where an epoch ends: for a follower, or as one."""
         question, left = self.epochs.get(line.thread, (None, set[str]()))
         if question is not None and found[1] in left:
             left.discard(found[1])
             self._serves_epoch(question, found[1])
 
-    def _epochs_served(self, key: tuple[int, int] | None, line: Told) -> None:
+    def _epochs_served(self, key: tuple[int, int] | None, line: LogLine) -> None:
         """What was not looked up was refused, or the log has no epochs."""
         for question, left in self.epochs.values():
             if key and question is self.questions.handled(*key, line.at):
@@ -233,7 +233,7 @@ class BrokerTraceOf:
                 client=f"broker-{question.sender}-fetcher-0", correlation=question.number,
             )  # fmt: skip
 
-    def _reads(self, found: re.Match[str], line: Told) -> None:
+    def _reads(self, found: re.Match[str], line: LogLine) -> None:
         partition, offset = found[1], int(found[2])
         fetch = self.fetches.get(line.thread)
         its_own = fetch is not None and not fetch.closed
@@ -242,7 +242,7 @@ class BrokerTraceOf:
             return
         self._reads_again(line, partition, offset)
 
-    def _reads_again(self, line: Told, partition: str, offset: int) -> None:
+    def _reads_again(self, line: LogLine, partition: str, offset: int) -> None:
         """For whom, the thread tells when it has read everything: by the session of the fetch."""
         reads = self.reading.setdefault(line.thread, [])
         reads.append((partition, self._read(partition, offset)))
@@ -250,7 +250,7 @@ class BrokerTraceOf:
     def _read(self, partition: str, offset: int) -> _Read:
         return _Read(offset, self.epoch[partition], self.hw[partition], self._slot())
 
-    def _sends(self, line: Told, reads: list[_Again]) -> None:
+    def _sends(self, line: LogLine, reads: list[_Again]) -> None:
         """A thread that read again makes the answer of a fetch that waited."""
 
         session = _SESSION.search(line.text)
@@ -309,7 +309,7 @@ class BrokerTraceOf:
         part = fetch.question.answer.get(partition)
         return self._nothing(read.offset, read.hw) if part is None else _answered(part, read.offset)
 
-    def _completes(self, found: re.Match[str], line: Told) -> None:
+    def _completes(self, found: re.Match[str], line: LogLine) -> None:
         key = _key(line.text)
         for one in list(self.open):
             if one.done_at == line.number:
@@ -334,10 +334,10 @@ class BrokerTraceOf:
                 read["reply"] = _answered(one.question.answer[partition], read["asked"]["offset"])
                 read["counted"] = partition in one.counted
 
-    def _recorded(self, found: re.Match[str], line: Told) -> None:
+    def _recorded(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
 
-    def _first(self, line: Told, partition: str, at_once: bool = False) -> list[Event] | None:
+    def _first(self, line: LogLine, partition: str, at_once: bool = False) -> list[Event] | None:
         """The first that a thread tells of what it read of a partition; where it read that."""
         fetch = self.fetches.get(line.thread)
         if fetch is not None and not fetch.closed:
@@ -351,7 +351,7 @@ class BrokerTraceOf:
 
     # A controller's requests
 
-    def _received(self, found: re.Match[str], line: Told) -> None:
+    def _received(self, found: re.Match[str], line: LogLine) -> None:
         state, named = _STATE.search(line.text), _NAMED.search(line.text)
         if state is None:
             return
@@ -365,7 +365,7 @@ class BrokerTraceOf:
         self.orders[partition] = order, sender
         self.tell("leader_and_isr_received", partition, order=order, sender=sender)
 
-    def _loaded(self, found: re.Match[str], _line: Told) -> None:
+    def _loaded(self, found: re.Match[str], _line: LogLine) -> None:
         partition = found[1]
         if partition not in self.present:
             self.loading[partition] = max(self.loading.get(partition, 0), int(found[2]))
@@ -378,18 +378,18 @@ class BrokerTraceOf:
             self.tell("log_loaded", partition, log_end=self.end.get(partition, 0),
                       high_watermark=hw)  # fmt: skip
 
-    def _log_created(self, found: re.Match[str], _line: Told) -> None:
+    def _log_created(self, found: re.Match[str], _line: LogLine) -> None:
         self.present.add(found[1])
         self.end[found[1]] = self.hw[found[1]] = 0
         self.tell("log_created", found[1], directory=found[2])
 
-    def _log_loaded(self, found: re.Match[str], _line: Told) -> None:
+    def _log_loaded(self, found: re.Match[str], _line: LogLine) -> None:
         self.end[f"{found[1]}-{found[2]}"] = int(found[3])
 
-    def _log_ends(self, found: re.Match[str], _line: Told) -> None:
+    def _log_ends(self, found: re.Match[str], _line: LogLine) -> None:
         self.end[found[1]] = int(found[2])
 
-    def _leads(self, found: re.Match[str], _line: Told) -> None:
+    def _leads(self, found: re.Match[str], _line: LogLine) -> None:
         partition, epoch = found[1], int(found[2])
         self._is_there(partition)
         self.epoch[partition] = epoch
@@ -401,7 +401,7 @@ class BrokerTraceOf:
         self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
                   start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
 
-    def _follows(self, found: re.Match[str], line: Told) -> None:
+    def _follows(self, found: re.Match[str], line: LogLine) -> None:
         partition = found[1]
         order, _ = self.orders.get(partition, ({}, {}))
         epoch = order.get("leader_epoch", -1)
@@ -431,7 +431,7 @@ class BrokerTraceOf:
         """What was built in an earlier epoch, and is sent later, was built before this."""
         self.left[partition] = epoch, self._slot()
 
-    def _stops_fetchers(self, _found: re.Match[str], _line: Told) -> None:
+    def _stops_fetchers(self, _found: re.Match[str], _line: LogLine) -> None:
         """Until then the fetcher may append what the last leader answered."""
         self._stop_fetchers()
 
@@ -439,10 +439,10 @@ class BrokerTraceOf:
         for partition in list(self.turning):
             self._turned(partition)
 
-    def _begins_to_follow(self, found: re.Match[str], line: Told) -> None:
+    def _begins_to_follow(self, found: re.Match[str], line: LogLine) -> None:
         self.following.setdefault(line.thread, []).append(found[1])
 
-    def _fails(self, _found: re.Match[str], line: Told) -> None:
+    def _fails(self, _found: re.Match[str], line: LogLine) -> None:
         """A LeaderAndIsr failed (KAFKA-9769): which of its partitions are in the new leader epoch,
         and follow without a fetcher, is seen when that epoch is told once more and is no news."""
         for partition in self.following.pop(line.thread, []):
@@ -450,7 +450,7 @@ class BrokerTraceOf:
             if order.get("leader_epoch", -1) > self.epoch[partition]:
                 self.failed[partition] = order["leader_epoch"], order["leader"], self._slot()
 
-    def _ignored(self, found: re.Match[str], line: Told) -> None:
+    def _ignored(self, found: re.Match[str], line: LogLine) -> None:
         partition = found[1]
         order, sender = self.orders.get(partition, (None, None))
         number = _CURRENT.search(line.text)
@@ -464,13 +464,13 @@ class BrokerTraceOf:
             self.tell("leader_and_isr_ignored", partition, order=order, sender=sender,
                       current=current, error="STALE_CONTROLLER_EPOCH")  # fmt: skip
 
-    def _unavailable(self, found: re.Match[str], _line: Told) -> None:
+    def _unavailable(self, found: re.Match[str], _line: LogLine) -> None:
         order, sender = self.orders.get(found[1], (None, None))
         if order is not None:
             self._is_there(found[1])
             self.tell("leader_unavailable", found[1], order=order, sender=sender)
 
-    def _refused(self, found: re.Match[str], line: Told) -> None:
+    def _refused(self, found: re.Match[str], line: LogLine) -> None:
         kind = next(
             (kind for word, kind in (("LeaderAndIsr", "LeaderAndIsr"), ("update metadata",
              "UpdateMetadata"), ("top", "StopReplica")) if word in line.text), ""
@@ -481,16 +481,16 @@ class BrokerTraceOf:
                   "correlation": numbers.get("correlation id", -1)}  # fmt: skip
         self.tell("request_refused", kind=kind, sender=sender, known=int(found[1]))
 
-    def _cached(self, found: re.Match[str], _line: Told) -> None:
+    def _cached(self, found: re.Match[str], _line: LogLine) -> None:
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[4])}
         self.tell("leader_cached", found[1], sender=sender)
 
-    def _stopped(self, found: re.Match[str], _line: Told) -> None:
+    def _stopped(self, found: re.Match[str], _line: LogLine) -> None:
         self.tell("stop_replica_completed", found[2], delete=found[1] == "true", error="NONE")
 
     # A leader
 
-    def _raised(self, found: re.Match[str], line: Told) -> None:
+    def _raised(self, found: re.Match[str], line: LogLine) -> None:
         partition, now = found[1], int(found[2])
         self._first(line, partition)
         for other in list(self.fetches.values()):
@@ -506,7 +506,7 @@ class BrokerTraceOf:
             self.tell("high_watermark_raised", partition, before=self.hw[partition], now=now)
             self.hw[partition] = now
 
-    def _appends(self, found: re.Match[str], line: Told) -> None:
+    def _appends(self, found: re.Match[str], line: LogLine) -> None:
         partition, end = found[1], int(found[2])
         first = self.end.get(partition, 0)
         self.end[partition] = end
@@ -515,14 +515,14 @@ class BrokerTraceOf:
             self.tell("records_appended", partition, leader_epoch=self.epoch[partition],
                       first=first, end=end)  # fmt: skip
 
-    def _shrinks(self, found: re.Match[str], line: Told) -> None:
+    def _shrinks(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         self.wants.add(found[1])
         late = [[int(one), int(end)] for one, end in _LATE.findall(line.text)]
         self.tell("isr_shrinking", found[1], isr=_ids(found[2]), wanted=_ids(found[3]), late=late,
                   high_watermark=self.hw[found[1]], log_end=self.end.get(found[1], 0))  # fmt: skip
 
-    def _expands(self, found: re.Match[str], line: Told) -> None:
+    def _expands(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         self.wants.add(found[1])
         self.tell("isr_expanding", found[1], isr=_ids(found[2]), wanted=_ids(found[3]),
@@ -537,7 +537,7 @@ class BrokerTraceOf:
                       wanted=wanted, by_request=False)  # fmt: skip
         self.wants.discard(partition)
 
-    def _isr_updated(self, found: re.Match[str], line: Told) -> None:
+    def _isr_updated(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         shown = _REPLICA.findall(found[2])  # up to 2.3 replicas as a whole
         isr = [int(one) for one in shown] or _ids(found[2])
@@ -545,7 +545,7 @@ class BrokerTraceOf:
         self.isr[found[1]], self.zk_version[found[1]] = isr, int(found[3])
         self.tell("isr_updated", found[1], isr=isr, zk_version=int(found[3]), by_request=False)
 
-    def _isr_refused(self, found: re.Match[str], line: Told) -> None:
+    def _isr_refused(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         pending = _PENDING.search(line.text)
         if pending is not None:
@@ -555,7 +555,7 @@ class BrokerTraceOf:
         known = int(number[1]) if number else self.zk_version.get(found[1], -1)
         self.tell("isr_update_refused", found[1], zk_version=known)
 
-    def _isr_write_failed(self, found: re.Match[str], line: Told) -> None:
+    def _isr_write_failed(self, found: re.Match[str], line: LogLine) -> None:
         """ZooKeeper did not answer, since the session ended: whether it wrote is not known.
 
         That is told when the session's end is known, after much else. It was asked for by then.
@@ -568,7 +568,7 @@ class BrokerTraceOf:
 
     # A follower
 
-    def _asks(self, found: re.Match[str], line: Told) -> None:
+    def _asks(self, found: re.Match[str], line: LogLine) -> None:
         leader, api = int(found[1]), _APIS[found[2]]
         number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
         question = number and self.questions.sent_by(
@@ -600,12 +600,12 @@ class BrokerTraceOf:
             else:
                 self.tell(step, partition, **args)
 
-    def _builds(self, _found: re.Match[str], line: Told) -> None:
+    def _builds(self, _found: re.Match[str], line: LogLine) -> None:
         """A fetcher has built a question; it is sent once there is a connection, maybe later than
         it is told to stop."""
         self.building[line.thread] = self._slot()
 
-    def _hears(self, found: re.Match[str], line: Told) -> None:
+    def _hears(self, found: re.Match[str], line: LogLine) -> None:
         """An answer that may say nothing of a partition: what is asked next is asked after it."""
         number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
         key = (int(found[1]), _APIS[found[2] or found[3]], int(number[1]) if number else -1)
@@ -614,19 +614,19 @@ class BrokerTraceOf:
             for partition in question.asked:
                 self.tell("answer_received", partition, correlation=question.number)
 
-    def _takes(self, found: re.Match[str], _line: Told) -> None:
+    def _takes(self, found: re.Match[str], _line: LogLine) -> None:
         self.asked[found[2]] = int(found[1])
 
-    def _took(self, found: re.Match[str], _line: Told) -> None:
+    def _took(self, found: re.Match[str], _line: LogLine) -> None:
         self.end[found[2]] = int(found[1])
 
-    def _follower_hw(self, found: re.Match[str], _line: Told) -> None:
+    def _follower_hw(self, found: re.Match[str], _line: LogLine) -> None:
         partition = found[1]
         self.hw[partition] = int(found[2])
         self.tell("records_replicated", partition, offset=self.asked.get(partition, -1),
                   log_end=self.end.get(partition, 0), high_watermark=int(found[2]))  # fmt: skip
 
-    def _truncates(self, found: re.Match[str], _line: Told) -> None:
+    def _truncates(self, found: re.Match[str], _line: LogLine) -> None:
         partition, offset = found[1], int(found[2])
         end = self.end.get(partition, 0)
         self.tell("log_truncating", partition, offset=offset, log_end=end,
@@ -636,14 +636,14 @@ class BrokerTraceOf:
 
     # Processes and controllers
 
-    def _registered(self, found: re.Match[str], _line: Told) -> None:
+    def _registered(self, found: re.Match[str], _line: LogLine) -> None:
         zxid = int(found[1])
         self.tell("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
 
-    def _elected(self, found: re.Match[str], _line: Told) -> None:
+    def _elected(self, found: re.Match[str], _line: LogLine) -> None:
         self.tell("controller_elected", epoch=int(found[1]), epoch_version=int(found[2]))
 
-    def _resigned(self, _found: re.Match[str], _line: Told) -> None:
+    def _resigned(self, _found: re.Match[str], _line: LogLine) -> None:
         self.tell("controller_resigned")
 
 
@@ -701,7 +701,7 @@ _ISR = re.compile(r'"isr":\[([\d,]*)\]')
 _PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
 _REPLICA = re.compile(r"replicaId=(\d+)")
 _OFFSET = r"\(offset=(\d+) segment"
-Take = Callable[[BrokerTraceOf, re.Match[str], Told], None]
+Take = Callable[[BrokerTraceOf, re.Match[str], LogLine], None]
 
 
 def _line(pattern: str, take: Take) -> tuple[re.Pattern[str], Take]:

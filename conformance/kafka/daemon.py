@@ -104,17 +104,17 @@ def main(folder: Path) -> None:
     proxies = Proxies(lab.proxied(), lab.state.zookeeper, recorder)
     watcher = Watcher(f"{LOOPBACK}:{lab.state.zookeeper}", lab.folder / TRACE / ZNODES)
 
-    class Handler(socketserver.StreamRequestHandler):
+    class ControlHandler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             for raw in self.rfile:
                 answer = control(lab, proxies, raw.decode(errors="replace"))
                 self.wfile.write((json.dumps(answer) + "\n").encode())
 
-    class Server(socketserver.ThreadingTCPServer):
+    class ControlServer(socketserver.ThreadingTCPServer):
         daemon_threads = True
         allow_reuse_address = True
 
-    with Server((LOOPBACK, lab.state.control), Handler) as server:
+    with ControlServer((LOOPBACK, lab.state.control), ControlHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         ended.wait()
         server.shutdown()

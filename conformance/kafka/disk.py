@@ -12,23 +12,23 @@ CHECKPOINT = "replication-offset-checkpoint"
 NO_EPOCH = -1
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record: its value, and its leader epoch (None in formats before 0.11)."""
 
     value: str
     epoch: int | None
 
 
-def log_of(data: Path, topic: str, partition: int = 0) -> list[Stored]:
+def log_of(data: Path, topic: str, partition: int = 0) -> list[StoredRecord]:
     """The records of a partition's segments, as far as they can be read."""
-    found: list[Stored] = []
+    found: list[StoredRecord] = []
     for segment in sorted((data / f"{topic}-{partition}").glob("*.log")):
         content = segment.read_bytes()
         try:
             for at, batch in batches_in(content):
                 epoch = None if batch.leader_epoch == NO_EPOCH else batch.leader_epoch
                 found += [
-                    Stored((one.value or b"").decode(errors="replace"), epoch)
+                    StoredRecord((one.value or b"").decode(errors="replace"), epoch)
                     for one in records_of(content, at)
                 ]
         except (CorruptRecord, ValueError):

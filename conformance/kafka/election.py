@@ -23,13 +23,13 @@ from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.controller import LabController
-from conformance.kafka.followed import Followed, Otherwise, Report, Told, Unforced
+from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced
 from conformance.kafka.lab import LOOPBACK, ZOOKEEPER, Lab, ended_at_last
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import State
-from conformance.kafka.run import ModelRun, Step, View
+from conformance.kafka.run import ModelRun, ReplayStep, View
 from conformance.kafka.schedule import Rule, Which
 from impl.wire import error_name
 from model.language.evaluate import SparseState
@@ -88,7 +88,7 @@ class ElectionReplay(Followed):
             self.gate.add(Rule("hold", Which(api, sender="controller")))
         self.zk.delete(CONTROLLER)  # the lab's: now everybody stands for election
 
-    def do(self, step: Step) -> str:
+    def do(self, step: ReplayStep) -> str:
         """By its lever."""
         return LEVERS[step.name](self, step)
 
@@ -108,7 +108,7 @@ class ElectionReplay(Followed):
         data, stat = self.zk.get("/controller_epoch")
         return int(data), int(stat.version)
 
-    def compare(self, step: Step) -> None:
+    def compare(self, step: ReplayStep) -> None:
         """The registered controller, its epoch, and the partition's state."""
         after = step.after
         wanted = tuple(after.at(name) or 0 for name in OBSERVED[:5])
@@ -179,7 +179,7 @@ class ElectionReplay(Followed):
         waits = "; ".join(one.told() for one in self.gate.all_held())
         return f"at the proxies waits: {waits or 'nothing'}"
 
-    def connects(self, step: Step) -> str:
+    def connects(self, step: ReplayStep) -> str:
         """A broker has a session: its own from the start, or a new one once it may connect."""
         broker = step.argument("broker")
         self._admit(broker)
@@ -189,13 +189,13 @@ class ElectionReplay(Followed):
             raise Unforced(f"broker {broker} does not register")
         return f"/brokers/ids/{broker} is there"
 
-    def reads_epoch(self, step: Step) -> str:
+    def reads_epoch(self, step: ReplayStep) -> str:
         """A broker stands: what it asks of ZooKeeper for that is at the proxy."""
         broker = step.argument("broker")
         held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
         return f"held: {held.message.told()}"
 
-    def wins(self, step: Step) -> str:
+    def wins(self, step: ReplayStep) -> str:
         """It goes on, and ZooKeeper does it; the answer waits, where it says the epoch too."""
         broker = step.argument("broker")
         held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
@@ -221,7 +221,7 @@ class ElectionReplay(Followed):
     def _win(broker: int) -> Which:
         return Which("Multi", ANSWER, sender=str(broker), path=CONTROLLER)
 
-    def learns(self, step: Step) -> str:
+    def learns(self, step: ReplayStep) -> str:
         """The answer arrives: the broker acts as controller, and speaks to the others."""
         broker = step.argument("broker")
         which = self._win(broker)
@@ -234,7 +234,7 @@ class ElectionReplay(Followed):
         self.gate.wait_for(lambda: self.watched.get(broker, 0.0) > self.won_at, WATCHES_S)
         return f"held: {held.message.told()}"
 
-    def finds_it_moved(self, step: Step) -> str:
+    def finds_it_moved(self, step: ReplayStep) -> str:
         """What it asks arrives, and is refused."""
         broker = step.argument("broker")
         held = self._candidate(broker)
@@ -245,7 +245,7 @@ class ElectionReplay(Followed):
             raise Otherwise(f"/controller names {broker}")
         return f"/controller names {self.controller() or 'nobody'}"
 
-    def resigns(self, step: Step) -> str:
+    def resigns(self, step: ReplayStep) -> str:
         """It hears that it is deposed, or that /controller is gone."""
         broker = step.argument("broker")
         before = self._resignations(broker)
@@ -264,7 +264,7 @@ class ElectionReplay(Followed):
 
     # Writes
 
-    def starts_write(self, step: Step) -> str:
+    def starts_write(self, step: ReplayStep) -> str:
         """The stand-in goes or comes back, and the write of the state is at the proxy."""
         return f"held: {self._await_write(step.argument('broker')).message.told()}"
 
@@ -278,7 +278,7 @@ class ElectionReplay(Followed):
         self._stand_in(there=True)
         return held
 
-    def _writes_later(self, step: Step) -> bool:
+    def _writes_later(self, step: ReplayStep) -> bool:
         """A broker goes on writing as the controller that it is now."""
         broker = step.argument("broker")
         if not step.before.at("belief.held", broker):
@@ -302,7 +302,7 @@ class ElectionReplay(Followed):
         elif not self.zk.exists(path):
             register_stand_in(self.zk)
 
-    def write_is_applied(self, step: Step) -> str:
+    def write_is_applied(self, step: ReplayStep) -> str:
         """It goes on, and ZooKeeper takes it."""
         message = self._pass_write(step)
         wanted = step.after.at("zk.state_version"), step.after.at("zk.state_epoch")
@@ -316,7 +316,7 @@ class ElectionReplay(Followed):
             f"{registered.controller_epoch}; /controller_epoch is {self.epoch()[0]}"
         )
 
-    def write_is_refused(self, step: Step) -> str:
+    def write_is_refused(self, step: ReplayStep) -> str:
         """It goes on, and ZooKeeper refuses it."""
         message = self._pass_write(step)
         registered = self.lab_controller.read()
@@ -326,7 +326,7 @@ class ElectionReplay(Followed):
                             f"controller epoch {registered.controller_epoch}")  # fmt: skip
         return f"{message.api}: the state still has version {registered.version}"
 
-    def _pass_write(self, step: Step) -> Message:
+    def _pass_write(self, step: ReplayStep) -> Message:
         broker = step.argument("broker")
         held = self._first(WRITES, lambda api: Which(api, sender=str(broker), path=STATES))
         if held is None:
@@ -357,7 +357,7 @@ class ElectionReplay(Followed):
         return self._await(found, f"controller {sender} of epoch {epoch} sends broker "
                                   f"{'any' if to is None else to} nothing")  # fmt: skip
 
-    def sends(self, step: Step) -> str:
+    def sends(self, step: ReplayStep) -> str:
         """A request of the controller is at a proxy."""
         broker = step.argument("broker")
         epoch = step.before.at("belief.epoch", broker)
@@ -368,7 +368,7 @@ class ElectionReplay(Followed):
                     self.proxies.claim(one)  # it is under way, whatever becomes of its sender
         return f"held: {held.message.told()}"
 
-    def is_obeyed(self, step: Step) -> str:
+    def is_obeyed(self, step: ReplayStep) -> str:
         """It arrives, and the broker takes it."""
         broker, epoch = step.argument("broker"), step.argument("epoch")
         sender = step.argument("sender")
@@ -396,7 +396,7 @@ class ElectionReplay(Followed):
 
     # Mishaps
 
-    def expires(self, step: Step) -> str:
+    def expires(self, step: ReplayStep) -> str:
         """The session ends, and the broker does not hear of it.
 
         A controller that writes after that has sent its write before: later it could not.
@@ -426,7 +426,7 @@ class ElectionReplay(Followed):
             self.cut_off.discard(broker)
             self.proxies.to_zookeeper[broker].admit()
 
-    def crashes(self, step: Step) -> str:
+    def crashes(self, step: ReplayStep) -> str:
         """SIGKILL, and the process starts again. Its /controller stays, in the lab's hands."""
         broker = step.argument("broker")
         if self.controller() == broker:
@@ -475,7 +475,7 @@ def register_stand_in(zk: Any) -> None:
 
 
 def replay_election(
-    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, told: Told
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, told: OnStep
 ) -> Report:
     """Replay a run of `election` on a new cluster in ``folder``; nothing runs afterwards."""
     began = time.monotonic()
@@ -517,7 +517,7 @@ def replay_election(
     return report
 
 
-Lever = Callable[[ElectionReplay, Step], str]
+Lever = Callable[[ElectionReplay, ReplayStep], str]
 
 LEVERS: dict[str, Lever] = {
     "broker_connects": ElectionReplay.connects,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from conformance.kafka.run import ModelRun, Step, View
+from conformance.kafka.run import ModelRun, ReplayStep, View
 from model.language.evaluate import SparseState
 from specs.verdict import Verdict
 
@@ -82,7 +82,7 @@ class Report:
         return len(self.done)
 
 
-Told = Callable[[Done], None]
+OnStep = Callable[[Done], None]
 
 
 class Followed:
@@ -96,11 +96,11 @@ class Followed:
     def __init__(self, run: ModelRun, version: str) -> None:
         self.run, self.version = run, version
 
-    def do(self, step: Step) -> str:
+    def do(self, step: ReplayStep) -> str:
         """Take a step; what showed that it happened. Otherwise, Unforced."""
         raise NotImplementedError
 
-    def compare(self, step: Step) -> None:
+    def compare(self, step: ReplayStep) -> None:
         """Otherwise, unless what is seen becomes what the model has after the step."""
         raise NotImplementedError
 
@@ -108,13 +108,13 @@ class Followed:
         """The model's state, with what is seen in the place of its own facts."""
         raise NotImplementedError
 
-    def note(self, step: Step) -> None:
+    def note(self, step: ReplayStep) -> None:
         """A step was taken."""
 
     def finish(self, report: Report) -> None:
         """Say what real processes have in the end."""
 
-    def report(self, told: Told) -> Report:
+    def report(self, told: OnStep) -> Report:
         report = Report(self.run.story.source, self.version)
         breaks = shown = False
         for at, step in enumerate(self.run.steps):
@@ -149,13 +149,13 @@ class Followed:
         self.finish(report)
         return report
 
-    def _check(self, step: Step) -> tuple[bool, bool]:
+    def _check(self, step: ReplayStep) -> tuple[bool, bool]:
         """Is a claim broken in the model, and of what real brokers have?"""
         broken = self.run.is_broken(step.name, step.after.state)
         return broken, self.run.is_broken(step.name, self.real(step.after, step.name))
 
 
-def _label(step: Step) -> str:
+def _label(step: ReplayStep) -> str:
     if not step.command.is_step:
         return f"check {step.name}"
     return step.command.label + (" at once" if step.at_once else "")

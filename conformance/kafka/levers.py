@@ -20,7 +20,7 @@ from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.requests import NoAnswer, State
-from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, Step
+from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, ReplayStep
 from conformance.kafka.schedule import Rule, Which
 from impl.log.record_batch import batches_in
 from impl.wire import error_name
@@ -54,21 +54,21 @@ class Levers:
                 for one in lab.brokers:
                     self.gate.add(Rule("hold", Which(api, kind, sender=str(one))))
 
-    def do(self, step: Step) -> str:
+    def do(self, step: ReplayStep) -> str:
         """Take a step; what showed that it happened. Otherwise, Unforced, or why it cannot be."""
         return LEVERS[step.name](self, step)
 
     # The controller, whom the lab plays
 
-    def claims(self, step: Step) -> str:
+    def claims(self, step: ReplayStep) -> str:
         """A broker becomes controller: the lab claims the next controller epoch."""
         return f"the lab is controller in epoch {self.controller.claim()}"
 
-    def of_the_lab(self, _step: Step) -> str:
+    def of_the_lab(self, _step: ReplayStep) -> str:
         """What only the controller's own memory shows, and the lab's is the model's."""
         return "the lab's own"
 
-    def writes(self, step: Step) -> str:
+    def writes(self, step: ReplayStep) -> str:
         """The conditional write of the state, as the model's controller does it."""
         after = step.after
         leader = after.at("zk.leader")
@@ -83,7 +83,7 @@ class Levers:
             )
         return f"version {expected} -> {self.controller.read().version}"
 
-    def conflicts(self, step: Step) -> str:
+    def conflicts(self, step: ReplayStep) -> str:
         """The write is refused, because the version is another by now."""
         expected = step.before.at("cache.version", step.argument("broker"))
         registered = self.controller.read()
@@ -91,7 +91,7 @@ class Levers:
             raise Otherwise(f"the state still has version {expected}")
         return f"the state has version {registered.version}, not {expected}"
 
-    def delivers(self, step: Step) -> str:
+    def delivers(self, step: ReplayStep) -> str:
         """LeaderAndIsr arrives at a broker that takes it."""
         code = self._send(step)
         if code:
@@ -101,14 +101,14 @@ class Levers:
             self._leads(step.argument("broker"))
         return "answered NONE"
 
-    def delivers_in_vain(self, step: Step) -> str:
+    def delivers_in_vain(self, step: ReplayStep) -> str:
         """LeaderAndIsr arrives at a broker that refuses it."""
         code = self._send(step)
         if not code:
             raise Otherwise("the broker accepted the request")
         return f"answered {error_name(code)}"
 
-    def _send(self, step: Step) -> int:
+    def _send(self, step: ReplayStep) -> int:
         broker, epoch = step.argument("broker"), step.argument("epoch")
         sender, before = step.argument("controller"), step.before
         leader = before.at("elected", epoch)
@@ -152,7 +152,7 @@ class Levers:
 
     # Messages between replicas
 
-    def asks(self, step: Step) -> str:
+    def asks(self, step: ReplayStep) -> str:
         """A follower's request arrives at the proxy of its leader."""
         api = EPOCH if step.name == "follower_asks_epoch" else FETCH
         follower, leader = step.argument("broker"), step.argument("leader")
@@ -185,7 +185,7 @@ class Levers:
         besides = [*(f"besides, {one}; " for one in asked), *(f"lost, {one}; " for one in lost)]
         return "".join(besides) + found.message.told()
 
-    def _lose_others(self, step: Step, follower: int, leader: int) -> list[str]:
+    def _lose_others(self, step: ReplayStep, follower: int, leader: int) -> list[str]:
         """Lose what the follower asks otherwise than the step: it asks anew, as what it is by now.
 
         A fetcher that asked in an earlier epoch waits for that answer first; in the model it had
@@ -205,7 +205,7 @@ class Levers:
         """Requests of that kind that wait, but those that earlier steps were about."""
         return [one for one in self.gate.held(which) if not one.claimed]
 
-    def _is_asked(self, held: Held, step: Step) -> bool:
+    def _is_asked(self, held: Held, step: ReplayStep) -> bool:
         """Does a fetch ask for the step's offset? An incremental one (KIP-227) may not name it."""
         if step.name != "follower_asks_records":
             return True
@@ -231,7 +231,7 @@ class Levers:
         kind = Otherwise if self.gate.all_held() else Unforced
         return kind(f"{what}; at the proxies waits: {held}")
 
-    def answers(self, step: Step) -> str:
+    def answers(self, step: ReplayStep) -> str:
         """The request goes on to the leader, and the answer comes as far as the proxy."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
@@ -255,7 +255,7 @@ class Levers:
         self.slots[follower, leader] = answer
         return told
 
-    def _epoch_answer(self, step: Step, message: Message) -> str:
+    def _epoch_answer(self, step: ReplayStep, message: Message) -> str:
         """What the model's leader answers, where it is another answer: the cut will tell."""
         follower, leader = step.argument("follower"), step.argument("leader")
         part = message.body.topics[0].partitions[0]
@@ -280,7 +280,7 @@ class Levers:
             raise self._nothing(f"broker {leader} did not answer {message.told()}")
         return found
 
-    def refuses(self, step: Step) -> str:
+    def refuses(self, step: ReplayStep) -> str:
         """The leader answers with an error, and the follower hears it."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
@@ -292,7 +292,7 @@ class Levers:
         self._pass(follower, leader, answer)
         return answer.message.told()
 
-    def hears(self, step: Step) -> str:
+    def hears(self, step: ReplayStep) -> str:
         """The answer goes on to the follower."""
         follower, leader = step.argument("follower"), step.argument("leader")
         slot = self.slots.get((follower, leader))
@@ -305,7 +305,7 @@ class Levers:
         self.gate.settle(answer, "pass")
         self.slots.pop((follower, leader), None)
 
-    def loses(self, step: Step) -> str:
+    def loses(self, step: ReplayStep) -> str:
         """A request or its answer is lost with its connection."""
         follower, leader = step.argument("follower"), step.argument("leader")
         slot = self.slots.pop((follower, leader), None)
@@ -316,7 +316,7 @@ class Levers:
 
     # What brokers do of themselves
 
-    def advances(self, step: Step) -> str:
+    def advances(self, step: ReplayStep) -> str:
         """The leader's high watermark, as consumers see it."""
         broker = step.argument("broker")
         expected = step.after.at("replica.hw", broker)
@@ -338,7 +338,7 @@ class Levers:
             )
         return f"broker {broker} shows consumers {seen[0]} as the end"
 
-    def state_is_written(self, step: Step) -> str:
+    def state_is_written(self, step: ReplayStep) -> str:
         """A leader writes the ISR to ZooKeeper."""
         wanted = set(step.after.members("zk.isr"))
         # A leader expands while it handles the fetch, and shrinks when its own clock says so.
@@ -349,7 +349,7 @@ class Levers:
             raise Otherwise(what) if expands else Unforced(what)
         return f"version {self.controller.read().version}"
 
-    def appends(self, step: Step) -> str:
+    def appends(self, step: ReplayStep) -> str:
         """A producer writes one record, with acks=1."""
         broker = step.argument("broker")
         self._keep_up(step, broker)
@@ -364,7 +364,7 @@ class Levers:
             raise Otherwise(f"broker {broker} answered the producer {error_name(code)}")
         return f"r{record} at offset {offset}"
 
-    def _keep_up(self, step: Step, leader: int) -> None:
+    def _keep_up(self, step: ReplayStep, leader: int) -> None:
         """Let followers that stay in the ISR fetch from an empty log until a laggard is due.
 
         A leader drops all that have not caught up for replica.lag.time.max.ms; the model says which
@@ -387,7 +387,7 @@ class Levers:
 
         self.gate.wait_for(is_due, self.lag_s + self.patience_s)
 
-    def appends_for_all(self, step: Step) -> str:
+    def appends_for_all(self, step: ReplayStep) -> str:
         """A producer writes one record with acks=all, and waits for its answer meanwhile."""
         broker, record = step.argument("broker"), step.before.at("next_record")
         answer: list[Any] = []
@@ -406,7 +406,7 @@ class Levers:
         self.writers[record] = thread, answer
         return f"r{record} sent with acks=all"
 
-    def acknowledges(self, step: Step) -> str:
+    def acknowledges(self, step: ReplayStep) -> str:
         """The producer of acks=all has its answer."""
         record = step.before.at("log.at.id", step.argument("broker"), step.argument("offset"))
         thread, answer = self.writers.get(record, (None, []))
@@ -426,7 +426,7 @@ class Levers:
             if answer and isinstance(answer[0], tuple) and answer[0][0] == 0
         ]
 
-    def checkpoints(self, step: Step) -> str:
+    def checkpoints(self, step: ReplayStep) -> str:
         """The high watermark stands in replication-offset-checkpoint."""
         broker = step.argument("broker")
         data, wanted = self.lab.data(broker), step.after.at("replica.checkpoint", broker)
@@ -438,7 +438,7 @@ class Levers:
 
     # Processes, sessions, disks
 
-    def crashes(self, step: Step) -> str:
+    def crashes(self, step: ReplayStep) -> str:
         """SIGKILL; what the process asked is lost, what it answered may still arrive."""
         broker = step.argument("broker")
         self._remember(broker)
@@ -462,14 +462,14 @@ class Levers:
             return f"SIGKILL; the checkpoint of {has} is put back to {wanted}"
         return "SIGKILL"
 
-    def crashes_without_tail(self, step: Step) -> str:
+    def crashes_without_tail(self, step: ReplayStep) -> str:
         """SIGKILL, and the end of the log was never flushed."""
         told = self.crashes(step)
         broker, end = step.argument("broker"), step.argument("end")
         disk.cut_log(self.lab.data(broker), self.topic, end)
         return f"{told}; the log on the disk ends at {end}"
 
-    def expires(self, step: Step) -> str:
+    def expires(self, step: ReplayStep) -> str:
         """The session ends in ZooKeeper: of a process that is gone, at once.
 
         Of a live process it ends when a later step needs it: who sees it is the controller, whom
@@ -500,7 +500,7 @@ class Levers:
         ):
             raise Unforced(f"/brokers/ids/{broker} is still there")
 
-    def reconnects(self, step: Step) -> str:
+    def reconnects(self, step: ReplayStep) -> str:
         """A live broker's session has ended; it opens a new one and registers again."""
         broker = step.argument("broker")
         self.due.discard(broker)
@@ -515,7 +515,7 @@ class Levers:
             raise Unforced(f"broker {broker} does not register again")
         return f"/brokers/ids/{broker} is there, of another session"
 
-    def starts(self, step: Step) -> str:
+    def starts(self, step: ReplayStep) -> str:
         """A broker starts."""
         broker = step.argument("broker")
         self._end_session(broker)
@@ -537,7 +537,7 @@ def _values(part: Any) -> list[str]:
     ]
 
 
-Lever = Callable[[Levers, Step], str]
+Lever = Callable[[Levers, ReplayStep], str]
 
 LEVERS: dict[str, Lever] = {
     "broker_becomes_controller": Levers.claims,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] \[([^\]]*)\] (.*) \(([^()\s]+)\)")
 
 
-class Told(NamedTuple):
+class LogLine(NamedTuple):
     """One line: when (s since 1970, to a ms), which thread, what, and by which logger."""
 
     number: int
@@ -25,11 +25,11 @@ class Told(NamedTuple):
     logger: str
 
 
-def told_in(path: Path) -> Iterator[Told]:
+def lines_in(path: Path) -> Iterator[LogLine]:
     """The lines of a file; stack traces, and a last line that is cut, are left out."""
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, raw in enumerate(lines, 1):
             found = _LINE.fullmatch(raw.rstrip("\n"))
             if found is not None:
                 at = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S,%f").timestamp()
-                yield Told(number, at, found[2], found[3], found[4])
+                yield LogLine(number, at, found[2], found[3], found[4])

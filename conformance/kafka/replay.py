@@ -22,9 +22,9 @@ from conformance.kafka.followed import (
     Answer,
     Done,
     Followed,
+    OnStep,
     Otherwise,
     Report,
-    Told,
 )
 from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
 from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
@@ -38,7 +38,7 @@ from conformance.kafka.run import (
     Entry,
     ModelRun,
     NotReplayable,
-    Step,
+    ReplayStep,
     View,
 )
 from model.language.evaluate import SparseState
@@ -90,7 +90,7 @@ def settings_for(run: ModelRun) -> dict[str, str]:
 
 def replay(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None = None,
-    told: Told = lambda _: None,
+    told: OnStep = lambda _: None,
 ) -> Report:  # fmt: skip
     """Replay a run on a new cluster in ``folder``; nothing runs afterwards.
 
@@ -144,11 +144,11 @@ class _Replay(Followed):
         self.committed: dict[int, Entry] = {}
         self.committed_twice = False
 
-    def do(self, step: Step) -> str:
+    def do(self, step: ReplayStep) -> str:
         """By its lever."""
         return self.levers.do(step)
 
-    def note(self, step: Step) -> None:
+    def note(self, step: ReplayStep) -> None:
         """What later checks ask of."""
         self._note_epoch(step)
         self._note_commits(step)
@@ -177,10 +177,10 @@ class _Replay(Followed):
 
     # What is seen
 
-    def _logs(self) -> dict[int, list[disk.Stored]]:
+    def _logs(self) -> dict[int, list[disk.StoredRecord]]:
         return {one: disk.log_of(self.lab.data(one), TOPIC) for one in self.lab.brokers}
 
-    def compare(self, step: Step) -> None:
+    def compare(self, step: ReplayStep) -> None:
         """Otherwise, unless logs and registered state become the model's."""
         wanted = {
             one: [f"r{entry.id}" for entry in step.after.log(one)] for one in self.lab.brokers
@@ -214,7 +214,7 @@ class _Replay(Followed):
                 f"{sorted(model[2])} version {model[3]}"
             )
 
-    def _differences(self, step: Step) -> str:
+    def _differences(self, step: ReplayStep) -> str:
         found = []
         for one, log in self._logs().items():
             real = [stored.value for stored in log]
@@ -226,13 +226,13 @@ class _Replay(Followed):
         held = "; ".join(one.told() for one in self.levers.gate.all_held())
         return "; ".join(found) + (f"; at the proxies waits: {held}" if held else "")
 
-    def _note_epoch(self, step: Step) -> None:
+    def _note_epoch(self, step: ReplayStep) -> None:
         """Formats before 0.11 keep no epoch: a record has that of the leader who appended it."""
         if step.name in ("leader_appends", "leader_appends_for_isr"):
             record = step.before.at("next_record")
             self.epochs[f"r{record}"] = step.before.at("replica.epoch", step.argument("broker"))
 
-    def _note_commits(self, step: Step) -> None:
+    def _note_commits(self, step: ReplayStep) -> None:
         """What is below the high watermark that a leader shows consumers is committed."""
         if step.name not in (*ANSWERED_FETCHES, "leader_advances_hw"):
             return
@@ -248,7 +248,7 @@ class _Replay(Followed):
             if self.committed.setdefault(offset, entry) != entry:
                 self.committed_twice = True
 
-    def _entry(self, stored: disk.Stored) -> Entry:
+    def _entry(self, stored: disk.StoredRecord) -> Entry:
         epoch = self.epochs.get(stored.value, 0) if stored.epoch is None else stored.epoch
         return Entry(int(stored.value.removeprefix("r") or 0), epoch)
 

@@ -60,7 +60,7 @@ class View:
 
 
 @dataclass
-class Step:
+class ReplayStep:
     """A step or a check, and the model's states before and after it.
 
     ``at_once``: it is not in the story at this place; brokers take it together with the one before.
@@ -91,7 +91,7 @@ class ModelRun:
     story: Story
     heading: Heading
     brokers: int
-    steps: list[Step]
+    steps: list[ReplayStep]
 
     @property
     def system(self) -> str:
@@ -136,12 +136,12 @@ def run_of(story: Story) -> ModelRun:
     return ModelRun(story, heading, heading.step_bounds["brokers"], steps)
 
 
-def _steps(story: Story, heading: Heading, at_once: bool) -> list[Step]:
+def _steps(story: Story, heading: Heading, at_once: bool) -> list[ReplayStep]:
     """The story's steps and checks; NotReplayable where one is not possible."""
     twin = Evaluator(heading.recorded, heading.step_bounds)
     brokers = heading.step_bounds["brokers"]
     state = twin.initial()
-    steps: list[Step] = []
+    steps: list[ReplayStep] = []
     early: list[str] = []
 
     def take(command: Command, is_early: bool) -> None:
@@ -149,7 +149,7 @@ def _steps(story: Story, heading: Heading, at_once: bool) -> list[Step]:
         before = View(twin, state, brokers)
         state = twin.successor(_step(heading, command), state, command.arguments)
         after = View(twin, state, brokers)
-        steps.append(Step(len(steps) + 1, command, before, after, is_early))
+        steps.append(ReplayStep(len(steps) + 1, command, before, after, is_early))
 
     for command in story.commands:
         if command.is_step:
@@ -168,7 +168,7 @@ def _steps(story: Story, heading: Heading, at_once: bool) -> list[Step]:
                     early.append(one.label)
         elif command.verb == "check" and _is_of_a_state(heading, command.what):
             view = View(twin, state, brokers)
-            steps.append(Step(len(steps) + 1, command, view, view))
+            steps.append(ReplayStep(len(steps) + 1, command, view, view))
     return steps
 
 

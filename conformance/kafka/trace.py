@@ -17,7 +17,7 @@ from conformance.kafka.broker_trace import UNSEEN, BrokerTraceOf
 from conformance.kafka.daemon import MESSAGES
 from conformance.kafka.lab import TRACE, ZOOKEEPER, Lab
 from conformance.kafka.log4j import starts_in
-from conformance.kafka.protocol_log import told_in
+from conformance.kafka.protocol_log import lines_in
 from conformance.kafka.questions import Questions
 from conformance.kafka.transactions import Znodes, transactions_in
 from impl.server.processes import ClusterError
@@ -73,7 +73,7 @@ def write_trace(lab: Lab) -> list[Path]:
     for broker in theirs:
         for path in starts_in(lab.logs(broker)):
             reader = BrokerTraceOf(broker, questions, sessions, lab.release.caches_epochs)
-            events = reader.go(told_in(path))
+            events = reader.go(lines_in(path))
             _write(folder, "broker", broker, head, events)
     return sorted(folder.glob(f"*{SUFFIX}"))
 

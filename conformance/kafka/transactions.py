@@ -28,7 +28,7 @@ class WrongLog(ValueError):
     """A file that is no transaction log of ZooKeeper; the message names it."""
 
 
-class Write(NamedTuple):
+class ZooKeeperWrite(NamedTuple):
     """One operation: ``data`` of a Create or SetData, ``version`` that a SetData leaves."""
 
     kind: str
@@ -46,7 +46,7 @@ class Transaction(NamedTuple):
 
     zxid: int
     session: int
-    writes: tuple[Write, ...]
+    writes: tuple[ZooKeeperWrite, ...]
     closes: bool = False
     by_client: bool = False
 
@@ -125,7 +125,7 @@ def _transaction(entry: bytes) -> Transaction | None:
     return None  # a session that begins, a write that failed, an ACL
 
 
-def _write(kind: int, buffer: _Buffer) -> Write:
+def _write(kind: int, buffer: _Buffer) -> ZooKeeperWrite:
     path = buffer.text()
     data, version, ephemeral = None, -1, False
     if kind in (CREATE, CREATE2, CREATE_TTL, CREATE_CONTAINER):
@@ -140,7 +140,7 @@ def _write(kind: int, buffer: _Buffer) -> Write:
     elif kind == SET_DATA:
         data = buffer.text()
         (version,) = buffer.take("i")
-    return Write(_NAMES[kind], path, data, version, ephemeral)
+    return ZooKeeperWrite(_NAMES[kind], path, data, version, ephemeral)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class Znodes:
         ops = [self._op(write, one.session) for write in one.writes]
         return "transaction", {"zxid": one.zxid, "session": one.session, "ops": ops}
 
-    def _op(self, write: Write, session: int) -> dict[str, Any]:
+    def _op(self, write: ZooKeeperWrite, session: int) -> dict[str, Any]:
         path = write.path
         if write.kind == "Delete":
             self._forget(path)
@@ -186,4 +186,4 @@ class Znodes:
         self.owners.pop(path, None)
 
 
-__all__ = ["Transaction", "WrongLog", "Write", "Znodes", "transactions_in"]
+__all__ = ["Transaction", "WrongLog", "Znodes", "ZooKeeperWrite", "transactions_in"]

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conformance.pipeline.store import NotOursError
 from conformance.pipeline.timeline import Timeline
 
 FORMAT = "insync.report/1"
@@ -101,10 +102,6 @@ SCHEMAS: dict[str, pa.Schema] = {
         }
     ),
 }
-
-
-class NotOursError(Exception):
-    """There is something else where the tables should go; the message says what to do."""
 
 
 def tables(result: Mapping[str, Any], lines: Sequence[Timeline]) -> dict[str, pa.Table]:

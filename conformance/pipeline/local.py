@@ -35,7 +35,7 @@ from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.large_local import judge_large
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
-from conformance.pipeline.spill import Spill, Stored
+from conformance.pipeline.spill import Spill, StoredRows
 
 PART = 32 << 20  # bytes of text whose lines are merged together
 
@@ -121,8 +121,8 @@ class LocalEngine:
     def load(self, folder: str) -> Corpus:
         """Read what `save` (of any engine) and `store.keep` have written."""
         corpus = store.kept(folder)
-        corpus.rejected = Stored(os.path.join(folder, "rejected"))
-        events = Stored(os.path.join(folder, "events"))
+        corpus.rejected = StoredRows(os.path.join(folder, "rejected"))
+        events = StoredRows(os.path.join(folder, "events"))
         corpus.events = events if events.num_rows > self.whole else events.whole()
         return corpus
 
@@ -149,7 +149,7 @@ class LocalEngine:
         return judged_of(found)
 
 
-def _tables(events: pa.Table | Spill | Stored) -> Iterator[pa.Table]:
+def _tables(events: pa.Table | Spill | StoredRows) -> Iterator[pa.Table]:
     if isinstance(events, pa.Table):
         yield events
     else:

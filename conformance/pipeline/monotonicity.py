@@ -16,7 +16,7 @@ QUICK = 100  # milliseconds: no faster do epochs rise one after another
 
 
 @dataclass(frozen=True)
-class Step:
+class ValueSeen:
     """One line's value. `strict` must exceed the value before; `fresh` begins anew, rightly."""
 
     value: int
@@ -30,12 +30,12 @@ class Fall:
     """`step` went back behind `last`."""
 
     kind: Kind
-    last: Step
-    step: Step
+    last: ValueSeen
+    step: ValueSeen
     why: str
 
 
-def _too_soon(step: Step, after: Step) -> bool:
+def _too_soon(step: ValueSeen, after: ValueSeen) -> bool:
     """Whether a history that began anew cannot have come so far between two lines.
 
     Within one controller epoch its one writer's log shows every stride, and none was missed.
@@ -47,7 +47,7 @@ def _too_soon(step: Step, after: Step) -> bool:
 
 
 def falls(
-    steps: Sequence[Step],
+    steps: Sequence[ValueSeen],
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],
 ) -> Iterator[Fall]:
@@ -73,16 +73,16 @@ def _one_moment(a: Event, b: Event) -> bool:
     return a.at == b.at and a.file == b.file
 
 
-def _by_moment(steps: Sequence[Step]) -> list[Step]:
+def _by_moment(steps: Sequence[ValueSeen]) -> list[ValueSeen]:
     """The steps, those of one millisecond of a file in the order that goes together best."""
-    ordered: list[Step] = []
+    ordered: list[ValueSeen] = []
     for _, together in groupby(steps, key=lambda step: (step.event.file, step.event.at)):
         ordered += sorted(together, key=lambda step: (step.value, not step.strict))
     return ordered
 
 
 def _falls(
-    steps: Sequence[Step],
+    steps: Sequence[ValueSeen],
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],
 ) -> Iterator[Fall]:
@@ -92,7 +92,7 @@ def _falls(
     between two. A fall without an excuse is a violation where nothing can be missing, or where
     the values go on as if it had not been; else it is incomplete.
     """
-    last: Step | None = None
+    last: ValueSeen | None = None
     for index, step in enumerate(steps):
         if last is None or step.fresh or step.value > last.value:
             last = step

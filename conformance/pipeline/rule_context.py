@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import BREAKS, Finding, Kind, Rule
 from conformance.pipeline.history import History
-from conformance.pipeline.monotonicity import Fall, Step, falls
+from conformance.pipeline.monotonicity import Fall, ValueSeen, falls
 
 
 @dataclass
@@ -78,7 +78,7 @@ class RuleContext:
         self,
         rule: Rule,
         what: str,
-        steps: list[Step],
+        steps: list[ValueSeen],
         excuse: Callable[[Event, Event], str | None],
         joined: Callable[[Event, Event], bool],
     ) -> list[Fall]:
@@ -114,7 +114,7 @@ class RuleContext:
         return found
 
 
-def _alone(fall: Fall, steps: list[Step]) -> bool:
+def _alone(fall: Fall, steps: list[ValueSeen]) -> bool:
     """Whether the higher value stands in one line only, between lines that agree: that is wrong."""
     places = [n for n, step in enumerate(steps) if step.value == fall.last.value]
     if len(places) != 1 or not 0 < places[0] < len(steps) - 1:

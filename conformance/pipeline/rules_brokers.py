@@ -11,7 +11,7 @@ from conformance.pipeline.findings import (
     REFUSAL_JUSTIFIED,
     Kind,
 )
-from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 
 # Lines that a broker writes after it has accepted the controller epoch of the request.
@@ -84,7 +84,7 @@ def _controllers(bench: RuleContext) -> None:
                 else event.controller_epoch
             )
             if value is not None:
-                steps.append(Step(value, event))
+                steps.append(ValueSeen(value, event))
         bench.never_falls(
             NO_OLDER_CONTROLLER,
             f"the controller epoch that broker {broker} obeys",
@@ -142,12 +142,12 @@ def _applied_above_held(bench: RuleContext, event: Event, name: str) -> None:
         )
 
 
-def _steps(events: list[Event], blamed: set[int]) -> list[Step]:
+def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
     """Epochs in the order in which they were held, applied, or received and then applied.
 
     What follows a blamed line follows from it, and is not blamed again.
     """
-    steps: list[Step] = []
+    steps: list[ValueSeen] = []
     received: dict[tuple[object, ...], Event] = {}
     after_blame = False
     for event in events:
@@ -162,15 +162,15 @@ def _steps(events: list[Event], blamed: set[int]) -> list[Step]:
             if asked is not None and asked.leader_epoch is not None:
                 fresh = after_blame or (asked.is_new is True and asked.leader_epoch == 0)
                 # Equal is right where the first request could not be followed to its end.
-                steps.append(Step(asked.leader_epoch, event, fresh=fresh))
+                steps.append(ValueSeen(asked.leader_epoch, event, fresh=fresh))
                 after_blame = False
         elif event.leader_epoch is not None:
             held = event.previous_epoch
             known = held is not None and held >= 0
             if known:
-                steps.append(Step(held or 0, event, fresh=after_blame))
+                steps.append(ValueSeen(held or 0, event, fresh=after_blame))
             # A replica that held none was just loaded: it may be told its old epoch again.
             fresh = after_blame and not known
-            steps.append(Step(event.leader_epoch, event, strict=known, fresh=fresh))
+            steps.append(ValueSeen(event.leader_epoch, event, strict=known, fresh=fresh))
             after_blame = False
     return steps

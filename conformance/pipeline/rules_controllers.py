@@ -13,7 +13,7 @@ from conformance.pipeline.findings import (
     ONE_OWNER,
     Kind,
 )
-from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 
 # Lines that a controller writes while it acts; its head carries the epoch that it acts with.
@@ -154,7 +154,7 @@ def _elections_grow(bench: RuleContext) -> None:
         events = bench.innocent(every)
         steps = [
             # The line that says "ready" repeats the epoch of the election before it.
-            Step(event.controller_epoch, event, strict=event.kind == "controller_elected")
+            ValueSeen(event.controller_epoch, event, strict=event.kind == "controller_elected")
             for event in events
             if event.controller_epoch is not None
         ]
@@ -172,7 +172,7 @@ def _writers_grow(bench: RuleContext) -> None:
     written = history.streams(lambda event: event.kind in SAYS and _own(event))
     for (_, broker), events in sorted(written.items(), key=_by_stream):
         steps = [
-            Step(event.controller_epoch, event)
+            ValueSeen(event.controller_epoch, event)
             for event in events
             if event.controller_epoch  # it is 0 once the controllership was left
         ]

@@ -36,7 +36,7 @@ _WHOLE = frozenset(
 )
 _LEADERS_OWN = frozenset(("isr_updated", "leader_started"))
 
-Told = tuple[int | None, int | None, frozenset[int] | None]  # leader, leader epoch, ISR
+LeaderEpochIsr = tuple[int | None, int | None, frozenset[int] | None]  # leader, leader epoch, ISR
 Whole = tuple[int, int, frozenset[int]]
 
 
@@ -45,7 +45,7 @@ class Registered:
     """What is told of one version: each state with its lines, and who wrote it, where told."""
 
     version: int
-    told: dict[Told, list[Event]]
+    told: dict[LeaderEpochIsr, list[Event]]
 
     @property
     def whole(self) -> list[Whole]:
@@ -83,7 +83,7 @@ def check(bench: RuleContext, release: str | None) -> None:
 def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Registered]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
-    told: list[tuple[tuple[str, int], Event, Told]] = []
+    told: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
     for event in events:
         if event.tp is None:
             continue
@@ -106,7 +106,7 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
     return [found[key] for key in sorted(found)]
 
 
-def told_by(event: Event) -> Told | None:
+def told_by(event: Event) -> LeaderEpochIsr | None:
     """What a line tells of the state under its version; None where it tells nothing of it."""
     if event.version is None or event.isr is None:
         return None
@@ -126,7 +126,7 @@ def _one_state(bench: RuleContext, registered: Registered) -> None:
     if len(registered.told) < 2:
         return
     ranked = sorted(registered.told.items(), key=_belief)
-    right: list[tuple[Told, list[Event]]] = []
+    right: list[tuple[LeaderEpochIsr, list[Event]]] = []
     for state, events in ranked:
         against = next((each for each in right if not _agree(each[0], state)), None)
         if against is None:
@@ -233,11 +233,11 @@ def _fit(before: Registered, after: Registered, presets: tuple[str, ...]) -> Fit
     return fit(shape_of((leader, isr), (next_leader, next_isr), rise, writer), presets)
 
 
-def _agree(one: Told, other: Told) -> bool:
+def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:
     return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-def _belief(item: tuple[Told, list[Event]]) -> tuple[int, int, int]:
+def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int]:
     """Most lines first; then who wrote it knows best; then what tells most."""
     state, events = item
     own = any(event.kind in _LEADERS_OWN or event.kind == "partition_changed" for event in events)
@@ -285,7 +285,7 @@ def _name(event: Event) -> str:
     return f"{event.topic}-{event.partition}"
 
 
-def _text(state: Told) -> str:
+def _text(state: LeaderEpochIsr) -> str:
     leader, epoch, isr = state
     parts = [
         "" if leader is None else f"leader {leader}" if leader >= 0 else "no leader",

@@ -13,7 +13,7 @@ from conformance.pipeline.findings import (
     WRITERS_EPOCH,
     Kind,
 )
-from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_controllers import WRITES
 
@@ -97,10 +97,10 @@ def _epochs_grow(bench: RuleContext) -> None:
         _one_leader(bench, bench.innocent(events), joined)
 
 
-def _step(event: Event) -> Step:
+def _step(event: Event) -> ValueSeen:
     created = event.kind == "partition_changed" and event.from_state == "NewPartition"
     first = event.is_new is True and event.leader_epoch == 0
-    return Step(
+    return ValueSeen(
         event.leader_epoch or 0,
         event,
         strict=event.kind == "partition_changed" and not created,

@@ -22,7 +22,7 @@ from conformance.pipeline.findings import (
     Kind,
 )
 from conformance.pipeline.history import History
-from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
@@ -212,7 +212,7 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
             fresh = True  # the topic is being deleted
             continue
         new = event.is_new is True and event.leader_epoch == 0
-        steps.append(Step(event.leader_epoch, event, fresh=fresh or new))
+        steps.append(ValueSeen(event.leader_epoch, event, fresh=fresh or new))
         fresh = False
     if bench.cut or len({step.event.kind for step in steps}) < 2:
         return  # of one kind alone other rules judge
@@ -244,7 +244,7 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
             bench.beside.append((fall.step.event, fall.last.event.where))
 
 
-def _noted(steps: list[Step]) -> Iterable[list[Step]]:
+def _noted(steps: list[ValueSeen]) -> Iterable[list[ValueSeen]]:
     """Where lines are left out: each step that fell when all were there, and from what."""
     by = {step.event.where: step for step in steps}
     return [[by[s.event.beside], s] for s in steps if s.event.beside in by and s.event.beside]

@@ -24,7 +24,7 @@ from conformance.pipeline.findings import (
     Kind,
 )
 from conformance.pipeline.history import History
-from conformance.pipeline.monotonicity import Step
+from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
@@ -232,7 +232,7 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
                 continue
             fresh = after_wrong or event.from_state == "NewPartition"
             strict = kind == "partition_changed"
-            steps.append(Step(event.version or 0, event, strict=strict, fresh=fresh))
+            steps.append(ValueSeen(event.version or 0, event, strict=strict, fresh=fresh))
             after_wrong = False
         bench.never_falls(
             VERSIONS_GROW,

@@ -129,7 +129,7 @@ class Spill:
             writer.write_table(table)
 
 
-class Stored:
+class StoredRows:
     """The rows of a folder of Parquet files, of which a part at a time is read."""
 
     def __init__(self, folder: str) -> None:

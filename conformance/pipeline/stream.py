@@ -25,7 +25,7 @@ from conformance.ingest.pieces import Piece
 from conformance.pipeline.partitions import Partition
 from conformance.pipeline.session import spark_session
 from conformance.pipeline.streaming_state import Standing
-from conformance.pipeline.watch_store import Tell, Told, said_of
+from conformance.pipeline.watch_store import Tell, WatchStore, said_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ SAID = "cluster string, said string, book string"
 
 def watch(
     logs: str,
-    told: Told,
+    told: WatchStore,
     tell: Tell,
     *,
     seconds: float = 2.0,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.ingest.schema import Event, events_of
-from conformance.pipeline.spill import Spill, Stored
+from conformance.pipeline.spill import Spill, StoredRows
 
 OFFICE = ("controller_elected", "controller_ready", "controller_resigned", "controller_moved")
 STATES = (
@@ -70,7 +70,7 @@ def drawn(events: Any) -> pa.Table:
     """The events that a report draws, out of an engine's own table."""
     if isinstance(events, pa.Table):
         return events.filter(pc.is_in(events["kind"], pa.array(DRAWN)))
-    if isinstance(events, Spill | Stored):
+    if isinstance(events, Spill | StoredRows):
         return pa.concat_tables(map(drawn, events.tables()))
     return events.where(events["kind"].isin(list(DRAWN))).toArrow()
 

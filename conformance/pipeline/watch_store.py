@@ -16,6 +16,7 @@ from conformance.ingest.growing import closed, look_around, named
 from conformance.pipeline.corpus import Judged, without_logs
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import check_result
+from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import Said, Standing
 
 FORMAT = "insync.watch/4"
@@ -25,11 +26,7 @@ _GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.named` h
 Tell = Callable[[Said], None]
 
 
-class NotOursError(Exception):
-    """The folder of the checkpoint holds something else; the message says what to do."""
-
-
-class Told:
+class WatchStore:
     """The folder of a watch: Spark's checkpoint, what each trigger said, how things stand."""
 
     def __init__(self, folder: str, logs: str) -> None:

@@ -26,7 +26,7 @@ class Leads(NamedTuple):
     new: bool = False
 
 
-class Habits(NamedTuple):
+class ControllerSwitches(NamedTuple):
     """How a release sends.
 
     `empty_means_all`: UpdateMetadata for no partitions is about all of them (to 2.1).
@@ -75,7 +75,7 @@ class Batch:
     """A round that is being gathered."""
 
     known: Known
-    habits: Habits
+    habits: ControllerSwitches
     leads: dict[int, dict[str, Leads]] = field(default_factory=dict)
     told: dict[int, dict[str, Leads]] = field(default_factory=dict)
     stops: dict[int, dict[str, bool]] = field(default_factory=dict)

@@ -20,7 +20,7 @@ GIVEN_UP = frozenset({"FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION",
 """Answers of a controller after which an ISR is not asked for again."""
 
 
-class Habits(NamedTuple):
+class LeaderSwitches(NamedTuple):
     """How a release's leaders go about it.
 
     `asks_controller`: a new ISR waits for the controller's answer (2.7). `since_epoch_start`: who
@@ -61,7 +61,7 @@ class Leader:
     broker: int
     replicas: Sequence[int]
     lag: int
-    habits: Habits
+    habits: LeaderSwitches
     end: int = 0
     hw: int = 0
     isr: tuple[int, ...] = ()

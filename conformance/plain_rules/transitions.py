@@ -26,7 +26,7 @@ class Registered(NamedTuple):
     controller: int = 0
 
 
-class Told(NamedTuple):
+class LeaderAndIsrSent(NamedTuple):
     """A LeaderAndIsr for the partition."""
 
     brokers: tuple[int, ...]
@@ -43,7 +43,7 @@ class Effect(NamedTuple):
 
     moved: bool
     written: Registered | None = None
-    told: Told | None = None
+    told: LeaderAndIsrSent | None = None
     stopped: tuple[int, bool] | None = None
     known_anew: bool = False
 
@@ -58,7 +58,7 @@ def created(assignment: Sequence[int], live: Collection[int], controller: int) -
     if not alive:
         return NOTHING
     state = Registered(alive[0], alive, controller=controller)
-    return Effect(moved=True, written=state, told=Told(alive, state, new=True))
+    return Effect(moved=True, written=state, told=LeaderAndIsrSent(alive, state, new=True))
 
 
 def elected(state: Registered, chosen: Elected | None, controller: int) -> Effect:
@@ -66,7 +66,7 @@ def elected(state: Registered, chosen: Elected | None, controller: int) -> Effec
     if chosen is None or state.controller > controller:
         return NOTHING
     after = Registered(chosen.leader, tuple(chosen.isr), state.epoch + 1, state.version, controller)
-    told = Told(tuple(chosen.recipients), after._replace(version=state.version + 1))
+    told = LeaderAndIsrSent(tuple(chosen.recipients), after._replace(version=state.version + 1))
     return Effect(moved=True, written=after, told=told)
 
 
@@ -76,12 +76,12 @@ def new_replica(replica: int, leads: Registered | None) -> Effect:
         return MOVED
     if leads.leader == replica:
         return NOTHING
-    return Effect(moved=True, told=Told((replica,), leads, new=True))
+    return Effect(moved=True, told=LeaderAndIsrSent((replica,), leads, new=True))
 
 
 def online_replica(replica: int, leads: Registered | None) -> Effect:
     """To Online: told once more what is so; a new replica (`leads` is None) knows it already."""
-    return MOVED if leads is None else Effect(moved=True, told=Told((replica,), leads))
+    return MOVED if leads is None else Effect(moved=True, told=LeaderAndIsrSent((replica,), leads))
 
 
 def offline_replica(
@@ -105,13 +105,15 @@ def offline_replica(
         return Effect(moves_unled, stopped=stopped, known_anew=tells_unled)
     others = tuple(one for one in assignment if one != replica)
     if replica not in state.isr:
-        return Effect(True, told=None if going else Told(others, state), stopped=stopped)
+        return Effect(
+            True, told=None if going else LeaderAndIsrSent(others, state), stopped=stopped
+        )
     isr = tuple(one for one in state.isr if one != replica)
     if not isr and keeps_last:
         isr = state.isr
     leader = NOBODY if state.leader == replica else state.leader
     after = Registered(leader, isr, state.epoch + 1, state.version, controller)
-    told = Told(others, after._replace(version=state.version + 1))
+    told = LeaderAndIsrSent(others, after._replace(version=state.version + 1))
     return Effect(True, after, None if going else told, stopped)
 
 

@@ -32,7 +32,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCase:
     """One case on one side; ``got`` is the answer, or the defect that there was instead of one."""
 
     case: Case
@@ -41,12 +41,12 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Row:
+class FileResult:
     """One file on one side."""
 
     file: str
     on: str
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedCase] = field(default_factory=list)
 
     def count(self, outcome: Outcome) -> int:
         """How many cases came to this."""
@@ -72,8 +72,8 @@ class Disagreement:
     """A case on which model and implementation came to different outcomes."""
 
     case: Case
-    model: Judged
-    impl: Judged
+    model: JudgedCase
+    impl: JudgedCase
 
 
 def answers_of(side: str) -> Answers:
@@ -87,11 +87,13 @@ def answers_of(side: str) -> Answers:
     return vectors.ANSWERS
 
 
-def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> Row:
+def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> FileResult:
     """Put a file's cases to a side."""
     declared = NOT_APPLICABLE[side]
     silent, apart = NOT_COMPARED[side], EXCEPTIONS[side]
-    return Row(file, side, [_judged(case, answers, declared, apart, silent) for case in cases])
+    return FileResult(
+        file, side, [_judged(case, answers, declared, apart, silent) for case in cases]
+    )
 
 
 def _judged(
@@ -100,28 +102,28 @@ def _judged(
     declared: Mapping[tuple[str, str], str],
     apart: Sequence[Except],
     silent: frozenset[str],
-) -> Judged:
+) -> JudgedCase:
     key = (case.file, case.operation)
     if key not in answers:
         why = declared.get(key)
-        return Judged(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
+        return JudgedCase(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
     for one in apart:
         earlier = not one.before or not Release.of(case.release).since(one.before)
         if (one.file, one.operation) == key and earlier and one.when(case.input):
-            return Judged(case, Outcome.NOT_APPLICABLE, one.why)
+            return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
     try:
         got = answers[key](case.question)
     except Exception as defect:
         # A case that makes an answer stumble has failed; the run goes on to the other cases.
-        return Judged(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
+        return JudgedCase(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
     expected = case.expected
     if isinstance(expected, dict):
         expected = {name: value for name, value in expected.items() if name not in silent}
     passed = bool(expected) and agrees(expected, got, case)
-    return Judged(case, Outcome.PASSED if passed else Outcome.FAILED, got)
+    return JudgedCase(case, Outcome.PASSED if passed else Outcome.FAILED, got)
 
 
-def disagreements(model: Row, impl: Row) -> list[Disagreement]:
+def disagreements(model: FileResult, impl: FileResult) -> list[Disagreement]:
     """The cases that both checked, and that only one of them got right."""
     return [
         Disagreement(one.case, one, other)
@@ -130,7 +132,7 @@ def disagreements(model: Row, impl: Row) -> list[Disagreement]:
     ]
 
 
-def overall(rows: Sequence[Row]) -> Verdict:
+def overall(rows: Sequence[FileResult]) -> Verdict:
     """The verdict of a run: nothing checked at all is never green."""
     verdicts = [row.verdict for row in rows]
     for verdict in (Verdict.BROKEN, Verdict.UNKNOWN):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance.plain_rules.batches import Batch, Habits, Known, Leads, NotSent, Request
+from conformance.plain_rules.batches import (
+    Batch,
+    ControllerSwitches,
+    Known,
+    Leads,
+    NotSent,
+    Request,
+)
 from conformance.plain_rules.request_versions import version_of
 from impl.releases import Release
 
@@ -27,10 +34,10 @@ def batch(question: Question) -> dict[str, Any]:
     return _shown(question, list(round_.sent()))
 
 
-def _habits(question: Question) -> Habits:
+def _habits(question: Question) -> ControllerSwitches:
     release = Release.of(question["release"])
     protocol = Release.of(question["input"].get("ibp", question["release"]))
-    return Habits(
+    return ControllerSwitches(
         empty_means_all=not release.since("2.2"),
         one_stop=release.since("2.6") and protocol.since("2.6"),
         two_stops=release.since("2.3"),

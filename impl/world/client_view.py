@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from impl.log import Record
 
-SavedTold = tuple[
+SavedClientView = tuple[
     tuple[tuple[int, str], ...],
     tuple[int, ...],
     tuple[tuple[int, Record], ...],
@@ -15,7 +15,7 @@ SavedTold = tuple[
 
 
 @dataclass
-class Told:
+class ClientView:
     """Producers and consumers as one memory.
 
     ``acks`` is what a record was sent with ("one" for acks=0 and 1, or "all"), ``acknowledged`` the
@@ -38,7 +38,7 @@ class Told:
         if self.read.setdefault(offset, record) != record:
             self.differed.add(offset)
 
-    def save(self) -> SavedTold:
+    def save(self) -> SavedClientView:
         """Everything, as an immutable value."""
         return (
             tuple(sorted(self.acks.items())),
@@ -47,7 +47,7 @@ class Told:
             tuple(sorted(self.differed)),
         )
 
-    def load(self, saved: SavedTold) -> None:
+    def load(self, saved: SavedClientView) -> None:
         """Become what was saved."""
         acks, acknowledged, read, differed = saved
         self.acks, self.read = dict(acks), dict(read)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker, SavedBroker
 from impl.world.choices import Strategy, strategy_named
+from impl.world.client_view import ClientView, SavedClientView
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, Network, SavedNetwork
-from impl.world.told import SavedTold, Told
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -39,7 +39,7 @@ class Snapshot:
     brokers: tuple[SavedBroker, ...]
     network: SavedNetwork
     next_record: int
-    told: SavedTold
+    told: SavedClientView
 
 
 class PartitionCluster:
@@ -71,7 +71,7 @@ class PartitionCluster:
         self._make_znodes()
         self.network = Network(self.assignment)
         self.next_record = 0
-        self.told = Told()
+        self.told = ClientView()
         self.brokers = {
             broker: PartitionBroker(
                 broker, self.assignment, self.zookeeper, self.release, self.journal

@@ -40,7 +40,7 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
-class Rule:
+class StateRule:
     """One thing that is asked of every state: in which claim it is, and what it says."""
 
     name: str
@@ -48,7 +48,7 @@ class Rule:
     term: Term
 
 
-def rules(composed: Composed) -> dict[str, list[Rule]]:
+def rules(composed: Composed) -> dict[str, list[StateRule]]:
     """Everything that is asked, by claim."""
     proof = refinement(composed)
     lemmas = [one.statement for one in PROOF.lemmas]
@@ -57,17 +57,19 @@ def rules(composed: Composed) -> dict[str, list[Rule]]:
         COUPLED: [_stated(composed, one) for one in proof.invariants],
         PROVED: [_stated(composed, one) for one in there],
         POSSIBLE: [
-            Rule(f"{step.transition.name}, {one.reason}", one.reason, closed(step, one.condition))
+            StateRule(
+                f"{step.transition.name}, {one.reason}", one.reason, closed(step, one.condition)
+            )
             for step in composed.recorded.steps
             for one in composed.entails[step.transition.name]
         ],
     }
 
 
-def _stated(composed: Composed, one: Invariant) -> Rule:
+def _stated(composed: Composed, one: Invariant) -> StateRule:
     recorded = composed.recorded
     term = record_condition(one.function, recorded.system.state, recorded.switches)
-    return Rule(one.name, one.sentence, term)
+    return StateRule(one.name, one.sentence, term)
 
 
 def closed(step: Recorded, condition: Term) -> Term:
@@ -94,7 +96,7 @@ def judged(composed: Composed) -> RecordedSystem:
     return recorded
 
 
-def _all(terms: Sequence[Rule]) -> Callable[[Any], Scalar]:
+def _all(terms: Sequence[StateRule]) -> Callable[[Any], Scalar]:
     return lambda now: all_of(*(Scalar(one.term) for one in terms))
 
 
@@ -105,10 +107,10 @@ class ChainResult:
     recorded: RecordedSystem
     bounds: Mapping[str, int]
     exploration: Exploration
-    asked: Mapping[str, Sequence[Rule]]
+    asked: Mapping[str, Sequence[StateRule]]
     seconds: float
     claim: str | None = None
-    rule: Rule | None = None
+    rule: StateRule | None = None
     run: Run | None = None
 
     @property
@@ -188,7 +190,7 @@ def follow_everywhere(
     return result
 
 
-def _first_broken(exploration: Exploration, asked: Sequence[Rule], claim: str) -> Rule:
+def _first_broken(exploration: Exploration, asked: Sequence[StateRule], claim: str) -> StateRule:
     code, grounded = exploration.code, exploration.grounded
     state = code.initial
     for number in exploration.path(claim):

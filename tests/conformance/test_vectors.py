@@ -9,7 +9,7 @@ import pytest
 from conformance.plain_rules import elections
 from conformance.vectors import model_controller, model_followers, model_side
 from conformance.vectors.cases import Case, read_cases
-from conformance.vectors.judge import Outcome, Row, answers_of, disagreements, judge
+from conformance.vectors.judge import FileResult, Outcome, answers_of, disagreements, judge
 from conformance.vectors.model_stage import ModelStage, Ranks, preset_of
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE
 
@@ -19,7 +19,7 @@ VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 MORE = VECTORS / "more"
 
 
-def rows(side: str, folder: Path = VECTORS) -> list[Row]:
+def rows(side: str, folder: Path = VECTORS) -> list[FileResult]:
     return [
         judge(path.name, read_cases(path), side, answers_of(side))
         for path in sorted(folder.glob("*.json"))

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from conformance.pipeline.export import FORMAT, SCHEMAS, NotOursError, refuse, tables
+from conformance.pipeline.export import FORMAT, SCHEMAS, refuse, tables
+from conformance.pipeline.store import NotOursError
 from tests.pipeline.written import json_of, obeys, run_check, write
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"

@@ -17,7 +17,7 @@ from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
 from conformance.pipeline.partitions import Partition, rows_of
 from conformance.pipeline.streaming_state import Said, Standing
-from conformance.pipeline.watch_store import Told
+from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.written import changed, checked, elected, obeys
 
 WRONG = (0.09, 0.25, 0.41, 0.7, 0.95)
@@ -69,7 +69,7 @@ class Watch:
         if killed == "before":
             return
         state = standing.packed()
-        told = Told(str(self.kept), str(self.logs))
+        told = WatchStore(str(self.kept), str(self.logs))
         told.keep(self.done, said, {"logs": state[1].decode()}, self.heard.append)
         told.close()
         if killed == "after":

@@ -16,15 +16,16 @@ from click.testing import CliRunner
 from conformance.cli.watch import watch as command
 from conformance.pipeline import stream
 from conformance.pipeline.spark import SparkEngine
+from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import FINDING, Said
-from conformance.pipeline.watch_store import NotOursError, Told
+from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.test_standing import places
 from tests.pipeline.written import changed, checked, elected, obeys, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 
-def read_all(folder: Path, told: Told, final: bool = False) -> list[Said]:
+def read_all(folder: Path, told: WatchStore, final: bool = False) -> list[Said]:
     """Follow a folder until nothing is new in it; what was told meanwhile."""
     said: list[Said] = []
     query = stream.watch(str(folder), told, said.append, seconds=0, final=final)
@@ -48,12 +49,12 @@ def test_a_watch_that_goes_on_says_what_a_check_says_and_nothing_twice(
         copy.write_text(text[: 3 * len(text) // 4])
         halves[copy] = text
 
-    first = Told(str(tmp_path / "kept"), str(logs))
+    first = WatchStore(str(tmp_path / "kept"), str(logs))
     said = read_all(logs, first)
     first.close()
     for copy, text in halves.items():
         copy.write_text(text)
-    second = Told(str(tmp_path / "kept"), str(logs))
+    second = WatchStore(str(tmp_path / "kept"), str(logs))
     said += read_all(logs, second, final=True)
 
     expected = checked(logs)
@@ -70,7 +71,7 @@ def test_a_watch_that_goes_on_says_what_a_check_says_and_nothing_twice(
 
 def test_what_was_kept_and_not_told_is_told_by_the_trigger_that_is_done_again(tmp_path: Path):
     (tmp_path / "logs").mkdir()
-    told = Told(str(tmp_path / "kept"), str(tmp_path / "logs"))
+    told = WatchStore(str(tmp_path / "kept"), str(tmp_path / "logs"))
     words: list[Said] = []
     said = [Said(FINDING, finding) for finding in _findings(tmp_path)]
 
@@ -96,7 +97,7 @@ def _findings(tmp_path: Path):
 
 
 def test_a_checkpoint_of_another_folder_or_in_use_is_refused(tmp_path: Path):
-    told = Told(str(tmp_path / "kept"), str(tmp_path / "a"))
+    told = WatchStore(str(tmp_path / "kept"), str(tmp_path / "a"))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
 
@@ -106,10 +107,10 @@ def test_a_checkpoint_of_another_folder_or_in_use_is_refused(tmp_path: Path):
         ("other", "a", "no checkpoint of a watch"),
     ):
         with pytest.raises(NotOursError, match=why):
-            Told(str(tmp_path / folder), str(tmp_path / logs))
+            WatchStore(str(tmp_path / folder), str(tmp_path / logs))
 
     told.close()
-    Told(str(tmp_path / "kept"), str(tmp_path / "a")).close()
+    WatchStore(str(tmp_path / "kept"), str(tmp_path / "a")).close()
 
 
 @pytest.mark.parametrize("name, why", [("gone", "does not exist"), ("file", "is no folder")])
@@ -149,7 +150,7 @@ def test_a_watch_that_is_killed_again_and_again_finds_what_a_check_finds(tmp_pat
 
     assert last.wait(timeout=300) == 1
     expected, result = checked(logs), json.loads((tmp_path / "result.json").read_text())
-    told = Told(str(kept), str(logs))
+    told = WatchStore(str(kept), str(logs))
     words = [each.finding for each in told.every_word()]
     assert len(places(expected["findings"])) == 5
     assert places(words) == places(result["findings"]) == places(expected["findings"])

@@ -49,12 +49,12 @@ def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]
     """The figures of one watch."""
     from conformance.pipeline import stream
     from conformance.pipeline.streaming_state import FINDING, Said
-    from conformance.pipeline.watch_store import Told
+    from conformance.pipeline.watch_store import WatchStore
 
     written = generated.write(size, folder / "whole")
     growing = _Growing(folder / "whole", folder / "logs")
     growing.write(100)  # so that there is a folder, and Python's workers have started
-    told = Told(str(folder / "kept"), str(folder / "logs"))
+    told = WatchStore(str(folder / "kept"), str(folder / "logs"))
     heard: dict[tuple[str, int], float] = {}
 
     def tell(said: Said) -> None:
