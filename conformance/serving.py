@@ -46,13 +46,14 @@ NOTICED = 0.4
 MUTANTS = (
     f"of faults put into impl/core one at a time the model alone notices {NOTICED:.0%} or more"
 )
+REPLAYED_ON = ("election", "replication", "cluster")
 RUN = "what three processes traced, one of them killed, is a run of the model, line by line"
 
 
 def planned() -> list[tuple[str, str]]:
     """The claim and the system of each row, in their order."""
     rows = [("lock_step", "cluster 2.3"), ("edges", "topics 2.3"), ("mutants", "all 2.3")]
-    return [*rows, ("running_brokers", "election 2.3"), ("running_brokers", "replication 2.3")]
+    return [*rows, *(("running_brokers", f"{of} 2.3") for of in REPLAYED_ON)]
 
 
 def walked(seeds: int, steps: int, report: Callable[[str], None]) -> RowResult:
@@ -134,7 +135,8 @@ class Running:
             self._process.wait()
 
     def rows(self, report: Callable[[str], None]) -> Iterator[RowResult]:
-        """The controllership on `election`, and the partition on `replication`."""
+        """The controllership on `election`, the partition on `replication`, what controllers do on
+        `cluster`."""
         assert self._process is not None, "it was started"
         report("judging what running processes traced")
         _, errors = self._process.communicate()
@@ -143,17 +145,17 @@ class Running:
         if not found.exists():
             last = errors.decode(errors="replace").strip().splitlines()
             note = f"the run itself failed: {last[-1] if last else 'no output'}"
-            for of in ("election", "replication"):
+            for of in REPLAYED_ON:
                 yield RowResult(
                     "running_brokers", RUN, of, Verdict.NOT_CHECKED, "", 0.0, note, show
                 )
             return
         said = json.loads(found.read_text(encoding="utf-8"))
-        for of, office in (("election", True), ("replication", False)):
-            some = [one for one in said["replayed"] if one["office"] is office]
+        for of in REPLAYED_ON:
+            some = [one for one in said["replayed"] if one["of"] == of]
             lines, steps = (sum(one[name] for one in some) for name in ("lines", "steps"))
             verdicts = [Verdict(one["verdict"]) for one in some]
-            verdict = combine([*verdicts, Verdict(said["files"])])
+            verdict = combine([*(verdicts or [Verdict.NOT_CHECKED]), Verdict(said["files"])])
             counts = f"{lines:,} lines, {steps:,} steps"
             took, note = said["seconds"], said["note"]
             yield RowResult("running_brokers", RUN, of, verdict, counts, took, note, show)
@@ -176,7 +178,8 @@ def run_and_judge(folder: str) -> None:
 
 
 def _run(folder: Path) -> dict[str, Any]:
-    from conformance.running.controllership import NAME
+    from conformance.running import cluster as controllers
+    from conformance.running import controllership
     from conformance.running.judge import judge_running
     from conformance.running.run import Mishap, befall, traced_cluster, written_to
     from impl.server.cluster import TRACE
@@ -195,11 +198,12 @@ def _run(folder: Path) -> dict[str, Any]:
     whole = Verdict.HOLDS if crashed else Verdict.NOT_CHECKED
     if report.verdict is not Verdict.HOLDS and first is not None:
         whole = report.verdict
+    systems = {controllership.NAME: "election", controllers.NAME: "cluster"}
     return {
         "files": whole.value, "note": note, "seconds": time.perf_counter() - begun,
         "replayed": [
-            {"office": one.name == NAME, "lines": one.lines, "steps": sum(one.fired.values()),
-             "verdict": row["verdict"]}
+            {"of": systems.get(one.name, "replication"), "lines": one.lines,
+             "steps": sum(one.fired.values()), "verdict": row["verdict"]}
             for one, row in zip(report.replayed, report.partitions(), strict=True)
         ],
     }  # fmt: skip

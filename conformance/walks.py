@@ -21,6 +21,7 @@ def walk(
     enabledness_every: int = 10,
     faults: str = "everything",
     effects: EffectsOfOnePartition | None = None,
+    version: str | None = None,
 ) -> WalkProgress:
     """A seeded walk of the implementation with the model beside it.
 
@@ -31,7 +32,7 @@ def walk(
     """
     chooser = random.Random(seed)
     profile = profile_named(faults, seed)
-    pair = Lockstep(bounds, watcher=effects)
+    pair = Lockstep(bounds, version=version, watcher=effects)
     for number in range(steps):
         if enabledness_every and number % enabledness_every == 0:
             pair.compare_enabledness()

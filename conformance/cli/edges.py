@@ -135,7 +135,7 @@ def edges(
 
 RELEASES: Mapping[str, tuple[str, ...]] = {
     "cluster": ("2.4",), "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"),
-    "replication": ("2.5",), "topics": ("2.1", "2.7"),
+    "replication": ("2.5", "2.0", "0.10"), "topics": ("2.1", "2.7"),
 }  # fmt: skip
 """In which releases ``--all`` walks a system beside today's default."""
 

@@ -36,7 +36,7 @@ STEPS = 300
 SEEDS = "0..9"
 ONE_PARTITION, CLUSTER, BROKERS, LOGS = "replication", "cluster", "brokers", "logs"
 RELEASES = {
-    ONE_PARTITION: (DEFAULT,),
+    ONE_PARTITION: (DEFAULT, "1.1"),
     CLUSTER: (DEFAULT, "2.4"),
     BROKERS: (DEFAULT, "2.4", "2.6", "2.7"),
     LOGS: (DEFAULT, "2.4", "2.6", "2.7"),
@@ -193,7 +193,7 @@ def lockstep(
             elif one == LOGS:
                 told.append(_campaign_of_logs(name, chosen, steps, release))
             else:
-                told.append(_campaign(name, chosen, steps, every, not without_effects))
+                told.append(_campaign(name, chosen, steps, every, not without_effects, release))
     _show(told, json_target)
     verdicts = [one.verdict for one in told]
     verdict = next((bad for bad in (Verdict.BROKEN, Verdict.NOT_CHECKED) if bad in verdicts),
@@ -245,21 +245,27 @@ def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
     say("there is no run to show", json_target)
 
 
-def _campaign(faults: str, seeds: range, steps: int, every: int, with_effects: bool) -> Campaign:
+def _campaign(
+    faults: str, seeds: range, steps: int, every: int, with_effects: bool, release: str
+) -> Campaign:
     """Walks of one partition, held to `replication` both ways."""
-    from conformance.diagnosis import explained
+    from conformance.diagnosis import Pairing, explained
     from conformance.effects import EffectsOfOnePartition
     from conformance.lockstep import BOUNDS, Lockstep
+    from conformance.mapping import MAP
     from conformance.walks import walk
 
-    Lockstep(BOUNDS)  # compiled before the clock starts
+    Lockstep(BOUNDS, version=release)  # compiled before the clock starts
     effects = EffectsOfOnePartition()
     heard = effects if with_effects else None
 
     def walked(seed: int) -> WalkProgress:
-        return walk(seed, steps, None, every, faults, heard)
+        return walk(seed, steps, None, every, faults, heard, release)
 
-    told = _walked(Campaign(ONE_PARTITION, faults), seeds, walked, explained)
+    def why(mismatch: Mismatch) -> Diagnosis | None:
+        return explained(mismatch, pairing=Pairing(MAP, BOUNDS, release))
+
+    told = _walked(Campaign(ONE_PARTITION, faults, release), seeds, walked, why)
     told.writes, told.requests = effects.writes, effects.requests
     return told
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
 from impl import Step, World
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
@@ -29,6 +29,10 @@ _ALONE = (
     "the periodic look comes when this follower alone has lagged for too long; Kafka drops several "
     "in one write, which the model has as several"
 )
+_IDLE = (
+    "up to 2.0 a follower that has all there is, and has not fetched for long, is dropped as well: "
+    "in the model only who is behind is"
+)
 _LOCK = (
     "what changes the partition waits on its way while an ISR write holds the lock, and what is "
     "refused for its epoch does not; every broker knows all the others as alive, so that only a "
@@ -43,6 +47,22 @@ _SESSION = (
     "the first of one, and fenced, is open"
 )
 _HOSTED = "a process hosts the partition from its start, as after a request without a leader"
+
+
+def _checks(world: World, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Up to 1.0 it becomes a controller of an epoch that it did not win."""
+    known = ("broker_learns_it_won", "broker_finds_it_moved")
+    return (known if world.release.since("1.1") else ()), {}
+
+
+def _drops(
+    world: World, transition: str, leader: int, replica: int
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Who has all there is, is not dropped in the model."""
+    partition = world.brokers[leader].replicas.partition
+    has_all = partition.known(replica).end == partition.log_end
+    return (() if has_all else (transition,)), {}
+
 
 ROWS: dict[str, Row] = {
     one.step: one
@@ -59,6 +79,9 @@ ROWS: dict[str, Row] = {
         row(
             "controller_checks_outcome", "broker",
             "broker_learns_it_won", "broker_finds_it_moved", silent=_LOST,
+            stands=_checks,
+            why="up to 1.0 a controller whose epoch was not counted goes on under the one that it "
+            "had read: in the model it gives up, as since 1.1",
         ),
         row("controller_resigns", "broker", "controller_resigns"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
@@ -113,9 +136,15 @@ ROWS: dict[str, Row] = {
         ),
         row("fetch_is_lost", "follower leader", "fetch_is_lost"),
         row("leader_advances_hw", "broker", "leader_advances_hw", why=_HANDLER),
-        row("leader_shrinks_isr", "leader replica", "leader_shrinks_isr", why=_ALONE),
         row(
-            "leader_shrink_is_refused", "leader replica", "leader_shrink_is_refused", why=_ALONE,
+            "leader_shrinks_isr", "leader replica", "leader_shrinks_isr",
+            stands=lambda world, *args: _drops(world, "leader_shrinks_isr", *args),
+            why=f"{_ALONE}; {_IDLE}",
+        ),
+        row(
+            "leader_shrink_is_refused", "leader replica", "leader_shrink_is_refused",
+            stands=lambda world, *args: _drops(world, "leader_shrink_is_refused", *args),
+            why=f"{_ALONE}; {_IDLE}",
         ),
         row("leader_expands_isr", "leader replica", "leader_expands_isr", why=_HANDLER),
         row(
@@ -132,9 +161,9 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 """Implementation step -> its row."""
 
-RELEASES = ("2.3", "2.4", "2.5")
-"""Those that the world of one partition may be of: with the fetches of a session unfenced, and
-fenced."""
+RELEASES = ("0.10", "0.11", "1.1", "2.0", "2.1", "2.3", "2.4", "2.5", "2.7")
+"""Those that the world of one partition may be of; of 2.7 as it is with an older
+inter.broker.protocol.version, when ISRs are written to ZooKeeper and epochs are asked for."""
 
 AS_RELEASED: dict[str, object] = {  # the last three are no better than a release, but simpler
     "lost_isr_answer_blocks": False,
@@ -175,21 +204,31 @@ _APPLIED, _REFUSED = 1, 2
 _ROLES = {"none": 0, "leader": 1, "follower": 2}
 
 
-def abstract(observation: Mapping[str, Any]) -> Facts:
-    """An observation of the implementation as facts of the model's `replication`."""
+def abstract(observation: Mapping[str, Any], release: Release | None = None) -> Facts:
+    """An observation of the implementation as facts of the model's `replication`.
+
+    `release` is that of the world, by default the newest: see `section_facts`.
+    """
     facts = FactTable()
-    for put in section_facts(observation).values():
+    for put in section_facts(observation, release).values():
         put(facts)
     return facts.found
 
 
-def section_facts(observation: Mapping[str, Any]) -> dict[str, Callable[[FactTable], None]]:
+def section_facts(
+    observation: Mapping[str, Any], release: Release | None = None
+) -> dict[str, Callable[[FactTable], None]]:
     """The parts of an observation that stand alone, each with what puts its facts into a table.
+
+    Up to 2.1 a controller's requests reach whoever has a broker's id, whatever registration they
+    were made for (KIP-380). Up to 0.10 a log keeps no epochs: the last record tells its own.
 
     A part is named by what the paths of its leaves begin with; the caches of the controllers, which
     are held against the registrations, are parts of their own. The observation may change in place.
     """
     zookeeper, network = observation["zookeeper"], observation["network"]
+    fenced = release is None or release.since("2.2")
+    has_epochs = release is None or release.since("0.11")
     found: dict[str, Callable[[FactTable], None]] = {
         "zookeeper": lambda facts: _zookeeper(facts, zookeeper),
         "network.leader_and_isr": lambda facts: _requests(facts, network["leader_and_isr"]),
@@ -200,8 +239,12 @@ def section_facts(observation: Mapping[str, Any]) -> dict[str, Callable[[FactTab
         inside = seen["controller"]
         found[f"brokers.{broker}"] = lambda facts: _broker(facts, broker, seen)
         found[f"brokers.{broker}.log"] = lambda facts: _log(facts, broker, seen["log"])
+        if not has_epochs:
+            found[f"brokers.{broker}.latest_epoch"] = lambda facts: _last(
+                facts, broker, seen["log"]
+            )
         found[f"brokers.{broker}.controller"] = lambda facts: _cache(
-            facts, broker, inside["cached"], zookeeper
+            facts, broker, inside["cached"], zookeeper if fenced else None
         )
 
     def of_slot(follower: int, leader: int, slots: Mapping[int, Any]) -> None:
@@ -270,6 +313,10 @@ def _log(facts: FactTable, broker: int, log: Sequence[Sequence[int]]) -> None:
         facts.put("log.at.epoch", (broker, offset), epoch)
 
 
+def _last(facts: FactTable, broker: int, log: Sequence[Sequence[int]]) -> None:
+    facts.put("replica.latest_epoch", (broker,), log[-1][1] if log else -1, blank=-1)
+
+
 def _office(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
     inside = seen["controller"]
     if inside["won"]:
@@ -279,7 +326,10 @@ def _office(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
 
 
 def _cache(
-    facts: FactTable, broker: int, cached: Mapping[str, Any] | None, zookeeper: Mapping[str, Any]
+    facts: FactTable,
+    broker: int,
+    cached: Mapping[str, Any] | None,
+    zookeeper: Mapping[str, Any] | None,
 ) -> None:
     if cached is None:
         return
@@ -289,6 +339,9 @@ def _cache(
     facts.members("cache.isr", at, cached["isr"])
     facts.put("cache.version", at, cached["version"])
     facts.members("cache.live", at, cached["live"])
+    if zookeeper is None:
+        facts.members("cache.reached", at, cached["live"])
+        return
     current = {int(other): epoch for other, epoch in zookeeper["broker_epochs"].items()}
     reached = [other for other, epoch in cached["live"].items() if current.get(int(other)) == epoch]
     facts.members("cache.reached", at, reached)
@@ -323,7 +376,7 @@ def _world(bounds: Mapping[str, int], version: str | None) -> World:
 
 
 def _facts(world: World) -> Facts:
-    return abstract(world.observe())
+    return abstract(world.observe(), world.release)
 
 
 def _leader_of(world: World, broker: int) -> int:

@@ -24,6 +24,7 @@ from impl.core.states import PartitionState, ReplicaState
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.znodes.access import ControllerMoved
+from impl.znodes.controller import EpochNotCounted
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port
 from impl.zookeeper.znode import Event, EventType
@@ -73,6 +74,13 @@ class EventController:
             return False
         try:
             office = await self.core.client.register_controller(self.broker, now_ms)
+        except EpochNotCounted as moved:
+            self.moved_to = str(moved)
+            await self.journal.told(
+                f"Error while electing or becoming controller on broker {self.broker}", "ERROR"
+            )
+            await self.trigger_move()
+            return False
         except ControllerMoved as moved:
             self.moved_to = str(moved)
             await self.journal.lost_the_race(str(moved))

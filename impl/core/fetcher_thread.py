@@ -240,6 +240,13 @@ class FetcherThread(Generic[Key]):
         """The leader epoch as a question carries it (KIP-320)."""
         return leader_epoch if self.release.since("2.1") else None
 
+    def _is_of(self, asked: FetchState, state: FetchState) -> bool:
+        """An answer is of the leader epoch that the partition is in now.
+
+        Up to 2.0 a fetcher knew no leader epochs: whatever its leader answered was taken.
+        """
+        return asked.leader_epoch == state.leader_epoch or not self.release.since("2.1")
+
     async def truncate(self, key: Key, offset: int) -> None:
         """Cut a partition's log."""
         log = self.logs[key]
@@ -288,7 +295,7 @@ class FetcherThread(Generic[Key]):
             raise UnrequestedPartition(f"the leader answered about {unrequested}, not asked about")
         for key, reply in replies.items():
             state = self.states.get(key)
-            if state is None or state.leader_epoch != asked[key].leader_epoch:
+            if state is None or not self._is_of(asked[key], state):
                 continue  # removed, or told to follow anew, while the question was on its way
             if reply.error is Answer.FENCED_LEADER_EPOCH:
                 self._fail(key)
@@ -342,7 +349,7 @@ class FetcherThread(Generic[Key]):
         """Append what was fetched; ``asked`` is how partitions stood when it was asked for."""
         for key, reply in replies.items():
             state = self.states.get(key)
-            if state is None or state.leader_epoch != asked[key].leader_epoch:
+            if state is None or not self._is_of(asked[key], state):
                 continue  # removed, or told to follow anew, while the question was on its way
             if state.offset == asked[key].offset and state.phase is Phase.FETCHING:
                 await self._apply(key, state, reply)

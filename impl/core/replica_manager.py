@@ -80,6 +80,9 @@ class HostedLog(LeaderLog, Protocol):
     def end_offset_for(self, epoch: int) -> tuple[int, int]:
         """Epoch and exclusive end, see ``LeaderEpochFileCache``."""
 
+    async def truncate_to(self, offset: int) -> None:
+        """Cut from an offset on; where the log ends there already, it stays."""
+
     async def append_as_leader(self, records: Any, leader_epoch: int) -> Any:
         """Append a producer's records; has ``first_offset``, ``last_offset``. InvalidBatch."""
 
@@ -356,6 +359,9 @@ class ReplicaManager:
             if hosted.become_follower(order):
                 changed[partition] = hosted
         self._stop_fetching(list(changed))
+        if not self.release.since("0.11"):  # later its fetcher cuts, when it has asked (KIP-101)
+            for hosted in changed.values():
+                await hosted.log.truncate_to(hosted.hw)
         if self.fetchers is not None and changed:
             self.fetchers.add(changed)
         for partition in changed:

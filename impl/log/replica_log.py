@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from impl.log.leader_epoch_cache import LeaderEpochFileCache
+from impl.log.by_release import Numbers, epoch_cache_of, has_epochs
+
+NEWEST = (2, 8)
 
 Record = tuple[int, int]
 """A record is its id (in place of a payload) and the leader epoch it was appended in."""
@@ -11,11 +13,15 @@ SavedLog = tuple[tuple[Record, ...], tuple[tuple[int, int], ...]]
 
 
 class ReplicaLog:
-    """Records at offsets 0, 1, 2…; ``end`` is the log end offset (exclusive)."""
+    """Records at offsets 0, 1, 2…; ``end`` is the log end offset (exclusive).
 
-    def __init__(self) -> None:
+    ``release``: its numbers, as (2, 3); up to 0.10 no leader epochs are kept.
+    """
+
+    def __init__(self, release: Numbers = NEWEST) -> None:
         self.records: list[Record] = []
-        self.epochs = LeaderEpochFileCache()
+        self.epochs = epoch_cache_of(release)
+        self.has_epochs = has_epochs(release)
 
     @property
     def end(self) -> int:
@@ -25,7 +31,8 @@ class ReplicaLog:
     def append(self, record: Record) -> int:
         """Append at the end; a new epoch enters the epoch cache. Returns the record's offset."""
         offset = len(self.records)
-        self.epochs.assign(record[1], offset)
+        if self.has_epochs:
+            self.epochs.assign(record[1], offset)
         self.records.append(record)
         return offset
 

@@ -144,10 +144,13 @@ class TracedTerms(ControllerJournal):
         await super().isr_removed(broker, partition, state)
 
     def _wrote(self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch) -> None:
+        # A broker whose directory of this partition has failed lives, and its replica does not.
+        online = self._context.is_replica_online
+        live = sorted(one for one in self._context.live if online(one, partition))
         args: dict[str, Any] = {
             "partition": str(partition), "epoch": self._context.epoch, "leader": state.leader,
             "leader_epoch": state.leader_epoch, "isr": list(state.isr),
-            "zk_version": state.zk_version, "live": sorted(self._context.live),
+            "zk_version": state.zk_version, "live": live,
         }  # fmt: skip
         self._line("state_written", args)
 

@@ -41,7 +41,7 @@ class PartitionBroker:
         self.zookeeper = zookeeper
         self.release = release
         self.journal = journal
-        self.log = ReplicaLog()
+        self.log = ReplicaLog(release.parts)
         self.checkpoint = HighWatermarkCheckpoint()
         self.up = False
         self.port = EmbeddedSession.known(zookeeper, 0)

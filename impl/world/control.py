@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
@@ -178,9 +179,13 @@ def controller_informs(world: PartitionCluster, broker: int, replica: int) -> No
 
 
 def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> None:
-    """Put requests in flight, but none for a registration that is over (it would be dead)."""
+    """Put requests in flight, but none for a registration that is over (it would be dead).
+
+    Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).
+    """
+    registered = world.registered_brokers
     for request in requests:
-        if world.registered_brokers.get(request.target) == request.broker_epoch:
+        if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(request.target)):
             world.journal.controller_sends(request.controller, request)
             world.network.send(request)
 

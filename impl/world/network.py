@@ -12,7 +12,7 @@ from impl.core.fetcher_thread import (
     FetchReply,
     FetchState,
 )
-from impl.core.request_batch import Round
+from impl.core.request_batch import NO_BROKER_EPOCH, Round
 from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
@@ -73,12 +73,14 @@ def orders_in(requests: Round) -> Iterator[OrderInFlight]:
 class Fetch:
     """What is on a follower's connection to a leader: a question, and its answer once it is given.
 
-    ``began`` is how the follower's fetcher stood when it asked.
+    ``began`` is how the follower's fetcher stood when it asked. ``asked_in`` is for those who look
+    on: the leader epoch that the follower was in, which up to 2.0 no question carried.
     """
 
     began: FetchState
     question: EpochQuestion | FetchQuestion
     reply: EpochReply | FetchReply | None = None
+    asked_in: int | None = None
 
     @property
     def asks_epoch(self) -> bool:
@@ -114,9 +116,13 @@ class Network:
         return self.leader_and_isr.pop(key)
 
     def discard_dead(self, target: int) -> None:
-        """Drop the requests for a registration of the target that is over (KIP-380)."""
-        for key in [key for key in self.leader_and_isr if key[0] == target]:
-            del self.leader_and_isr[key]
+        """Drop the requests for a registration of the target that is over (KIP-380).
+
+        Those of 2.1 and before name none, and reach whoever has the target's id.
+        """
+        for key, request in [*self.leader_and_isr.items()]:
+            if key[0] == target and request.broker_epoch != NO_BROKER_EPOCH:
+                del self.leader_and_isr[key]
 
     def disconnect(self, broker: int) -> None:
         """A process is gone: what it asked is moot, what it was asked gets no answer.

@@ -36,6 +36,7 @@ from impl.world.network import Fetch, OrderInFlight
 from impl.world.office import Cached
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes.controller import Office
 from impl.znodes.states import NO_LEADER
 
 NOT_LEADING = -1
@@ -124,12 +125,16 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
         "checkpoint": broker.checkpoint.offset,
         "controller": {
             "epoch_version": None if belief is None else belief.epoch_version,
-            "read": None if candidacy is None else [candidacy.epoch, candidacy.read.version],
+            "read": None if candidacy is None else _office(candidacy.read),
             "reply": None if reply is None else reply.value,
             "won": candidacy is not None and candidacy.won,
             "cached": None if cached is None else _cached(cached),
         },
     }
+
+
+def _office(read: Office | None) -> list[int] | None:
+    return None if read is None else [read.epoch, read.epoch_version]
 
 
 def _isr_write(replicas: Replicas) -> Observation:
@@ -178,7 +183,7 @@ def _slot(slot: Fetch | str | None) -> Observation:
     seen: Observation = {
         "slot": f"{'asked' if reply is None else 'answered'}_"
         f"{'epoch' if slot.asks_epoch else 'records'}",
-        "leader_epoch": question.leader_epoch,
+        "leader_epoch": slot.asked_in,
     }
     match question, reply:
         case EpochQuestion(), EpochReply():

@@ -21,6 +21,7 @@ from impl.core.request_batch import RequestBatch, Round
 from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.pending import Done, as_far_as, carry_out
+from impl.sim.places import registered_epoch
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, OrderInFlight, orders_in
 from impl.znodes import (
@@ -31,7 +32,7 @@ from impl.znodes import (
 )
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
-from impl.znodes.controller import Office
+from impl.znodes.controller import EpochNotCounted, Office
 from impl.znodes.states import NO_LEADER
 from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -48,25 +49,30 @@ class Reply(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """A registration that began at some time (ms) and has read the controller epoch.
+    """A registration that began at some time (ms) and was told these answers.
 
     ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
     """
 
     now_ms: int
-    read: Znode
+    heard: tuple[Any, ...] = ()
     answer: Any = None
     reply: Reply | None = None
 
     @property
-    def epoch(self) -> int:
-        """The controller epoch that was read; the version is that of ``read``."""
-        return decode_controller_epoch(self.read.data)
+    def read(self) -> Office | None:
+        """The controller epoch that it has read, None if it has not yet."""
+        for one in self.heard:
+            if isinstance(one, Znode):
+                return Office(decode_controller_epoch(one.data), one.version)
+        return None
 
     @property
     def won(self) -> bool:
         """ZooKeeper did it; the broker may not hear of that."""
-        return isinstance(self.answer, tuple) and isinstance(self.answer[1], int)
+        if isinstance(self.answer, tuple):
+            return isinstance(self.answer[1], int)
+        return isinstance(self.answer, Znode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +124,34 @@ class PartitionController:
     # Becoming controller (KAFKA-6082)
 
     def read_epoch(self) -> None:
-        """Remember the controller epoch and its version, for a registration."""
-        stands = as_far_as(self._registers(self.journal.now_ms), ())
-        assert not isinstance(stands, Done), "the epoch is asked for first"
-        read = carry_out(self.port.embedded, stands.ask)
-        assert isinstance(read, Znode), "the epoch is there"
-        self.candidacy = Candidacy(self.journal.now_ms, read)
+        """Remember the controller epoch and its version, for a registration.
+
+        Up to 2.0 it is read when ``/controller`` is there: nothing but the time is remembered.
+        """
+        one = Candidacy(self.journal.now_ms)
+        if self.release.since("2.1"):
+            stands = as_far_as(self._registers(one.now_ms), ())
+            assert not isinstance(stands, Done), "the epoch is asked for first"
+            one = replace(one, heard=(carry_out(self.port.embedded, stands.ask),))
+        self.candidacy = one
 
     def _registers(self, now_ms: int) -> Any:
         return ZnodeClient(self.port, self.release).register_controller(self.broker, now_ms)
 
     def register(self) -> None:
-        """Have ZooKeeper execute the registration; its reply is on the way."""
+        """Have ZooKeeper execute the registration; its reply is on the way.
+
+        Up to 2.0 that is the epoch's write, which comes when ``/controller`` was created.
+        """
         one = self._candidacy()
-        stands = as_far_as(self._registers(one.now_ms), (one.read,))
-        assert not isinstance(stands, Done), "registered is who was answered"
-        one = replace(one, answer=carry_out(self.port.embedded, stands.ask))
+        while one.answer is None:
+            stands = as_far_as(self._registers(one.now_ms), one.heard)
+            assert not isinstance(stands, Done), "registered is who was answered"
+            answer = carry_out(self.port.embedded, stands.ask)
+            if registered_epoch(stands.ask) is None and not isinstance(answer, ZooKeeperError):
+                one = replace(one, heard=(*one.heard, answer))
+            else:
+                one = replace(one, answer=answer)
         self.candidacy = replace(one, reply=Reply.ELECTED if one.won else Reply.FAILED)
 
     def learn_outcome(self) -> None:
@@ -150,12 +168,16 @@ class PartitionController:
 
     def _ends(self, answer: Any) -> None:
         one = self._candidacy()
-        heard = [one.read, answer]
+        heard = [*one.heard, answer]
         try:
             while not isinstance(stands := as_far_as(self._registers(one.now_ms), heard), Done):
                 heard.append(carry_out(self.port.embedded, stands.ask))
-        except (ControllerMoved, ZooKeeperError):
+        except (ControllerMoved, ZooKeeperError) as lost:
             self.candidacy = None
+            if isinstance(
+                lost, EpochNotCounted
+            ):  # up to 2.0: whoever's it is (triggerControllerMove)
+                wait(self.client.delete_controller(0))
             self.journal.controller_lost_the_race(self.broker, self._registered())
             return
         office: Office = stands.result

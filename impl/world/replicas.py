@@ -148,7 +148,7 @@ class Replicas:
                 LeaderByEffect(),
                 {PARTITION: self.log},
                 release,
-                release.since("2.7"),
+                False,  # of 2.7 with an older inter.broker.protocol.version: epochs are asked for
                 Truncations(self._observe),
             )
             for leader in everybody
@@ -255,7 +255,7 @@ class Replicas:
         asked = work.send(None)
         question = asked.questions[PARTITION]
         work.close()
-        return Fetch(fetcher.states[PARTITION], question)
+        return Fetch(fetcher.states[PARTITION], question, asked_in=self.partition.leader_epoch)
 
     def answer(self, follower: int, asked: Fetch, in_session: bool = False) -> Fetch:
         """A leader's answer; where the follower is, is noted. ``in_session``: read from its cache

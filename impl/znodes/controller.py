@@ -21,6 +21,13 @@ class Office:
     epoch_version: int
 
 
+class EpochNotCounted(ControllerMoved):
+    """Up to 2.0: ``/controller`` was created, and the epoch had another version than was read.
+
+    Another controller counted, or it was this one, and the answer was lost.
+    """
+
+
 class ControllerZnodes(ZnodeAccess):
     """Registrations of brokers and of the controller."""
 
@@ -88,7 +95,12 @@ class ControllerZnodes(ZnodeAccess):
         ).version
 
     async def register_controller(self, broker: int, now_ms: int) -> Office:
-        """Take office, with the next epoch; ControllerMoved if somebody else has it."""
+        """Take office, with the next epoch; ControllerMoved if somebody else has it.
+
+        EpochNotCounted (1.1 to 2.0) leaves a ``/controller`` of its own behind. Up to 1.0 the error
+        was only logged, and the controller went on under the epoch that it had read
+        (``incrementControllerEpoch``).
+        """
         if self.release.since("2.1"):
             return await self._register_at_once(broker, now_ms)
         return await self._register_and_then_count(broker, now_ms)
@@ -128,14 +140,16 @@ class ControllerZnodes(ZnodeAccess):
         if read is None:
             made = await self.create_controller_epoch(1)
             if made.epoch != 1:
-                raise ControllerMoved("another controller counted the epoch")
+                raise EpochNotCounted("another controller counted the epoch")
             return Office(1, 1)  # Kafka's constant; the znode itself is at version 0
         try:
             return Office(
                 read.epoch + 1, await self.set_controller_epoch(read.epoch + 1, read.epoch_version)
             )
         except (BadVersion, NoNode) as moved:
-            raise ControllerMoved("another controller counted the epoch") from moved
+            if not self.release.since("1.1"):
+                return read
+            raise EpochNotCounted("another controller counted the epoch") from moved
 
     async def delete_controller(self, epoch_version: int) -> None:
         """Leave office on purpose, so that brokers elect anew (``triggerControllerMove``)."""

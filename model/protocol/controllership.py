@@ -18,6 +18,7 @@ from model.language import (
     require,
     transition,
     version,
+    when,
 )
 from model.protocol.state import BROKERS
 
@@ -76,6 +77,12 @@ def reply_is_lost(now, new, broker):
     new.spent.losses       = now.spent.losses + 1
 
 
+def looks_for_itself(v):
+    """Before KAFKA-6082 the epoch was a write of its own, after `/controller` was created: sent
+    again, that write is refused, and nobody looks whose the epoch is."""
+    return v.zk_writes_fenced
+
+
 def finds_itself(now, broker):
     """checkControllerAndEpoch: /controller is its own, and the epoch is the one that it wrote."""
     return all_of(now.zk.controller == broker, now.zk.epoch == now.campaign[broker])
@@ -89,7 +96,7 @@ def broker_learns_it_won(now, new, broker):
     """
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     heard = not_(now.reply_lost[broker])
-    if version.winner_finds_itself:                 # else KAFKA-13407
+    if all((version.winner_finds_itself, looks_for_itself(version))):      # else KAFKA-13407
         heard = any_of(heard, finds_itself(now, broker))
     require(heard,                                  "the reply arrives, or the broker finds itself")
 
@@ -100,17 +107,24 @@ def broker_learns_it_won(now, new, broker):
 
 @transition(broker=BROKERS)
 def broker_finds_it_moved(now, new, broker):
-    """The reply was lost, and by now /controller or the epoch is not the broker's any more."""
+    """The reply was lost, and by now /controller or the epoch is not the broker's any more.
+
+    Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
+    Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (1.1 to 2.0)
+    """
     # redundant because a reply is lost only to a broker that won and has not heard of it.
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")
-    require(not_(finds_itself(now, broker)),        "/controller or the epoch is another's by now")
+    if looks_for_itself(version):
+        require(not_(finds_itself(now, broker)),    "/controller or the epoch is another's by now")
+    else:
+        new.zk.controller = when(now.zk.registered.has(broker), None, now.zk.controller)
 
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
 
 
-@transition(only=lambda v: not v.winner_finds_itself, broker=BROKERS)
+@transition(only=lambda v: all((not v.winner_finds_itself, looks_for_itself(v))), broker=BROKERS)
 def winner_takes_itself_for_another(now, new, broker):
     """The reply was lost; the broker finds some id in /controller, and asks no further whose it is.
 

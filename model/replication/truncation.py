@@ -79,9 +79,11 @@ def leader_answers_epoch(now, new, leader, follower):
     older = when(cut == 0, asked, log[cut - 1].epoch)
     if version.truncation == "kip_101":                    # up to 1.1: older than all is unknown
         unknown = any_of(unknown, all_of(asked < mine.latest_epoch, cut == 0))
+    known = when(asked == mine.latest_epoch, asked, older)
     new.fetch[follower][leader] = slot.but(
         state="epoch_is_answered", last_epoch=None,
-        answer_epoch=when(unknown, None, when(asked == mine.latest_epoch, asked, older)),
+        # up to 1.1 an answer names no epoch
+        answer_epoch=None if version.truncation == "kip_101" else when(unknown, None, known),
         answer_end=when(unknown, None, when(asked == mine.latest_epoch, log.end, cut)))
 
 

@@ -63,13 +63,11 @@ follower_asks_epoch(broker=2, leader=1)
 leader_answers_epoch(leader=1, follower=2)
     fetch[2][1].state: asks_epoch → epoch_is_answered
     fetch[2][1].last_epoch: 1 → none
-    fetch[2][1].answer_epoch: none → 1
     fetch[2][1].answer_end: none → 2
 follower_truncates(follower=2, leader=1)
     replica[2].truncating: true → false
     fetch[2][1].state: epoch_is_answered → idle
     fetch[2][1].epoch: 1 → none
-    fetch[2][1].answer_epoch: 1 → none
     fetch[2][1].answer_end: 2 → none
 log[1]: [id 0 epoch 1, id 1 epoch 1]
 log[2]: [id 0 epoch 1, id 1 epoch 1]

@@ -73,13 +73,11 @@ follower_asks_epoch(broker=3, leader=1)
 leader_answers_epoch(leader=1, follower=3)
     fetch[3][1].state: asks_epoch → epoch_is_answered
     fetch[3][1].last_epoch: 1 → none
-    fetch[3][1].answer_epoch: none → 1
     fetch[3][1].answer_end: none → 2
 follower_truncates(follower=3, leader=1)
     replica[3].truncating: true → false
     fetch[3][1].state: epoch_is_answered → idle
     fetch[3][1].epoch: 1 → none
-    fetch[3][1].answer_epoch: 1 → none
     fetch[3][1].answer_end: 2 → none
 
 # Two fetches: the first brings the record, the second tells the leader that it has arrived.

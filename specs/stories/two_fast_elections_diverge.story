@@ -42,13 +42,11 @@ follower_asks_epoch(broker=2, leader=1)
 leader_answers_epoch(leader=1, follower=2)
     fetch[2][1].state: asks_epoch → epoch_is_answered
     fetch[2][1].last_epoch: 2 → none
-    fetch[2][1].answer_epoch: none → 1
     fetch[2][1].answer_end: none → 2
 follower_truncates(follower=2, leader=1)
     replica[2].truncating: true → false
     fetch[2][1].state: epoch_is_answered → idle
     fetch[2][1].epoch: 3 → none
-    fetch[2][1].answer_epoch: 1 → none
     fetch[2][1].answer_end: 2 → none
 refused follower_asks_epoch(broker=2, leader=1)
     it does not know where to cut yet — false (replica[2].truncating false)

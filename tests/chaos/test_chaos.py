@@ -116,6 +116,15 @@ def _is_gone(pid: int) -> bool:
 
 
 @pytest.mark.deep
+def test_a_replica_whose_directory_has_failed_is_dead_to_the_model_as_to_the_controller():
+    result = typed("--rounds 5 --seed 2 --faults disk --trace --json -")
+
+    told = json.loads(result.stdout)
+    assert told["trace"]["findings"] == []
+    assert result.exit_code == 0
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("version", ["0.11", "2.3", "2.7"])
 def test_no_release_since_0_11_loses_what_all_acknowledged(version: str, tmp_path: Path):
     result = typed(f"--rounds 20 --seed 11 --version {version} --json -")

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.cli.edges import SMALL
 from conformance.edges import MOST_MISMATCHES, walk_edges
+from conformance.mapping.replication import FAMILIES
 from impl.world.world import KINDS
 from model.systems import system
 from specs.explorer import explore
@@ -21,6 +22,16 @@ def test_every_edge_of_a_small_graph_is_covered() -> None:
     assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
     assert report.covered == report.edges == 4_064
     assert report.states == 619
+
+
+@pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.0", "2.7"])
+def test_two_epochs_are_covered_in_older_and_newer_releases_too(version: str) -> None:
+    family = FAMILIES["epochs"]
+
+    report = walk_edges({**SMALL, **family.bounds}, 100, version=version, family=family)
+
+    assert (report.mismatches, report.states) == ([], 100)
+    assert report.covered == report.edges > 150
 
 
 def test_edges_under_faults_are_covered_as_far_as_one_goes() -> None:

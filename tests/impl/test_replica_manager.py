@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from impl import World
-from impl.core.fetcher_thread import EpochQuestion, FetchQuestion, FetchReply, FetchState, Phase
+from impl.core.fetcher_thread import (
+    Answer,
+    EpochQuestion,
+    FetchQuestion,
+    FetchReply,
+    FetchState,
+    Phase,
+)
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.disk import MemoryDisk
@@ -198,3 +207,29 @@ def test_a_replica_that_is_not_new_is_not_made_anew_beside_a_directory_that_fail
 
 def no_client() -> ZnodeClient:
     raise AssertionError("no ISR is written")
+
+
+def test_up_to_0_10_a_follower_cuts_its_log_when_it_is_told_and_keeps_no_epochs():
+    replicas = World(3, version="0.10").brokers[1].replicas
+    assert told(replicas, leader=1) == "NONE"
+    for record in (1, 2):
+        replicas.append(record, 1)
+    replicas.log.high_watermark = 1
+
+    assert told(replicas, leader=2, leader_epoch=2) == "NONE"
+
+    assert (replicas.log.log_end, replicas.log.latest_epoch()) == (1, None)
+
+
+def test_up_to_2_0_a_fetcher_takes_what_its_leader_answers_in_whatever_epoch_it_was_asked():
+    for release, appended in (("2.0", 1), ("2.1", 0)):
+        replicas = World(3, version=release).brokers[1].replicas
+        told(replicas, leader=2, leader_epoch=1)
+        asked = replicas.ask(2)
+        told(replicas, leader=3, leader_epoch=2)
+        told(replicas, leader=2, leader_epoch=3)
+        replicas.ask(2)
+
+        replicas.apply(2, replace(asked, reply=FetchReply(Answer.NONE, ((7, 1),), 0)))
+
+        assert replicas.log.log_end == appended, release

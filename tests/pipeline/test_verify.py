@@ -109,7 +109,7 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     expected = sum(len(one.claims) for one in EXPLORATIONS) + len(FINDINGS)
     assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
     # Beside them: the proofs and the refinement, lock-step, replay, mutants, two log folders.
-    assert len(said["rows"]) == expected + len(PROOFS) + 1 + len(PROGRESS) + 9
+    assert len(said["rows"]) == expected + len(PROOFS) + 1 + len(PROGRESS) + 10
     assert rows["replication_refines_its_proof", "replication", "2.5", False]["note"] == "proved"
     assert all(r["as_expected"] and r["seconds"] >= 0 and r["words"] for r in said["rows"])
     assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"

@@ -17,7 +17,7 @@ from impl.vectors.stage import NOW_MS, Stage, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper import EmbeddedSession, Loss
+from impl.zookeeper import EmbeddedSession, Loss, Znode
 from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
@@ -91,6 +91,41 @@ def test_a_lost_reply_to_the_registration_is_found_out():
     session.multi = losing  # type: ignore[method-assign]
 
     assert wait(client.register_controller(1, NOW_MS)).epoch == 1
+
+
+def _with_a_lost_answer_to_the_epoch(release: str) -> tuple[Stage, EventController]:
+    stage = Stage(Release.of(release))
+    stage.start_broker(1)
+    wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "4"))
+    session = stage.sessions[1]
+    controller = EventController(1, session, stage.release, stage.send)
+    asked = session.set_data
+
+    async def losing(path: str, data: str, version: int = -1) -> Znode:
+        session.set_data = asked  # type: ignore[method-assign]
+        session.lose(Loss.REPLY)
+        return await asked(path, data, version)
+
+    session.set_data = losing  # type: ignore[method-assign]
+    wait(controller.elect(NOW_MS))
+    return stage, controller
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.0"])
+def test_up_to_2_0_who_finds_the_epoch_counted_gives_up_and_lets_another_stand(release: str):
+    """The write is sent again and refused by the version that it had itself written."""
+    stage, controller = _with_a_lost_answer_to_the_epoch(release)
+
+    assert not controller.active
+    assert paths.CONTROLLER not in stage.zookeeper.nodes
+    assert wait(controller.elect(NOW_MS))
+    assert controller.core.context.epoch == 6
+
+
+def test_up_to_1_0_who_finds_the_epoch_counted_goes_on_under_the_one_that_it_read():
+    _, controller = _with_a_lost_answer_to_the_epoch("0.11")
+
+    assert (controller.active, controller.core.context.epoch) == (True, 4)
 
 
 def test_a_deposed_controller_resigns_at_its_first_write_and_sends_nothing():
