@@ -12,23 +12,23 @@ CHECKPOINT = "replication-offset-checkpoint"
 NO_EPOCH = -1
 
 
-class StoredRecord(NamedTuple):
+class DiskRecord(NamedTuple):
     """A record: its value, and its leader epoch (None in formats before 0.11)."""
 
     value: str
     epoch: int | None
 
 
-def log_of(data: Path, topic: str, partition: int = 0) -> list[StoredRecord]:
+def log_of(data: Path, topic: str, partition: int = 0) -> list[DiskRecord]:
     """The records of a partition's segments, as far as they can be read."""
-    found: list[StoredRecord] = []
+    found: list[DiskRecord] = []
     for segment in sorted((data / f"{topic}-{partition}").glob("*.log")):
         content = segment.read_bytes()
         try:
             for at, batch in batches_in(content):
                 epoch = None if batch.leader_epoch == NO_EPOCH else batch.leader_epoch
                 found += [
-                    StoredRecord((one.value or b"").decode(errors="replace"), epoch)
+                    DiskRecord((one.value or b"").decode(errors="replace"), epoch)
                     for one in records_of(content, at)
                 ]
         except (CorruptRecord, ValueError):

@@ -177,7 +177,7 @@ class _Replay(Followed):
 
     # What is seen
 
-    def _logs(self) -> dict[int, list[disk.StoredRecord]]:
+    def _logs(self) -> dict[int, list[disk.DiskRecord]]:
         return {one: disk.log_of(self.lab.data(one), TOPIC) for one in self.lab.brokers}
 
     def compare(self, step: ReplayStep) -> None:
@@ -248,7 +248,7 @@ class _Replay(Followed):
             if self.committed.setdefault(offset, entry) != entry:
                 self.committed_twice = True
 
-    def _entry(self, stored: disk.StoredRecord) -> Entry:
+    def _entry(self, stored: disk.DiskRecord) -> Entry:
         epoch = self.epochs.get(stored.value, 0) if stored.epoch is None else stored.epoch
         return Entry(int(stored.value.removeprefix("r") or 0), epoch)
 

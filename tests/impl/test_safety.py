@@ -17,7 +17,7 @@ from tests.planting import plant
 
 
 def watched_run(seed: int, faults: str, steps: int) -> Ghost:
-    """A run with the ghost looking on after every step."""
+    """A run after every step of which each claim of `Ghost` is asked; ClaimBroken if one fails."""
     simulator = Simulator(seed, faults)
     ghost = Ghost(simulator.world)
     for _ in range(steps):
