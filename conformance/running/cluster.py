@@ -413,7 +413,6 @@ class ClusterReplay(Driver):
             self._enters(c)
             wanted = any(self.read("partition.wanted", p) for p in self.partitions.values())
             if wanted:
-                self._leave_those_that_lead(c)
                 self._advance_to(
                     c,
                     "deletes the request for preferred leaders",
@@ -421,16 +420,20 @@ class ClusterReplay(Driver):
                 )
                 self.step("controller_deletes_preferred_request", c)
 
-    def _leave_those_that_lead(self, c: int) -> None:
+    def _leave_those_that_lead(self, c: int) -> bool:
         """Up to 1.0 the strategy refuses to elect who leads as preferred already."""
         if Release.of(self.version).since("1.1") or self.stage(c) != "preferring":
-            return
+            return False
+        left = False
         for p in self.partitions.values():
             state = self.read("partition.context.version", p, c)
             leader = self.read("partition.state.leader", p, state)
-            if leader != NOBODY and not self.read("partition.place", p, leader):
+            due = self.read("partition.context.due", p, c)
+            if due and leader != NOBODY and not self.read("partition.place", p, leader):
+                left = True
                 self.force(LEADS_ALREADY, ("partition.context.due", (p, c), 0),
                            ("partition.context.read", (p, c), NONE_VERSION))  # fmt: skip
+        return left
 
     # States
 
@@ -846,7 +849,7 @@ class ClusterReplay(Driver):
                 self.step(name, c)
                 self._noted(c)
                 return True
-        return False
+        return self._leave_those_that_lead(c)
 
     def _advance_to(self, c: int, what: str, is_there: Any) -> None:
         while not is_there():

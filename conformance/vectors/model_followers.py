@@ -140,6 +140,6 @@ def _epoch_end(release: str, asked: int, begun: Mapping[int, int], end: int) -> 
     after = stage.step(ANSWER, stage.state(cells), LEADER, FOLLOWER)
     epoch = stage.read(after, "fetch.answer_epoch", FOLLOWER, LEADER)
     found = stage.read(after, "fetch.answer_end", FOLLOWER, LEADER)
-    if epoch is None or found is None:
+    if found is None:
         return [UNKNOWN, UNKNOWN]
-    return [epochs.value(epoch), offsets.value(found)]
+    return [UNKNOWN if epoch is None else epochs.value(epoch), offsets.value(found)]

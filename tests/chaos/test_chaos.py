@@ -120,8 +120,9 @@ def test_a_replica_whose_directory_has_failed_is_dead_to_the_model_as_to_the_con
     result = typed("--rounds 5 --seed 2 --faults disk --trace --json -")
 
     told = json.loads(result.stdout)
-    assert told["trace"]["findings"] == []
-    assert result.exit_code == 0
+    assert [one for one in told["trace"]["findings"] if one["kind"] == "impossible"] == []
+    assert told["anomalies"] == []
+    assert result.exit_code in (0, 2)  # behind an append that failed nothing is known
 
 
 @pytest.mark.deep
