@@ -97,7 +97,7 @@ def _with_a_lost_answer_to_the_epoch(release: str) -> tuple[Stage, EventControll
     stage = Stage(Release.of(release))
     stage.start_broker(1)
     wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "4"))
-    session = stage.sessions[1]
+    session = EmbeddedSession(stage.zookeeper)
     controller = EventController(1, session, stage.release, stage.send)
     asked = session.set_data
 
