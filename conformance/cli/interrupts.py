@@ -58,10 +58,16 @@ class Interrupts:
         self._as_usual = True
 
     def tell(self, why: str = "") -> None:
-        """The one line, once, on standard error; `why` says what came of it."""
+        """The one line, once, on standard error; `why` says what came of it. The process ends now.
+
+        A second signal must not change how: Python gives signals back to the system at its end.
+        """
         if self._said:
             return
         self._said = True
+        if self._folder is not None and threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
         wiped = "\r\x1b[K" if sys.stderr.isatty() else ""
         sys.stderr.write(f"{wiped}insync: interrupted; {why or 'no verdict'}\n")
         sys.stderr.flush()
@@ -80,7 +86,7 @@ class Interrupts:
             time.sleep(0.05)
             if self._as_usual:
                 return
-            if self._swallowed:
+            if self._swallowed and not self._said:
                 self._swallowed = False
                 signal.raise_signal(signal.SIGINT)
         self.tell()

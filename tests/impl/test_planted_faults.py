@@ -40,7 +40,7 @@ class Fault(NamedTuple):
 
 
 STALE_AND_NOT_COMPARED = """\
-if state is None or state.leader_epoch != asked[key].leader_epoch:
+if state is None or not self._is_of(asked[key], state):
             continue  # removed, or told to follow anew, while the question was on its way
         if state.offset == asked[key].offset and state.phase is Phase.FETCHING:"""
 """Up to 2.6 who is told to follow anew compares logs first, so that either check is enough."""
@@ -81,7 +81,7 @@ PLANTED = {
     ),
     "a stale answer of an older leader epoch is appended": Fault(
         FetcherThread.fetched,
-        "if state is None or state.leader_epoch != asked[key].leader_epoch:",
+        "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
     ),
     "a stale answer is appended though logs are to be compared first": Fault(
@@ -91,7 +91,7 @@ PLANTED = {
     ),
     "a log is cut by a stale answer of an older leader epoch": Fault(
         FetcherThread.compared,
-        "if state is None or state.leader_epoch != asked[key].leader_epoch:", "if state is None:",
+        "if state is None or not self._is_of(asked[key], state):", "if state is None:",
         "compares .* with what was answered in", "sessions",
     ),
     "the high watermark does not wait for the ISR": Fault(

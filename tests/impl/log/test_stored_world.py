@@ -44,7 +44,7 @@ def test_a_run_on_disks_is_the_run_in_memory_and_crashes_lose_nothing(seed, monk
         broker.log.stored_epochs.replace(tuple(log.epochs.entries))
         broker.replicas = broker.fresh_replicas(0)
 
-    monkeypatch.setattr(broker_module, "ReplicaLog", lambda: stored_log(MemoryDisk()))
+    monkeypatch.setattr(broker_module, "ReplicaLog", lambda release: stored_log(MemoryDisk()))
     monkeypatch.setattr(PartitionBroker, "crash", crash_and_recover)
     found = simulate(seed, 400, "everything")
 
