@@ -6,8 +6,11 @@ import contextlib
 import difflib
 import json
 import os
+import re
+import shutil
 import stat
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
@@ -20,6 +23,11 @@ from specs.verdict import Verdict
 
 WRONG_USE = 64
 STDOUT = "-"
+LEAST_WIDTH = 40
+"""Columns; on a terminal that is narrower, words are left as they come."""
+
+_CODE = re.compile("`[^`]+`")
+_NO_BREAK = "\ufffe"  # a character that no text has
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -179,7 +187,39 @@ def say(text: str, json_target: str | None = None) -> None:
     """Print a line of the human report, unless standard output belongs to the JSON."""
     if json_target != STDOUT:
         with output():
-            click.echo(text)
+            click.echo(fitted(text, terminal_width()))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that is written to; None for a pipe or a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def fitted(text: str, width: int | None) -> str:
+    """Break lines of prose between words where a terminal would break them anywhere.
+
+    Code in backquotes stays whole, for copying; so do lines that are set out in columns or coloured.
+    """
+    if width is None or width < LEAST_WIDTH:
+        return text
+    return "\n".join(_broken(line, width) for line in text.split("\n"))
+
+
+def _broken(line: str, width: int) -> str:
+    body = line.lstrip(" ")
+    if len(line) <= width or "  " in body or "\x1b" in body:
+        return line
+    indent = " " * (len(line) - len(body))
+    whole = _CODE.sub(lambda code: code[0].replace(" ", _NO_BREAK), body)
+    lines = textwrap.wrap(
+        whole,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines).replace(_NO_BREAK, " ")
 
 
 class Progress:

@@ -6,8 +6,6 @@ left out, and the line below says which. Names and numbers are never broken: the
 
 from __future__ import annotations
 
-import shutil
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,18 +13,13 @@ from itertools import zip_longest
 
 import click
 
-from conformance.cli.common import STDOUT, say
+from conformance.cli.common import STDOUT, say, terminal_width
 
 GAP = "  "
 KEPT = ("verdict", "answer")
 """Columns that are never left out, besides the first."""
 
 _COLOURS = {"holds": "green", "broken": "red", "unknown": "yellow", "not checked": "yellow"}
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal that is written to; None for a pipe or a file."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def show_table(

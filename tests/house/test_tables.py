@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.cli import tables
+from conformance.cli.common import fitted
 from conformance.cli.tables import Table
 
 COLUMNS = ["claim", "of", "verdict", "counts", "s"]
@@ -43,3 +44,25 @@ def test_what_is_left_out_for_the_width_is_named(monkeypatch):
 
     assert "counts" not in lines[0]
     assert lines[-1].startswith("(no room for: counts, s; ")
+
+
+PROSE = "  needs `insync find strong_isr replication --brokers 3` and a claim about what is lost"
+
+
+@pytest.mark.parametrize("width", range(50, 90))
+def test_prose_breaks_between_words_and_code_stays_whole(width):
+    lines = fitted(PROSE, width).split("\n")
+
+    assert " ".join(line.strip() for line in lines) == PROSE.strip()
+    assert all(line.startswith("  ") for line in lines)
+    assert sum("`insync find strong_isr replication --brokers 3`" in line for line in lines) == 1
+    assert max(map(len, lines)) <= max(width, 54)
+
+
+@pytest.mark.parametrize("line", ["a  row   of a table that is wider", "\x1b[31mred\x1b[0m " * 9])
+def test_columns_and_colours_are_left_as_they_are(line):
+    assert fitted(line, 20) == fitted(line, 45) == fitted(line, None) == line
+
+
+def test_a_pipe_gets_prose_whole():
+    assert fitted(PROSE, None) == PROSE
