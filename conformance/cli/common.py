@@ -198,7 +198,7 @@ def terminal_width() -> int | None:
 def fitted(text: str, width: int | None) -> str:
     """Break lines of prose between words where a terminal would break them anywhere.
 
-    Code in backquotes stays whole, for copying; so do lines that are set out in columns or coloured.
+    Code in backquotes stays whole, for copying; so do lines in columns and coloured ones.
     """
     if width is None or width < LEAST_WIDTH:
         return text

@@ -6,6 +6,7 @@ left out, and the line below says which. Names and numbers are never broken: the
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
