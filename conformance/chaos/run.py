@@ -53,7 +53,10 @@ from impl.zookeeper.port import wait
 from specs.verdict import Verdict, combine
 
 OF_GROUPS = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "100"}
-SETTINGS = OF_BROKERS | OF_GROUPS | {"log.segment.bytes": "65536"}
+# Brokers live for half a minute here. At Kafka's interval of a minute none would ever write its
+# recovery points, and each start would recover all that was ever written.
+OF_LOGS = {"log.segment.bytes": "65536", "log.flush.offset.checkpoint.interval.ms": "2000"}
+SETTINGS = OF_BROKERS | OF_GROUPS | OF_LOGS
 DIRECTORIES = ("data", "data2")
 RECOVERY_S = 60.0
 Told = Callable[[str], None]
@@ -155,7 +158,12 @@ class ChaosCluster:
             port.close()
 
     def befall(self, fault: ChaosFault) -> str:
-        """Let a fault happen, and be over; what else is to be said of it."""
+        """Let a fault happen, and be over; what else is to be said of it.
+
+        ClusterError, ZooKeeperError or OSError if it could not be carried out.
+        """
+        if not all(map(self._runs, self.cluster.brokers)):
+            self._started()  # one that was not known in time was ended again
         act: Callable[[ChaosFault], str | None] = getattr(self, f"_{fault.kind}")
         return act(fault) or ""
 
@@ -205,7 +213,7 @@ class ChaosCluster:
             first = wait(client.state(partition))
             others = [] if first is None else [one for one in first.isr if one != first.leader]
             if first is None or not others or not self._runs(first.leader):
-                return "there was nobody to lead next"
+                raise ClusterError("there was nobody to lead next")
             slow = [Which("Fetch", to=str(one)) for one in others]
             for which in slow:
                 self.gate.add(Rule("delay", which, delay_ms=3000))
@@ -224,9 +232,7 @@ class ChaosCluster:
                 for which in slow:
                     self.gate.end(which)
         time.sleep(fault.lasts)
-        for broker in (first.leader, followed):
-            if broker >= 0:
-                self._started(broker)
+        self._started()
         return f"broker {first.leader}, then broker {followed} of {partition}"
 
     def _disk(self, fault: ChaosFault) -> str:
@@ -268,10 +274,10 @@ class ChaosCluster:
     def _runs(self, broker: int) -> bool:
         return self.cluster.pid(f"broker{broker}") is not None
 
-    def _started(self, broker: int) -> None:
-        """Start a broker again; one that is not known to all in time is known later."""
+    def _started(self, broker: int | None = None) -> None:
+        """Start a broker again, or all that do not run; who is not known in time is so later."""
         with contextlib.suppress(ClusterError):
-            self.cluster.start(patience_s=20, only=f"broker{broker}")
+            self.cluster.start(20, None if broker is None else f"broker{broker}")
 
     def whole_again(self, partitions: int, patience_s: float) -> str:
         """Start who does not run, and wait for whole ISRs: which are not, when the time is up."""
@@ -368,12 +374,14 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
                     break
                 told(f"{number} of {len(plan.faults)}: {fault}; "
                      f"{workload.acknowledged:,} records acknowledged")  # fmt: skip
-                began, said = workload.now(), ""
+                began, done = workload.now(), True
                 try:
                     said = brokers.befall(fault)
                 except (ClusterError, ZooKeeperError, OSError) as error:
-                    said = f"not carried out: {error}"
-                report.befell.append(fault._asdict() | {"at": began, "said": said})
+                    said, done = f"not carried out: {error}", False
+                report.befell.append(
+                    fault._asdict() | {"at": began, "carried_out": done, "said": said}
+                )
                 time.sleep(fault.quiet)
             told("brokers recover")
             lacking = brokers.whole_again(plan.partitions, RECOVERY_S)

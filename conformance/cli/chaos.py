@@ -6,6 +6,7 @@ import contextlib
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,15 +167,15 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 def _lines(report: ChaosReport, seconds: float) -> Iterator[str]:
     counts = report.history.counts()
-    befell = ", ".join(
-        f"{sum(one['kind'] == kind for one in report.befell)} {kind}"
-        for kind in KINDS
-        if any(one["kind"] == kind for one in report.befell)
-    )
+    carried_out = [one for one in report.befell if one["carried_out"]]
+    kinds = Counter(one["kind"] for one in carried_out)
+    befell = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
     yield (
-        f"{len(report.befell)} faults on {report.plan.brokers} brokers of {report.plan.version} "
-        f"({befell}), {seconds:.0f} s"
+        f"{len(carried_out)} faults on {report.plan.brokers} brokers of {report.plan.version}"
+        f"{f' ({befell})' if befell else ''}, {seconds:.0f} s"
     )
+    if left := [one for one in report.befell if not one["carried_out"]]:
+        yield f"{len(left)} more could not be carried out; the last: {left[-1]['said']}"
     yield (
         f"{counts['acknowledged']:,} of {counts['sent']:,} records acknowledged "
         f"({counts['acknowledged_by_all']:,} by all), {counts['found']:,} in the log, "

@@ -252,7 +252,11 @@ class LogManager:
         self._preferred[partition] = self._directory(path).path
 
     def start_move(self, partition: TopicPartition, path: str) -> Log | None:
-        """Begin to copy a partition to another directory; None if it is there already."""
+        """Begin to copy a partition to another directory; None if it is there already.
+
+        StorageError while a directory is offline: there may be a copy in it.
+        Source: LogManager.getOrCreateLog
+        """
         home, target = self.home(partition), self._directory(path)
         if home is None:
             raise KeyError(f"no log of {directory_name(partition)} is here")
@@ -261,6 +265,9 @@ class LogManager:
         self.abandon_move(partition)
         if home is target:
             return None
+        for one in self.directories:
+            if one.failure:
+                raise StorageError(target.path, "", f"{one.path} is offline: {one.failure}")
         current = home.logs[partition]
         log = target.create(partition, future_name(partition, self.unique()))
         log.truncate_fully_and_start_at(current.log_start)

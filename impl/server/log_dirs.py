@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from impl.log import Log, StorageError
+from impl.log.directory_names import LONGEST, future_name
 from impl.log.log_directory import LogDirectory
 from impl.log.stored_log import StoredLog
 from impl.server.replicas import HostedReplicas
@@ -60,6 +61,8 @@ class LogDirs:
         return {one: self._alter(one, path) for one, path in sorted(wanted.items())}
 
     def _alter(self, partition: TopicPartition, path: str) -> str:
+        if len(future_name(partition, self.logs.unique())) > LONGEST:
+            return "INVALID_TOPIC_EXCEPTION"  # KAFKA-4893
         target = str(Path(path).resolve())
         directory = next((one for one in self.logs.directories if one.path == target), None)
         if directory is None or not Path(path).is_absolute():

@@ -97,14 +97,16 @@ class Serving:
         shown, first = _watermarks(replies), replies
         while _too_little(replies, minimum):
             left = deadline - time.monotonic()
-            if left <= 0 or not self.replicas.readable.wait(left):
+            if left <= 0:
                 break
+            in_time = self.replicas.readable.wait(left)
             seen, standing = standing, self._standing(replica, asked)
-            if standing == seen:
-                continue  # it was another partition
-            replies = wait(self.core.read(replica, asked, most, self._held_back, limits))
-            if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
-                break  # KIP-392: a follower hears of a high watermark at once
+            if standing != seen:  # else it was another partition
+                replies = wait(self.core.read(replica, asked, most, self._held_back, limits))
+                if follows and self.core.release.since("2.4") and shown != _watermarks(replies):
+                    break  # KIP-392: a follower hears of a high watermark at once
+            if not in_time:  # who led when it was read may have become a follower meanwhile
+                break
         if replies is not first:
             for one, reply in replies.items():
                 event = FetchServed(one, replica, asked[one], reply, waited=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from impl.log.errors import StorageError
 from tests.impl.log.batches import batch, values
 from tests.impl.log.broker_of_logs import T0, T1, Broker
 
@@ -100,3 +101,15 @@ def test_what_is_not_being_moved_cannot_be_compared():
 
     with pytest.raises(KeyError, match="t-0 is not being moved"):
         broker.manager.compare_future(T0)
+
+
+def test_no_copy_is_begun_while_a_directory_is_offline_for_one_may_be_there():
+    broker = Broker("/a", "/b", "/c")
+    broker.manager.create(T0, "/a")
+    broker.manager.fail("/c", "it is gone")
+
+    with pytest.raises(StorageError, match="/c is offline: it is gone"):
+        broker.manager.start_move(T0, "/b")
+
+    assert broker.manager.future(T0) is None
+    assert broker.manager.start_move(T0, "/a") is None  # where it is already

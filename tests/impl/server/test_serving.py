@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
-from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.core.requests import LeaderAndIsr, PartitionOrder, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.log import Log, LogManager, LogSettings
 from impl.releases import Release
@@ -93,6 +93,26 @@ def test_a_leader_above_its_rate_gives_nothing_to_a_throttled_follower_that_lags
     assert (above.error.value, above.batch, above.high_watermark) == ("NONE", None, 1)
     assert all(one.batch is not None for one in (in_sync, consumer))
     assert quotas.leader.rate == 2 * log.size  # to 3 once, and to 2: consumers do not count
+
+
+def test_whose_time_is_up_is_answered_by_what_holds_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    serving, _, _ = leading(tmp_path, b"one")
+    replicas = serving.replicas
+
+    def another_leads_meanwhile(_timeout: float) -> bool:
+        there = LiveBrokers({2: ("h", 1)})
+        replicas.handle(UpdateMetadata(5, 1, 1, -1, {}, (2,)), 7, 1, there)
+        order = PartitionOrder(LeaderIsrAndControllerEpoch(2, 1, (2,), 1), (1, 2, 3), False)
+        replicas.handle(LeaderAndIsr(2, 1, 1, -1, {T0: order}, (2,)), 7, 2, there)
+        return False
+
+    monkeypatch.setattr(replicas.readable, "wait", another_leads_meanwhile)
+    with replicas.lock:
+        [reply] = serving.read(2, {T0: FetchQuestion(None, 1, None)}, 10, 1, 1 << 20).values()
+
+    assert reply.error.value == "NOT_LEADER_FOR_PARTITION"
 
 
 def test_who_waits_reads_again_only_where_something_came_for_him(
