@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.kafka.controller_trace import ControllerTraceOf, History, with_places
 from conformance.kafka.protocol_log import LogLine
 from conformance.kafka.questions import Question, Questions
 
@@ -72,6 +73,16 @@ class _Fetch:
     """What it read at first is told: what its thread reads now is read again."""
 
 
+@dataclass(eq=False)
+class _ControllerRequest:
+    """A request of a controller that is handled; it stands where something first shows that it is,
+    else where it was taken up (``place``), or answered, where another one was handled by then."""
+
+    event: Event
+    place: list[Event] | None
+    is_told: bool = False
+
+
 _Again = tuple[str, _Read]
 """A partition that is read again."""
 
@@ -80,12 +91,16 @@ class BrokerTraceOf:
     """Reads the lines of one start. ``sessions``: zxid of a registration -> its session.
 
     ``caches_epochs``: a leader knows the leader epochs of fetches within a session (KAFKA-9338).
+    ``history``: of all registrations, where what it does as controller is to be read too.
     """
 
     def __init__(
         self, broker: int, questions: Questions, sessions: Mapping[int, int],
-        caches_epochs: bool = True,
+        caches_epochs: bool = True, history: History | None = None,
     ) -> None:  # fmt: skip
+        self.history = history
+        self.requests: dict[tuple[int, int, int], _ControllerRequest] = {}
+        self.under_way: dict[tuple[int, int], _ControllerRequest] = {}
         self.caches_epochs = caches_epochs
         self.broker, self.questions, self.sessions = broker, questions, sessions
         self.events: list[Event | list[Event]] = []  # a list: what its thread built there
@@ -124,13 +139,17 @@ class BrokerTraceOf:
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
+        controller = ControllerTraceOf(self.broker, self.history or (), self.questions)
+        before = with_places(controller.go(told) if self.history is not None else ())
         for line in told:
+            self.events += before(line.number)
             self._thread(line)
             for pattern, take in _LINES:
                 found = pattern.search(line.text)
                 if found is not None:
                     take(self, found, line)
                     break
+        self.events += before(float("inf"))
         for one in self.open:
             self._complete(one)
         for partition in list(self.turning):
@@ -180,6 +199,9 @@ class BrokerTraceOf:
     def _handles(self, found: re.Match[str], line: LogLine) -> None:
         self.fetches.pop(line.thread, None)
         key = _key(line.text)
+        if found[1] in _CONTROL:
+            self._handles_control(_CONTROL[found[1]], key, line)
+            return
         question = key and self.questions.handled(*key, line.at)
         if not key or not question:
             return
@@ -309,8 +331,38 @@ class BrokerTraceOf:
         part = fetch.question.answer.get(partition)
         return self._nothing(read.offset, read.hw) if part is None else _answered(part, read.offset)
 
+    def _handles_control(self, kind: str, key: tuple[int, int] | None, line: LogLine) -> None:
+        """A request of a controller is taken up; a lock may have it wait for another one's."""
+        numbers = [pattern.search(line.text) for pattern in (_CONTROLLER, _EPOCH, _REGISTRATION)]
+        controller, epoch, registration = (int(one[1]) if one else -1 for one in numbers)
+        if self.history is None or key is None or registration < 0:
+            return
+        sender = {"controller": controller, "epoch": epoch, "correlation": key[1]}
+        event = "request_received", {"kind": kind, "sender": sender, "registration": registration}
+        for earlier in [one for one in self.under_way if one[0] == key[0]]:
+            self._control_done(earlier, line)  # whose answer its sender has
+        one = _ControllerRequest(event, None if self.under_way else self._slot())
+        self.requests[controller, epoch, key[1]] = self.under_way[key] = one
+
+    def _shows(self, sender: Mapping[str, int]) -> None:
+        """The first that is shown of a request of a controller."""
+        one = self.requests.get((sender["controller"], sender["epoch"], sender["correlation"]))
+        if one is not None and not one.is_told:
+            self._stop_fetchers()
+            one.is_told = True
+            self.events.append(one.event)
+
+    def _control_done(self, key: tuple[int, int] | None, line: LogLine) -> None:
+        one = self.under_way.pop(key, None) if key else None
+        if one is not None and not one.is_told and not _STALE.search(line.text):
+            one.is_told = True
+            if one.place is None:
+                self._stop_fetchers()
+            (self.events if one.place is None else one.place).append(one.event)
+
     def _completes(self, found: re.Match[str], line: LogLine) -> None:
         key = _key(line.text)
+        self._control_done(key, line)
         for one in list(self.open):
             if one.done_at == line.number:
                 self._complete(one)
@@ -363,6 +415,7 @@ class BrokerTraceOf:
         }  # fmt: skip
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[1])}
         self.orders[partition] = order, sender
+        self._shows(sender)
         self.tell("leader_and_isr_received", partition, order=order, sender=sender)
 
     def _loaded(self, found: re.Match[str], _line: LogLine) -> None:
@@ -442,13 +495,24 @@ class BrokerTraceOf:
     def _begins_to_follow(self, found: re.Match[str], line: LogLine) -> None:
         self.following.setdefault(line.thread, []).append(found[1])
 
-    def _fails(self, _found: re.Match[str], line: LogLine) -> None:
+    def _fails(self, found: re.Match[str], line: LogLine) -> None:
         """A LeaderAndIsr failed (KAFKA-9769): which of its partitions are in the new leader epoch,
         and follow without a fetcher, is seen when that epoch is told once more and is no news."""
+        if found[4]:
+            self._failed(found)
+            return
         for partition in self.following.pop(line.thread, []):
             order, _ = self.orders.get(partition, ({}, {}))
             if order.get("leader_epoch", -1) > self.epoch[partition]:
                 self.failed[partition] = order["leader_epoch"], order["leader"], self._slot()
+        self._failed(found)
+
+    def _failed(self, found: re.Match[str]) -> None:
+        """From 2.4 on it is told of each partition that fails, and the others go on."""
+        if self.history is not None:
+            sender = {"controller": int(found[2]), "epoch": int(found[3]),
+                      "correlation": int(found[1])}  # fmt: skip
+            self.events.append(("leader_and_isr_failed", {"of": found[4], "sender": sender}))
 
     def _ignored(self, found: re.Match[str], line: LogLine) -> None:
         partition = found[1]
@@ -479,10 +543,12 @@ class BrokerTraceOf:
         sender = {"controller": numbers.get("controller", numbers.get("old controller", -1)),
                   "epoch": numbers.get("epoch", -1),
                   "correlation": numbers.get("correlation id", -1)}  # fmt: skip
+        self._shows(sender)
         self.tell("request_refused", kind=kind, sender=sender, known=int(found[1]))
 
     def _cached(self, found: re.Match[str], _line: LogLine) -> None:
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[4])}
+        self._shows(sender)
         self.tell("leader_cached", found[1], sender=sender)
 
     def _stopped(self, found: re.Match[str], _line: LogLine) -> None:
@@ -692,6 +758,12 @@ def _key(text: str) -> tuple[int, int] | None:
     return (int(port[1]), int(correlation[1])) if port and correlation else None
 
 
+_CONTROL = {"LEADER_AND_ISR": "LeaderAndIsr", "UPDATE_METADATA": "UpdateMetadata",
+            "STOP_REPLICA": "StopReplica"}  # fmt: skip
+_CONTROLLER = re.compile(r"(?:\{controller_id|RequestData\(controllerId)=(\d+)")
+_EPOCH = re.compile(r"controller_?[eE]poch=(-?\d+)")
+_REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
+_STALE = re.compile(r'response"?:\{"?error_?[cC]ode"?[=:]77\b')
 _OF_FETCHERS = ("records_replicated", "answer_received", "log_truncating")
 _APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
 _LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
@@ -716,8 +788,8 @@ _LINES = [
           BrokerTraceOf._handles),
     _line(r"^\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), "
           r"offset (\d+),", BrokerTraceOf._reads),
-    _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH)",
-          BrokerTraceOf._completes),
+    _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH|"
+          r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
     _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",
           BrokerTraceOf._looks_up),
     _line(_OF + "Recorded replica", BrokerTraceOf._recorded),
@@ -753,8 +825,8 @@ _LINES = [
           BrokerTraceOf._follows),
     _line(r"Handling LeaderAndIsr request .* starting the become-follower transition for partition "
           r"(\S+-\d+) ", BrokerTraceOf._begins_to_follow),
-    _line(r"Error while processing LeaderAndIsr request with correlationId \d+ received from",
-          BrokerTraceOf._fails),
+    _line(r"Error while processing LeaderAndIsr request (?:with )?correlationId (\d+) received from "
+          + _SENT_BY + r"(?: for partition (\S+-\d+))?", BrokerTraceOf._fails),
     _line(r"Ignoring LeaderAndIsr request from .* for partition (\S+-\d+) since its associated",
           BrokerTraceOf._ignored),
     _line(r"Received LeaderAndIsrRequest .* for partition (\S+-\d+) .*but cannot become follower",

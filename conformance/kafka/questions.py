@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ZOOKEEPER = "zookeeper"
 APIS = ("Fetch", "OffsetForLeaderEpoch", "Produce")
 EARLY_S = 0.1
 LATE_S = 5.0
+SAME_MS = 0.001
 Parts = dict[str, dict[str, Any]]
 
 
@@ -46,8 +48,11 @@ class Questions:
         self.of: dict[tuple[int, int], list[Question]] = defaultdict(list)
         self._by_sender: dict[tuple[str, str, str, int], list[Question]] = defaultdict(list)
         self._sessions: dict[int, Parts] = {}
+        self._read: dict[str, list[tuple[float, str, int]]] = defaultdict(list)
         seen: set[int] = set()
         for line in _lines(path):
+            if line.get("to") == ZOOKEEPER and "zxid" in line and line["what"] == "passed":
+                self._read[line["from"]].append((line["at"], line["about"], line["zxid"]))
             if line.get("api") not in APIS or line["number"] in seen:
                 continue
             seen.add(line["number"])
@@ -88,6 +93,14 @@ class Questions:
         """The one that a broker says that it handles; the newest that was there by then."""
         there = [one for one in self.of.get((port, correlation), ()) if one.at <= at + EARLY_S]
         return there[-1] if there else None
+
+    def heard_of(self, broker: int, path: str, at: float) -> int | None:
+        """The zxid under which ZooKeeper answered what a broker asked last of a path, or of what is
+        below it; None if it had not asked by then."""
+        return next(
+            (zxid for when, about, zxid in reversed(self._read.get(str(broker), ()))
+             if when <= at + SAME_MS and about.startswith(path)), None,
+        )  # fmt: skip
 
     def sent_by(
         self, sender: int, to: int, api: str, correlation: int, at: float

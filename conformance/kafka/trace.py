@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.kafka.broker_trace import UNSEEN, BrokerTraceOf
+from conformance.kafka.controller_trace import UNSEEN_OF_CONTROLLERS
 from conformance.kafka.daemon import MESSAGES
 from conformance.kafka.lab import TRACE, ZOOKEEPER, Lab
 from conformance.kafka.log4j import starts_in
@@ -25,6 +26,10 @@ from impl.server.trace import SUFFIX, TraceFile
 
 IDS = "/brokers/ids/"
 CLUSTER = "/cluster/id"
+OLDER = (
+    "event_begun, registrations_read, request_sent, request_received: requests that do not name "
+    "the broker's registration (before 2.2) are not told apart after a channel is made anew"
+)
 
 
 def write_trace(lab: Lab) -> list[Path]:
@@ -50,10 +55,12 @@ def write_trace(lab: Lab) -> list[Path]:
         old.unlink()
     znodes, lines = Znodes(), []
     sessions: dict[int, int] = {}
+    history: list[tuple[int, dict[int, int]]] = []
     cluster = ""
     for one in transactions_in(lab.folder / ZOOKEEPER / "data"):
         step, args = znodes.line(one)
         lines.append((step, args))
+        _note_registrations(history, step, args)
         for op in args.get("ops", ()):
             if op["op"] == "Create" and op["path"].startswith(IDS):
                 sessions[one.zxid] = one.session
@@ -62,20 +69,43 @@ def write_trace(lab: Lab) -> list[Path]:
     _write(folder, ZOOKEEPER, ZOOKEEPER, {"cluster": cluster, "of": "ZooKeeper"}, lines)
     questions = Questions(messages)
     protocol = lab.release.protocol
+    names_them = lab.release.since("2.2")
     head = {
         "cluster": cluster, "version": protocol, "of": f"Apache Kafka {lab.release.text}",
         "settings": {
             "protocol": protocol,
             "unclean": lab.setting("unclean.leader.election.enable") == "true",
         },
-        "not_seen": list(UNSEEN),
+        "not_seen": [*UNSEEN, *UNSEEN_OF_CONTROLLERS] if names_them else [*UNSEEN, OLDER],
     }  # fmt: skip
     for broker in theirs:
         for path in starts_in(lab.logs(broker)):
-            reader = BrokerTraceOf(broker, questions, sessions, lab.release.caches_epochs)
+            reader = BrokerTraceOf(
+                broker, questions, sessions, lab.release.caches_epochs,
+                history if names_them else None,
+            )  # fmt: skip
             events = reader.go(lines_in(path))
             _write(folder, "broker", broker, head, events)
     return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def _note_registrations(
+    history: list[tuple[int, dict[int, int]]], step: str, args: dict[str, Any]
+) -> None:
+    """Who is registered from a transaction on, if it changes that."""
+    there = dict(history[-1][1]) if history else {}
+    if step == "session_ended":
+        gone = [path for path in args["gone"] if path.startswith(IDS)]
+    else:
+        gone = [op["path"] for op in args["ops"]
+                if op["op"] == "Delete" and op["path"].startswith(IDS)]  # fmt: skip
+    for path in gone:
+        there.pop(int(path.removeprefix(IDS)), None)
+    for op in args.get("ops", ()):
+        if op["op"] == "Create" and op["path"].startswith(IDS):
+            there[int(op["path"].removeprefix(IDS))] = args["zxid"]
+    if not history or there != history[-1][1]:
+        history.append((args["zxid"], there))
 
 
 def _write(

@@ -23,7 +23,7 @@ from typing import Any
 
 from conformance.mapping.cluster import AS_RELEASED
 from conformance.running.model import Driver
-from conformance.running.order import Ordered, StateWrite, refused, request_of
+from conformance.running.order import Ordered, StateWrite, refused, request_of, requests_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
 from impl.releases import Release
@@ -54,6 +54,9 @@ SESSION_OVER = "a controller goes on for a while whose session is over"
 LEADS_ALREADY = "up to 1.0 who leads as preferred already is not elected again"
 NOTED_AGAIN = "a leader notes an ISR change again, since it has not heard that it did"
 AWAY = "a broker that is not registered yet hears of controllers"
+HALF_WAY = "a LeaderAndIsr fails half way, since the broker has no session"
+UNSEEN_EVENT = "an event of which nothing comes has no line"
+UNSEEN_REQUEST = "an UpdateMetadata without partitions that was never sent has no line"
 
 _PATHS = {
     paths.CONTROLLER: "controller_change",
@@ -119,7 +122,8 @@ _CONTROLLERS = (
 )  # fmt: skip
 _COMES_OF_IT = ("registrations_read", "request_sent", "controller_resigned")
 _BROKERS = ("request_received", "request_refused", "leader_and_isr_received", "became_leader",
-            "became_follower", "leader_unavailable", "leader_and_isr_ignored")  # fmt: skip
+            "became_follower", "leader_unavailable", "leader_and_isr_ignored",
+            "leader_and_isr_failed")  # fmt: skip
 
 
 @lru_cache(maxsize=8)
@@ -190,7 +194,9 @@ class ClusterReplay(Driver):
         self.expected: dict[int, list[tuple[int, SentRequest]]] = defaultdict(list)
         self.waiting: dict[tuple[int, int], list[SentRequest]] = defaultdict(list)
         self.sent: dict[tuple[int, ...], SentRequest] = {}
-        self.arrived: set[tuple[int, ...]] = set()
+        self.arrived: set[SentRequest] = set()
+        self.partial: set[int] = set()
+        """Brokers whose events have a line only if something came of them (Apache Kafka's)."""
         self.outcomes: dict[int, dict[str, str]] = {}
         self.made = [one for some in order.writes.values() for one in some if one.is_new]
         self.together = _made_together(order)
@@ -198,6 +204,7 @@ class ClusterReplay(Driver):
         self.zxid = 0  # of the newest transaction so far
         self.fruitful = _fruitful(order)
         self.refused = refused(order.lines)
+        self.undone = _undone(order)
 
     # Lines
 
@@ -604,6 +611,8 @@ class ClusterReplay(Driver):
     # Processes
 
     def _starts(self, line: TraceLine, b: int) -> None:
+        if any(one.startswith("event_begun:") for one in line.args.get("not_seen", ())):
+            self.partial.add(b)
         if line.start > 1:
             self._forget_process(b)
             if self.read("up", b):
@@ -630,7 +639,7 @@ class ClusterReplay(Driver):
         else:
             self.event[c], self.outside[c] = None, name
         if line not in self.fruitful:
-            self._passes_over(c, line.args["zxid"])
+            self._passes_over(c, line.args.get("zxid", self.zxid))
 
     def _is_done(self, c: int, what: str) -> None:
         """The event before is over in the model as well."""
@@ -638,12 +647,21 @@ class ClusterReplay(Driver):
             return
         if self.stage(c) != "starting":
             self._advance_to(c, what, lambda: self.stage(c) == "idle")
+        if c in self.partial:
+            self._leave_unseen(c)
         if self.expected[c]:
             to, request = self.expected[c][0]
             raise MisfitError(
                 "a controller sends what the model's does", f"it {what}, and has not sent "
                 f"{self._request(request)} to broker {self.ids[to - 1]}", "that request first",
             )  # fmt: skip
+
+    def _leave_unseen(self, c: int) -> None:
+        """Requests that name nothing and were not sent any more: they stay in the queue."""
+        for one in list(self.expected[c]):
+            if one[1].kind == "update_metadata" and not one[1].about:
+                self.expected[c].remove(one)
+                self.done.forced[UNSEEN_REQUEST] += 1
 
     def _passes_over(self, c: int, zxid: int) -> None:
         """An event of which nothing will be seen; `zxid` is what its controller had heard of."""
@@ -688,12 +706,25 @@ class ClusterReplay(Driver):
             if slot == 0:
                 return
             first = EVENTS.show(self.read("cache.events.at.kind", c, 0))
+            if c in self.partial and self._nothing_comes_of(c, first):
+                continue
             if kind not in _OVERTAKING and first not in _OVERTAKING:
                 raise MisfitError(
                     "a controller handles what was told, in the order in which it was told",
                     f"it handles {kind}, and {first} was told before", self._queue(c),
                 )  # fmt: skip
             self._overtakes(c, slot)
+
+    def _nothing_comes_of(self, c: int, kind: str) -> bool:
+        """The first event is taken up, if nothing can come of it."""
+        subject = self.read("cache.events.at.subject", c, 0)
+        for name in _NOTHING_TO_DO.get(kind, ()):
+            given = (c, subject) if kind in _HAS_SUBJECT else (c,)
+            if self.possible(name, *given):
+                self.step(name, *given)
+                self.done.forced[UNSEEN_EVENT] += 1
+                return True
+        return False
 
     def _queue(self, c: int) -> str:
         names = [EVENTS.show(self.read("cache.events.at.kind", c, slot))
@@ -791,6 +822,8 @@ class ClusterReplay(Driver):
         self.expected[c].clear()
         self.outside.pop(c, None)
         event = self.event.pop(c, None)
+        if event is None and c in self.partial and self._slot(c, "controller_change", NOBODY) == 0:
+            event = "controller_change", NOBODY
         if event is not None and event[0] == "controller_change":
             self._to_the_head(c, *event)
             for name in ("controller_resigns", "controller_resigns_and_goes_on"):
@@ -915,16 +948,17 @@ class ClusterReplay(Driver):
             return
         if self.event.get(c) is not None:
             self._enters(c)
-        if kind == "stop_replica" and not told:
+        if kind == "stop_replica" and told == {}:
             return  # a request that names nothing, as it was up to 2.2
         request = self._next_to(c, to)
         if request is None and not self._is_reached(c, to):
             self._sends_besides(line, c, to, kind, told, UNREACHED, is_queued=False)
             return
-        only_new = bool(line.args["partitions"]) and set(line.args["partitions"]) <= self.born_by[c]
+        named = line.args["partitions"] or ()
+        only_new = bool(named) and set(named) <= self.born_by[c]
         while request is None and not only_new:
             if not self._silently(c):
-                if kind == "update_metadata" and not told and self._is_some_unmade():
+                if kind == "update_metadata" and told == {} and self._is_some_unmade():
                     break  # it is told with partitions of which there is no state yet
                 if not self.read("zk.registered", c):
                     self.elsewhere.add(c)
@@ -940,13 +974,16 @@ class ClusterReplay(Driver):
             self._sends_besides(line, c, to, kind, told, CREATED)
             return
         self._matches(line, c, to, kind, told, request)
-        self.sent[request_of(line)] = request
+        self.sent |= dict.fromkeys(requests_of(line), request)
 
     def _is_some_unmade(self) -> bool:
         made = self.partitions.keys() - self.unborn
         return any(one not in made for one in self.assigned)
 
-    def _told(self, line: TraceLine, kind: str) -> dict[int, int]:
+    def _told(self, line: TraceLine, kind: str) -> dict[int, int] | None:
+        """Versions of the states that it names; None if that was not seen."""
+        if line.args["partitions"] is None:
+            return None
         if kind == "stop_replica":
             return {self._number(name): 0 for name in line.args["stops"]}
         found = {}
@@ -973,7 +1010,7 @@ class ClusterReplay(Driver):
         return live and reached and not self.read("cache.bounced", c, to)
 
     def _matches(
-        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int],
+        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int] | None,
         request: SentRequest,
     ) -> None:  # fmt: skip
         named = f"{line.args['kind']} to broker {line.args['to']}"
@@ -982,6 +1019,9 @@ class ClusterReplay(Driver):
                 "a controller sends what the model's does", f"it sends {named}, where the model "
                 f"has {self._request(request)} next", self._request(request),
             )  # fmt: skip
+        if told is None:
+            self._claimed(c, to, request)
+            return
         slot = self._place(c, to, request)
         if kind == "stop_replica":
             parts = request.stopped | frozenset(told)
@@ -1004,7 +1044,7 @@ class ClusterReplay(Driver):
                     self._differs(named, told, request)
                 self._amend(c, to, slot, request, p, version, READ_EARLIER)
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
-        if kind == "update_metadata" and live != request.alive:
+        if kind == "update_metadata" and "live" in line.args and live != request.alive:
             raise MisfitError(
                 "a controller tells who is alive", f"{named} says that "
                 f"{self._ids(live)} are alive", f"{self._ids(request.alive)}",
@@ -1035,16 +1075,18 @@ class ClusterReplay(Driver):
         self.expected[c].remove((to, request))
 
     def _sends_besides(
-        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int], reason: str,
-        is_queued: bool = True,
+        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int] | None,
+        reason: str, is_queued: bool = True,
     ) -> None:  # fmt: skip
         """A request that the model's controller does not send: in its queue by force."""
+        if told is None:
+            return  # it was never sent: nobody hears of it
         alive = frozenset(self.of[one] for one in line.args.get("live", ()))
         request = SentRequest(
             kind, told, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
             line.args["epoch"], is_queued,
         )  # fmt: skip
-        self.sent[request_of(line)] = request
+        self.sent |= dict.fromkeys(requests_of(line), request)
         cells: list[tuple[str, tuple[int, ...], int]] = []
         if kind != "stop_replica":
             cells = [("partition.context.version", (p, c), version)
@@ -1114,8 +1156,8 @@ class ClusterReplay(Driver):
             )  # fmt: skip
         queue = self.waiting[c, b]
         is_refused = line in self.refused
-        again = key in self.arrived
-        self.arrived.add(key)
+        again = request in self.arrived
+        self.arrived.add(request)
         if request in queue and queue[0] is not request:
             raise MisfitError(
                 "requests of a controller arrive in the order in which they were sent",
@@ -1124,10 +1166,10 @@ class ClusterReplay(Driver):
         if queue and queue[0] is request and self.read("belief", c) == request.epoch:
             queue.pop(0)
             request.is_in_queue = False
-            self._handled(c, b, request, is_refused)
+            self._handled(c, b, request, is_refused, self.undone.get(line, frozenset()))
             return
         with self._besides(c, b, request, TWICE if again else LATER):
-            self._handled(c, b, request, is_refused)
+            self._handled(c, b, request, is_refused, self.undone.get(line, frozenset()))
 
     @contextmanager
     def _besides(self, c: int, b: int, request: SentRequest, reason: str) -> Iterator[None]:
@@ -1147,7 +1189,9 @@ class ClusterReplay(Driver):
             self.force(reason, *self._in_queue(c, b, slot, one))
         self.waiting[c, b] = before
 
-    def _handled(self, c: int, b: int, request: SentRequest, is_refused: bool) -> None:
+    def _handled(
+        self, c: int, b: int, request: SentRequest, is_refused: bool, undone: frozenset[str]
+    ) -> None:  # fmt: skip
         refuses = self.possible("older_controller_is_refused", b, c)
         if refuses != is_refused:
             seen = self.read("seen", b)
@@ -1169,17 +1213,24 @@ class ClusterReplay(Driver):
             if not request.about:
                 self.force("a LeaderAndIsr that names nothing", ("cache.queue.end", (c, b), 0))
             for p in sorted(request.about):
-                for name in _ORDERS:
-                    if self.possible(name, b, c, p):
-                        self.step(name, b, c, p)
-                        found[names[p]] = name
-                        break
-                else:
-                    self.step("broker_becomes_follower", b, c, p)
+                before = self._replica(b, p) if names[p] in undone else []
+                name = next((one for one in _ORDERS if self.possible(one, b, c, p)), "")
+                self.step(name or "broker_becomes_follower", b, c, p)
+                found[names[p]] = name
+                if names[p] in undone:
+                    self.force(HALF_WAY, *before)
+                    del found[names[p]]
+
+    def _replica(self, b: int, p: int) -> list[tuple[str, tuple[int, ...], int]]:
+        """All that a broker knows of a partition."""
+        return [
+            (name, (p, b), self.read(name, p, b))
+            for name in self.numbers if name.startswith("partition.replica.")
+        ]  # fmt: skip
 
     def _obeys(self, line: TraceLine, b: int) -> None:
         """What the broker made of a partition of the last LeaderAndIsr."""
-        if line.step in ("request_refused", "leader_and_isr_received"):
+        if line.step in ("request_refused", "leader_and_isr_received", "leader_and_isr_failed"):
             return
         outcomes = self.outcomes.get(b, {})
         name = outcomes.pop(str(line.partition), None)
@@ -1202,6 +1253,25 @@ class ClusterReplay(Driver):
                     f"it goes on with the next request, and has done nothing about {partition}",
                     name,
                 )  # fmt: skip
+
+
+def _undone(order: Ordered) -> dict[TraceLine, frozenset[str]]:
+    """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
+    found: dict[TraceLine, frozenset[str]] = {}
+    last: dict[int, tuple[TraceLine, set[str]]] = {}
+    for line in order.lines:
+        if line.step == "request_received" and line.args["kind"] == "LeaderAndIsr":
+            last[line.broker] = line, set()
+        elif line.step == "leader_and_isr_received" and line.broker in last:
+            last[line.broker][1].add(str(line.partition))
+        elif line.step in (*_SHOWN_BY, "leader_and_isr_ignored") and line.broker in last:
+            last[line.broker][1].discard(str(line.partition))
+        elif line.step == "leader_and_isr_failed" and line.broker in last:
+            request, left = last[line.broker]
+            if request.args["sender"] == line.args["sender"]:
+                of = line.args["of"]
+                found[request] = found.get(request, frozenset()) | ({of} if of else left)
+    return found
 
 
 def _fruitful(order: Ordered) -> set[TraceLine]:

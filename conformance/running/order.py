@@ -62,7 +62,7 @@ class Ordered:
     brokers: dict[int, int] = field(default_factory=dict)
     """Session -> broker."""
     sent: dict[tuple[int, ...], TraceLine] = field(default_factory=dict)
-    """By `request_of`: where a controller hands a request to a broker's channel."""
+    """By `requests_of`: where a controller hands a request to a broker's channel."""
 
 
 def follower_of(line: TraceLine) -> int | None:
@@ -72,13 +72,25 @@ def follower_of(line: TraceLine) -> int | None:
 
 
 def request_of(line: TraceLine) -> tuple[int, ...]:
-    """Which request a controller's or a broker's line is about: controller, its epoch, the broker,
-    and the number of the request among those for it."""
+    """Which request a broker's line is about: controller, its epoch, the broker, the number of the
+    request among those for it, and the registration that it names, if it does (KIP-380)."""
     args = line.args
-    if line.step == "request_sent":
-        return line.broker, args["epoch"], args["to"], args["correlation"]
     sender = args["sender"]
-    return sender["controller"], sender["epoch"], line.broker, sender["correlation"]
+    found = sender["controller"], sender["epoch"], line.broker, sender["correlation"]
+    registration = args.get("registration", -1)
+    return (*found, registration) if registration >= 0 else found
+
+
+def requests_of(line: TraceLine) -> list[tuple[int, ...]]:
+    """As which requests what a controller hands to a broker's channel may arrive: with and without
+    the registration, once for each time that the channel sent it. None if it never did."""
+    args = line.args
+    numbers = [one for one in (args["correlation"], *args.get("again", ())) if one is not None]
+    found: list[tuple[int, ...]] = []
+    for number in numbers:
+        one = line.broker, args["epoch"], args["to"], number
+        found += [one, (*one, args["registration"])]
+    return found
 
 
 def refused(lines: Iterable[TraceLine]) -> set[TraceLine]:
@@ -208,7 +220,7 @@ class _Ordering:
         """A controller's request arrives after it was sent."""
         for line in self.lines:
             if line.step == "request_sent":
-                self.found.sent[request_of(line)] = line
+                self.found.sent |= dict.fromkeys(requests_of(line), line)
         for line in self.lines:
             if line.step == "request_received":
                 self._follows(line, self.found.sent.get(request_of(line)))
@@ -297,6 +309,10 @@ class _Ordering:
         for line in self.lines:
             self._note_version(line, known)
             self._state(line, writes, of_version, attempts)
+            if line.step == "request_sent" and "zxid" not in line.args:
+                for name, (epoch, version) in (line.args["partitions"] or {}).items():
+                    told = writes.get((name, version, epoch))
+                    self._follows(line, None if told is None else told.line)
         used: set[TraceLine] = set()
         for key in sorted(writes):
             one = writes[key]

@@ -189,7 +189,10 @@ def _start(path: str, text: bytes, found: Gathered) -> ProcessStart | None:
         path, process, header["start"], str(header.get("cluster") or ""),
         str(header.get("version") or ""), header.get("settings") or {}, [],
     )  # fmt: skip
-    start.lines.append(TraceLine(path, 1, process, start.number, STARTED, {}))
+    unseen = [str(one) for one in header.get("not_seen") or ()]
+    start.lines.append(
+        TraceLine(path, 1, process, start.number, STARTED, Fields(not_seen=unseen))
+    )
     start.settings.setdefault("run", header["run"])
     return start
 

@@ -1,0 +1,435 @@
+"""What one start of a real broker does as controller: events, reads of registrations, requests.
+
+The thread of a controller's events tells what it does about an event, and the thread of each
+channel what it sends. A request is put into a channel where the first of them names it; the second
+says under which correlation id it went, once or more often, and what is in it. Of requests in which
+no partition is named, releases up to 2.5 tell only there: they stand where such requests are made.
+
+An event of which nothing comes has no line, so that events are those that something came of
+(`UNSEEN_OF_CONTROLLERS`). What a controller read of the registrations is in its words; from which
+zxid on that can have been read, ZooKeeper's own log says.
+
+Source: `KafkaController`, `ControllerChannelManager` (`RequestSendThread`, `sendRequestsToBrokers`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from conformance.kafka.protocol_log import LogLine
+from conformance.kafka.questions import Questions
+from impl.znodes import paths
+
+UNSEEN_OF_CONTROLLERS = (
+    "event_begun: events of which nothing came",
+    "event_done: where an event is over, but for those that failed",
+    "request_sent: UpdateMetadata without partitions that was never sent (up to 2.5)",
+)
+
+THREAD = "controller-event-thread"
+Event = tuple[str, dict[str, Any]]
+Placed = tuple[float, Event]
+"""An event, and where it stands: between two lines of the log, by their numbers."""
+History = Sequence[tuple[int, dict[int, int]]]
+"""From each zxid on: who is registered -> the zxid of the registration."""
+
+_KINDS = {"UPDATE_METADATA": "UpdateMetadata", "LEADER_AND_ISR": "LeaderAndIsr",
+          "STOP_REPLICA": "StopReplica"}  # fmt: skip
+_ELECTED = re.compile(r"successfully elected as the controller\. Epoch incremented to (\d+)")
+_INITIAL = re.compile(r"Initialized broker epochs cache: \w+\((.*)\)$")
+_CHANGED = re.compile(
+    r"Newly added brokers: ([\d,]*), deleted brokers: ([\d,]*), bounced brokers: ([\d,]*), "
+    r"all live brokers: ([\d,]*)"
+)
+_CONNECTS = re.compile(r"Controller \d+ trying to connect to broker (\d+)")
+_ORDERS = re.compile(
+    r"Sending become-(?:leader|follower) LeaderAndIsr request .*leaderEpoch=(-?\d+), .*"
+    r"zkVersion=(-?\d+), .*isNew=(\w+)\) to broker (\d+) for partition (\S+-\d+)"
+)
+_TELLS = re.compile(
+    r"Sending UpdateMetadata request \w+\(.*leaderEpoch=(-?\d+), .*zkVersion=(-?\d+), .* to "
+    r"brokers \w+\(([\d, ]*)\) for partition (\S+-\d+)"
+)
+_TELLS_ALL = re.compile(r"Sending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) ")
+_LEAVES = re.compile(r"Shutting down broker (\d+)")
+_LEADERS = re.compile(r"All leaders = (.*)")
+_LEADS = re.compile(r"(\S+-\d+) -> \(Leader:(-?\d+),")
+_FAILS = re.compile(r"Error processing event (\w+)")
+_SENDS = re.compile(r"targetBrokerId=(\d+)\] Sending (UPDATE_METADATA|LEADER_AND_ISR|STOP_REPLICA) ")
+_ANSWERED = re.compile(r"Received response .* with correlation id (\d+) sent to broker")
+_NUMBER = re.compile(r"correlationId=(\d+)|correlation id (\d+) to node")
+_REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
+_PARTS = re.compile(
+    r"(?:\btopic(?:_name)?=([^,{}\[\]]+),partition_states=)|"
+    r"\{partition(?:_index)?=(\d+),controller_epoch=-?\d+,leader=-?\d+,leader_epoch=(-?\d+),"
+    r"isr=\[[^\]]*\],zk_version=(-?\d+)|"
+    r"topicName='([^']*)', partitionIndex=(\d+), controllerEpoch=-?\d+, leader=-?\d+, "
+    r"leaderEpoch=(-?\d+), isr=\[[^\]]*\], zkVersion=(-?\d+)"
+)
+_LIVE = re.compile(r"\{id=(\d+),end_points=|UpdateMetadataBroker\(id=(\d+),")
+_STOPPED_ALL = re.compile(r"delete_?[pP]artitions=(true|false)")
+_STOPPED = re.compile(
+    r"\btopic(?:_name)?=([^,{}\[\]]+),partition(?:_id)?s?=\[?(\d[\d, ]*)|"
+    r"topic(?:Name)?='([^']*)', partitionInd(?:ex|exes)=\[?(\d[\d, ]*)|"
+    r"topicName='([^']*)', partitionStates=\[(.*?)\]\)"
+)
+_STOPPED_ONE = re.compile(r"partitionIndex=(\d+), leaderEpoch=-?\d+, deletePartition=(\w+)")
+
+_TOPICS = ("New topics: [", "New partitions to be added", "Delete topics listener fired",
+           "Starting topic deletion", "Partitions being reassigned", "Handling reassignment",
+           "Removing partitions ")  # fmt: skip
+_BY_ADMIN = "AdminClientTriggered"
+
+
+def _ids(text: str) -> list[int]:
+    return [int(one) for one in re.findall(r"\d+", text)]
+
+
+@dataclass(eq=False)
+class _Request:
+    """A request on its way into a channel. ``states`` is None while they are not known."""
+
+    place: float
+    kind: str
+    to: int
+    epoch: int
+    states: dict[str, list[int]] | None
+    count: int = 0
+    new: list[str] = field(default_factory=list)
+    stops: dict[str, bool] = field(default_factory=dict)
+    live: list[int] | None = None
+    registration: int = -1
+    numbers: list[int] = field(default_factory=list)
+
+    def is_sent_as(self, sent: _Request) -> bool:
+        """May this be what was sent?"""
+        if self.kind != sent.kind:
+            return False
+        if self.states is None:
+            return len(sent.states or {}) == self.count
+        return self.states == sent.states
+
+
+@dataclass
+class _Channel:
+    """One life of the channel to a broker: what was put in, and what went out, in order."""
+
+    to: int
+    put_in: list[_Request] = field(default_factory=list)
+    sent: list[_Request] = field(default_factory=list)
+    answered: set[int] = field(default_factory=set)
+
+
+class ControllerTraceOf:
+    """Reads the lines of one start; ``history`` is that of all registrations, ``questions`` what
+    passed the proxies."""
+
+    def __init__(self, broker: int, history: History, questions: Questions) -> None:
+        self.questions = questions
+        self.broker, self.history = broker, history
+        self.placed: list[Placed] = []
+        self.epoch = -1
+        self.zxid = 0  # of what was read last
+        self.known: dict[int, int] = {}
+        self.starting = False
+        self.leaving: list[int] = []
+        self.group: list[_Request] = []  # whose partitions are being told
+        self.channels: dict[int, _Channel] = {}
+        self.past: list[_Channel] = []
+        self.hidden_at: list[float] = []
+        self._order = count()
+
+    def go(self, lines: Iterable[LogLine]) -> list[Event | tuple[float, Event]]:
+        """All events of the controller, each with its place."""
+        for line in lines:
+            if line.thread == THREAD:
+                self._event_thread(line)
+            elif line.thread.endswith("-send-thread"):
+                self._channel_thread(line)
+        self._flush()
+        for channel in (*self.past, *self.channels.values()):
+            self._match(channel)
+        self.placed.sort(key=lambda one: one[0])
+        return list(self.placed)
+
+    def _tell(self, place: float, step: str, **args: Any) -> None:
+        self.placed.append((place, (step, args)))
+
+    # The thread of events
+
+    def _event_thread(self, line: LogLine) -> None:
+        text, at = line.text, line.number + 0.5
+        if found := _ORDERS.search(text):
+            self._orders(found, at)
+            return
+        if found := _TELLS.search(text):
+            self._tells(found, at)
+            return
+        self._flush()
+        if found := _TELLS_ALL.search(text):
+            self._tells_all(found, at)
+        elif found := _ELECTED.search(text):
+            self.epoch, self.known, self.starting = int(found[1]), {}, True
+        elif found := _CONNECTS.search(text):
+            to = int(found[1])
+            if to in self.channels:
+                self.past.append(self.channels[to])
+            self.channels[to] = _Channel(to)
+        elif text.endswith("Resigned"):
+            self.past += self.channels.values()
+            self.channels.clear()
+            self.epoch = -1
+        elif self.epoch >= 0:
+            self._works(text, at, line.at)
+
+    def _works(self, text: str, at: float, when: float) -> None:
+        if found := _INITIAL.search(text):
+            pairs = re.findall(r"(\d+) -> (\d+)", found[1])
+            self._reads({int(one): int(epoch) for one, epoch in pairs}, at, when)
+        elif found := _CHANGED.search(text):
+            new = {*_ids(found[1]), *_ids(found[3])}
+            self._reads(self._read_as(_ids(found[4]), new), at, when, paths.BROKER_IDS)
+        elif "Sending MetadataRequest to Brokers" in text:
+            heard = self.questions.heard_of(self.broker, paths.ISR_CHANGES, when)
+            self._begins(at, paths.ISR_CHANGES, heard)
+        elif "Processing automatic preferred replica leader election" in text:
+            self._begins(at, "AutoPreferredReplicaLeaderElection")
+        elif "Starting the controller scheduler" in text:
+            self.starting = False
+        elif found := re.search(r"Starting .*leader election.* partitions (\S.*)", text):
+            self._elects(found[1], text, at)
+        elif found := re.search(r"Updated broker(?: (\d+)|:)", text):
+            self.hidden_at.append(at)
+            named = found[1] or next(iter(_ids(text.partition("Updated broker")[2])), "")
+            self._begins(at - 0.7, f"{paths.BROKER_IDS}/{named}")
+        elif found := _LEAVES.search(text):
+            self.leaving = [int(found[1])]
+            self._tell(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]))
+        elif found := _LEADERS.search(text):
+            self._lets_go(found[1], at)
+        elif found := _FAILS.search(text):
+            self._tell(at, "event_done", event=found[1], epoch=self.epoch, failed=True)
+        elif "Sending update metadata request" in text or "New broker startup callback" in text:
+            self.hidden_at.append(at)
+        elif "Unregister BrokerModifications handler for" in text:
+            self.hidden_at.append(at - 0.7)
+        elif not self.starting and any(one in text for one in _TOPICS):
+            self._begins(at, paths.TOPICS)
+
+    def _begins(self, at: float, event: str, zxid: int | None = None) -> None:
+        heard = {} if zxid is None else {"zxid": zxid}
+        self._tell(at, "event_begun", event=event, epoch=self.epoch, **heard)
+
+    def _reads(
+        self, registrations: dict[int, int], at: float, when: float, event: str = ""
+    ) -> None:
+        since = next((zxid for zxid, there in self.history
+                      if zxid >= self.zxid and there == registrations), None)  # fmt: skip
+        self.zxid = since or self.zxid
+        self.known = registrations
+        named = {str(one): epoch for one, epoch in sorted(registrations.items())}
+        # What the proxies saw of it may be later: an answer has all that came before it.
+        seen = self.questions.heard_of(self.broker, paths.BROKER_IDS, when)
+        zxid = max((one for one in (since, seen) if one is not None), default=None)
+        heard = {} if zxid is None else {"zxid": zxid}
+        if event:
+            self._begins(at, event, zxid)
+        self._tell(at, "registrations_read", epoch=self.epoch, registrations=named, **heard)
+
+    def _read_as(self, live: list[int], new: set[int]) -> dict[int, int]:
+        """Which registrations were read, as ZooKeeper had them: those of `new` are other ones."""
+        for zxid, there in self.history:
+            same = all(there.get(one) == self.known.get(one) for one in live if one not in new)
+            other = all(there.get(one) != self.known.get(one) for one in new)
+            if zxid >= self.zxid and set(there) == set(live) and same and other:
+                return dict(there)
+        newest: dict[int, int] = {}
+        for _, there in self.history:  # no state of ZooKeeper: read while it changed
+            newest |= {one: epoch for one, epoch in there.items() if epoch > self.known.get(one, -1)}
+        return {one: newest.get(one, -1) if one in new else self.known.get(one, -1) for one in live}
+
+    def _elects(self, named: str, text: str, at: float) -> None:
+        if self.starting or "AutoTriggered" in text:
+            return
+        by_admin = _BY_ADMIN in text
+        self._begins(at, "ReplicaLeaderElection" if by_admin else paths.PREFERRED_ELECTION)
+
+    def _lets_go(self, leaders: str, at: float) -> None:
+        for broker in self.leaving:
+            remaining = [name for name, leader in _LEADS.findall(leaders) if int(leader) == broker]
+            self.hidden_at.append(at - 0.7)
+            self._tell(at, "shutdown_answered", epoch=self.epoch, subject=broker,
+                       remaining=remaining)  # fmt: skip
+        self.leaving = []
+
+    # Requests, as they are put into channels
+
+    def _orders(self, found: re.Match[str], at: float) -> None:
+        to, name = int(found[4]), found[5]
+        one = next((one for one in self.group if one.kind == "LeaderAndIsr" and one.to == to), None)
+        if one is None or name in (one.states or {}):
+            self._flush()
+            one = _Request(at, "LeaderAndIsr", to, self.epoch, {})
+            self.group = [one]
+        one.place = at
+        assert one.states is not None, "they are being told"
+        one.states[name] = [int(found[1]), int(found[2])]
+        if found[3] == "true":
+            one.new.append(name)
+
+    def _tells(self, found: re.Match[str], at: float) -> None:
+        brokers, name = _ids(found[3]), found[4]
+        same = [one.to for one in self.group if one.kind == "UpdateMetadata"] == brokers
+        if not same or any(name in (one.states or {}) for one in self.group):
+            self._flush()
+            self.group = [_Request(at, "UpdateMetadata", to, self.epoch, {}) for to in brokers]
+        for one in self.group:
+            one.place = at
+            assert one.states is not None, "they are being told"
+            one.states[name] = [int(found[1]), int(found[2])]
+
+    def _tells_all(self, found: re.Match[str], at: float) -> None:
+        """From 2.6 on: to whom, and of how many; behind the lines of each, where they are told."""
+        for to in _ids(found[1]):
+            channel, number = self.channels.get(to), int(found[2])
+            last = channel.put_in[-1] if channel is not None and channel.put_in else None
+            told = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
+            if channel is not None and not told:
+                states: dict[str, list[int]] | None = None if number else {}
+                channel.put_in.append(
+                    _Request(at, "UpdateMetadata", to, self.epoch, states, number)
+                )
+
+    def _flush(self) -> None:
+        for one in self.group:
+            channel = self.channels.get(one.to)
+            if channel is not None:
+                channel.put_in.append(one)
+        self.group = []
+
+    # Requests, as they are sent
+
+    def _channel_thread(self, line: LogLine) -> None:
+        found = _SENDS.search(line.text)
+        if found is not None:
+            channel = self.channels.get(int(found[1]))
+            if channel is not None:
+                channel.sent.append(_sent(found, line, self.epoch))
+            return
+        answered = _ANSWERED.search(line.text)
+        to = re.search(r"-to-broker-(\d+)-send", line.thread)
+        if answered is not None and to is not None and int(to[1]) in self.channels:
+            self.channels[int(to[1])].answered.add(int(answered[1]))
+
+    def _match(self, channel: _Channel) -> None:
+        """What went out is what was put in, in order, from the first on; unanswered, once more."""
+        at, hidden = 0, list[_Request]()
+        made: list[_Request] = []
+        last: _Request | None = None
+        for sent in channel.sent:
+            again = last is not None and not channel.answered & set(last.numbers)
+            if again and last is not None and last.is_sent_as(sent) and last.stops == sent.stops:
+                last.numbers += sent.numbers
+                continue
+            if at < len(channel.put_in) and channel.put_in[at].is_sent_as(sent):
+                last = channel.put_in[at]
+                self._hide(hidden, made, last.place)
+                last.states, last.live = sent.states, sent.live
+                last.registration, last.numbers = sent.registration, sent.numbers
+                made.append(last)
+                at += 1
+            else:
+                last = sent
+                hidden.append(sent)
+        self._hide(hidden, made, float("inf"))
+        for one in (*made, *channel.put_in[at:]):
+            self._request(one)
+
+    def _hide(self, hidden: list[_Request], made: list[_Request], until: float) -> None:
+        """Requests that only their sending tells of: where such are made."""
+        since = made[-1].place if made else 0.0
+        for number, one in enumerate(hidden):
+            end = min(until, one.place)
+            left = len(hidden) - number
+            there = [at for at in self.hidden_at if since < at < end]
+            place = there[-left] if len(there) >= left else there[0] if there else end - 0.25
+            one.place = since = place
+            made.append(one)
+        hidden.clear()
+
+    def _request(self, one: _Request) -> None:
+        more: dict[str, Any] = {}
+        if one.kind == "LeaderAndIsr":
+            more["new"] = one.new
+        elif one.kind == "StopReplica":
+            more["stops"] = one.stops
+        elif one.live is not None:
+            more["live"] = one.live
+        registration = one.registration if one.registration >= 0 else self.known.get(one.to, -1)
+        self._tell(
+            one.place, "request_sent", epoch=one.epoch, to=one.to, registration=registration,
+            kind=one.kind, correlation=one.numbers[0] if one.numbers else None,
+            again=one.numbers[1:], partitions=one.states, **more,
+        )  # fmt: skip
+
+
+def _sent(found: re.Match[str], line: LogLine, epoch: int) -> _Request:
+    text, kind = line.text, _KINDS[found[2]]
+    number, registration = _NUMBER.search(text), _REGISTRATION.search(text)
+    body = text[found.end() :]
+    live = sorted(int(one or other) for one, other in _LIVE.findall(body))
+    return _Request(
+        line.number + 0.5, kind, int(found[1]), epoch, states_in(body),
+        stops=stops_in(body) if kind == "StopReplica" else {},
+        live=live if kind == "UpdateMetadata" else None,
+        registration=int(registration[1]) if registration else -1,
+        numbers=[int(number[1] or number[2])] if number else [],
+    )  # fmt: skip
+
+
+def states_in(body: str) -> dict[str, list[int]]:
+    """Partitions of a request as its text names them: leader epoch, zkVersion."""
+    found: dict[str, list[int]] = {}
+    topic = ""
+    for one in _PARTS.finditer(body):
+        if one[1] is not None:
+            topic = one[1]
+        elif one[2] is not None:
+            found[f"{topic}-{one[2]}"] = [int(one[3]), int(one[4])]
+        else:
+            found[f"{one[5]}-{one[6]}"] = [int(one[7]), int(one[8])]
+    return found
+
+
+def stops_in(body: str) -> dict[str, bool]:
+    """Partitions of a StopReplica as its text names them: are they deleted?"""
+    all_ = _STOPPED_ALL.search(body)
+    found: dict[str, bool] = {}
+    for one in _STOPPED.finditer(body):
+        if one[5] is not None:
+            for index, deletes in _STOPPED_ONE.findall(one[6]):
+                found[f"{one[5]}-{index}"] = deletes == "true"
+            continue
+        topic, indexes = (one[1], one[2]) if one[1] is not None else (one[3], one[4])
+        for index in _ids(indexes):
+            found[f"{topic}-{index}"] = all_ is not None and all_[1] == "true"
+    return found
+
+
+def with_places(events: Iterable[Placed]) -> Callable[[int], list[Event]]:
+    """Those that stand before a line of that number and were not given yet."""
+    waiting = sorted(events, key=lambda one: one[0])
+    at = [0]
+
+    def before(number: float) -> list[Event]:
+        found = []
+        while at[0] < len(waiting) and waiting[at[0]][0] < number:
+            found.append(waiting[at[0]][1])
+            at[0] += 1
+        return found
+
+    return before
