@@ -115,7 +115,7 @@ def diagnose(
     failure = _fails(steps, what)
     if failure is None:
         return None
-    return _told(_shrunk(failure, what), what)
+    return _diagnosis(_shrunk(failure, what), what)
 
 
 def diagnose_missing(
@@ -240,7 +240,7 @@ def _shrunk(failure: _Failure, pairing: Pairing) -> _Failure:
     return failure
 
 
-def _told(failure: _Failure, pairing: Pairing) -> Diagnosis:
+def _diagnosis(failure: _Failure, pairing: Pairing) -> Diagnosis:
     partner = pairing.partner
     lines = []
     for key in failure.candidates:

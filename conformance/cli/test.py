@@ -90,7 +90,7 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
     verdict = Verdict.BROKEN if done.returncode else Verdict.HOLDS
     if done.returncode:
         click.echo(done.stdout.rstrip(), err=True)
-    return _told(Stage(name, verdict, time.monotonic() - start), json_target)
+    return _printed(Stage(name, verdict, time.monotonic() - start), json_target)
 
 
 def _options(deep: bool) -> list[str]:
@@ -119,11 +119,11 @@ def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
     verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
     verdict = verdicts.get(code, Verdict.BROKEN)
     special = {PYTEST_WRONG_USE: WRONG_USE, PYTEST_INTERRUPTED: 128 + 2}
-    stage = _told(Stage("tests", verdict, time.monotonic() - start), json_target)
+    stage = _printed(Stage("tests", verdict, time.monotonic() - start), json_target)
     return stage, special.get(code, 0)
 
 
-def _told(stage: Stage, json_target: str | None) -> Stage:
+def _printed(stage: Stage, json_target: str | None) -> Stage:
     word = "passed" if stage.verdict is Verdict.HOLDS else "NOT PASSED"
     say(f"{stage.name:<14} {word:<10} {stage.seconds:6.1f} s", json_target)
     return stage

@@ -115,12 +115,12 @@ def _watched(
         show_finding(asdict(said.finding), line, back)
 
     try:
-        told = WatchStore(kept, folder)
+        watching = WatchStore(kept, folder)
     except (NotOursError, OSError) as error:
         raise WrongUse(f"--checkpoint {kept}: {error}") from error
     query = stream.watch(
         folder,
-        told,
+        watching,
         tell,
         seconds=every,
         final=once,
@@ -135,8 +135,8 @@ def _watched(
         line("ended; what was read so far:")
     finally:
         query.stop()
-        told.close()
-    result = told.result()
+        watching.close()
+    result = watching.result()
     show_left_out(result, line)
     show_lines(result, line)
     stand = Counter(finding["kind"] for finding in result["findings"])

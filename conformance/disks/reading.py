@@ -268,15 +268,15 @@ def _unread(found: Directory, error: MalformedCheckpoint) -> DiskFinding:
 def replica_of(directory: Directory, tp: TopicPartition) -> Replica:
     """One replica's files. OSError where one cannot be read."""
     path = directory.replicas[tp]
-    told = directory.checkpoints
+    offsets = directory.checkpoints
     replica = Replica(
         directory.broker, directory.path, path, *tp, clean=directory.clean,
-        hw=told[HIGH_WATERMARKS].get(tp), recovery=told[RECOVERY_POINTS].get(tp),
+        hw=offsets[HIGH_WATERMARKS].get(tp), recovery=offsets[RECOVERY_POINTS].get(tp),
     )  # fmt: skip
-    _read_segments(replica, told[LOG_STARTS].get(tp))
+    _read_segments(replica, offsets[LOG_STARTS].get(tp))
     _read_epochs(replica)
     _read_beside(replica)
-    _within(replica, told[LOG_STARTS].get(tp), directory)
+    _within(replica, offsets[LOG_STARTS].get(tp), directory)
     return replica
 
 

@@ -324,8 +324,8 @@ def _layout(lines: list[str]) -> Plain | None:
         return _plain_json
     scores = []
     for number, each in enumerate(_known()):
-        told = sum(_names_kafka(line) for line in each.plain(lines))
-        scores.append((-told, number, each))
+        matching = sum(_names_kafka(line) for line in each.plain(lines))
+        scores.append((-matching, number, each))
     least, _, best = min(scores)
     return best.plain if least < 0 else None
 

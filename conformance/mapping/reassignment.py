@@ -262,14 +262,14 @@ _REPORTED = {
 """A report at which an event is suspended -> what it is about to do."""
 
 
-def _about_state(thread: ControllerThread, has_told: bool) -> str:
+def _about_state(thread: ControllerThread, has_sent: bool) -> str:
     if not thread.controller.active:
         return "campaign"
     if thread.frame_of(Reassigner._move_leader) is not None:
-        return "deleting" if has_told else "leading"
-    if going_offline(thread) is not None or has_told:
+        return "deleting" if has_sent else "leading"
+    if going_offline(thread) is not None or has_sent:
         replaces = thread.frame_of(Reassigner._stop_outside) is not None
-        if has_told:
+        if has_sent:
             return "discards" if replaces else "deleting"
         if replaces:
             return "replacing"
@@ -344,10 +344,10 @@ def _late(table: FactTable, world: SteppedCluster) -> None:
             table.put("update.to", (controller, broker), True)
             newest[controller] = waiting[-1]
     for controller, sent in newest.items():
-        told = sent.request.partitions.get(FIRST)
-        if isinstance(told, PartitionMetadata):
-            table.put("update.leader", (controller,), max(told.state.leader, 0))
-            table.put("update.epoch", (controller,), told.state.leader_epoch)
+        entry = sent.request.partitions.get(FIRST)
+        if isinstance(entry, PartitionMetadata):
+            table.put("update.leader", (controller,), max(entry.state.leader, 0))
+            table.put("update.epoch", (controller,), entry.state.leader_epoch)
 
 
 def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[int]) -> None:

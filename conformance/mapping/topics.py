@@ -156,7 +156,7 @@ LEFT_OUT: dict[str, str] = {
 }  # fmt: skip
 
 
-TOLD = {"topics", "partitions", "deletions"}
+WATCHES = {"topics", "partitions", "deletions"}
 """The events that a controller of the model is told of."""
 
 
@@ -205,7 +205,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     context = world.context(broker)
     table.put("belief", at, context.epoch)
     table.put("cache.task", at, TASKS.code(task))
-    for kind in world.inbox[broker] & TOLD:
+    for kind in world.inbox[broker] & WATCHES:
         table.put(f"cache.told.{kind}", at, True)
     if task == "reads_zookeeper":
         return

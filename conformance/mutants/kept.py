@@ -56,9 +56,11 @@ class KeptTrials:
                 "name a file that does not exist yet"
             )
         for number, line in enumerate(lines[1:], 2):
-            told = self._object(number, line)
+            fields = self._object(number, line)
             try:
-                trial = Trial(told["key"], told["mutant"], told["by"], told["why"], told["seconds"])
+                trial = Trial(
+                    fields["key"], fields["mutant"], fields["by"], fields["why"], fields["seconds"]
+                )
             except KeyError as missing:
                 raise NoSuchTrials(f"{self.path}:{number}: has no {missing}") from None
             self.trials[trial.key] = trial

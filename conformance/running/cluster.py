@@ -143,9 +143,9 @@ def replay_cluster(
 def tells_of_controllers(order: Ordered) -> bool:
     """Traces say what controllers do, and which requests come: those of Apache Kafka do not, nor
     do those that earlier releases of ours have left."""
-    told = {line.broker for line in order.lines if line.step == "request_received"}
+    versions = {line.broker for line in order.lines if line.step == "request_received"}
     obeying = {line.broker for line in order.lines if line.step == "leader_and_isr_received"}
-    return obeying <= told and any(line.step == "registrations_read" for line in order.lines)
+    return obeying <= versions and any(line.step == "registrations_read" for line in order.lines)
 
 
 @dataclass(eq=False)
@@ -906,29 +906,29 @@ class ClusterReplay(Driver):
 
     def _sends(self, line: TraceLine, c: int) -> None:
         to, kind = self.of[line.args["to"]], _KINDS[line.args["kind"]]
-        told = self._told(line, kind)
+        versions = self._sent_versions(line, kind)
         if c in self.outside:
-            self._sends_besides(line, c, to, kind, told, f"{BY_OTHERS}: {self.outside[c]}")
+            self._sends_besides(line, c, to, kind, versions, f"{BY_OTHERS}: {self.outside[c]}")
             return
         if c in self.elsewhere:
-            self._sends_besides(line, c, to, kind, told, SESSION_OVER)
+            self._sends_besides(line, c, to, kind, versions, SESSION_OVER)
             return
         if self.event.get(c) is not None:
             self._enters(c)
-        if kind == "stop_replica" and not told:
+        if kind == "stop_replica" and not versions:
             return  # a request that names nothing, as it was up to 2.2
         request = self._next_to(c, to)
         if request is None and not self._is_reached(c, to):
-            self._sends_besides(line, c, to, kind, told, UNREACHED, is_queued=False)
+            self._sends_besides(line, c, to, kind, versions, UNREACHED, is_queued=False)
             return
         only_new = bool(line.args["partitions"]) and set(line.args["partitions"]) <= self.born_by[c]
         while request is None and not only_new:
             if not self._silently(c):
-                if kind == "update_metadata" and not told and self._is_some_unmade():
+                if kind == "update_metadata" and not versions and self._is_some_unmade():
                     break  # it is told with partitions of which there is no state yet
                 if not self.read("zk.registered", c):
                     self.elsewhere.add(c)
-                    self._sends_besides(line, c, to, kind, told, SESSION_OVER)
+                    self._sends_besides(line, c, to, kind, versions, SESSION_OVER)
                     return
                 raise MisfitError(
                     "a controller sends what the model's does",
@@ -937,16 +937,16 @@ class ClusterReplay(Driver):
                 )  # fmt: skip
             request = self._next_to(c, to)
         if request is None:
-            self._sends_besides(line, c, to, kind, told, CREATED)
+            self._sends_besides(line, c, to, kind, versions, CREATED)
             return
-        self._matches(line, c, to, kind, told, request)
+        self._matches(line, c, to, kind, versions, request)
         self.sent[request_of(line)] = request
 
     def _is_some_unmade(self) -> bool:
         made = self.partitions.keys() - self.unborn
         return any(one not in made for one in self.assigned)
 
-    def _told(self, line: TraceLine, kind: str) -> dict[int, int]:
+    def _sent_versions(self, line: TraceLine, kind: str) -> dict[int, int]:
         if kind == "stop_replica":
             return {self._number(name): 0 for name in line.args["stops"]}
         found = {}
@@ -973,7 +973,7 @@ class ClusterReplay(Driver):
         return live and reached and not self.read("cache.bounced", c, to)
 
     def _matches(
-        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int],
+        self, line: TraceLine, c: int, to: int, kind: str, versions: dict[int, int],
         request: SentRequest,
     ) -> None:  # fmt: skip
         named = f"{line.args['kind']} to broker {line.args['to']}"
@@ -984,24 +984,24 @@ class ClusterReplay(Driver):
             )  # fmt: skip
         slot = self._place(c, to, request)
         if kind == "stop_replica":
-            parts = request.stopped | frozenset(told)
+            parts = request.stopped | frozenset(versions)
             if not parts <= set(request.about):
-                self._differs(named, told, request)
+                self._differs(named, versions, request)
             request.stopped = parts
             if parts == set(request.about):
                 self._claimed(c, to, request)
             return
         born = {self.partitions[name] for name in self.born_by[c]}
         self._claimed(c, to, request)
-        for p in [p for p in told if p not in request.about and p in born]:
-            self._amend(c, to, slot, request, p, told[p], CREATED)
-        if told.keys() != request.about.keys():
-            self._differs(named, told, request)
-        for p, version in told.items():
+        for p in [p for p in versions if p not in request.about and p in born]:
+            self._amend(c, to, slot, request, p, versions[p], CREATED)
+        if versions.keys() != request.about.keys():
+            self._differs(named, versions, request)
+        for p, version in versions.items():
             mine = request.about[p]
             if version != mine:
                 if not self._may_have_read(c, p, version, mine):
-                    self._differs(named, told, request)
+                    self._differs(named, versions, request)
                 self._amend(c, to, slot, request, p, version, READ_EARLIER)
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
         if kind == "update_metadata" and live != request.alive:
@@ -1035,20 +1035,20 @@ class ClusterReplay(Driver):
         self.expected[c].remove((to, request))
 
     def _sends_besides(
-        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int], reason: str,
+        self, line: TraceLine, c: int, to: int, kind: str, versions: dict[int, int], reason: str,
         is_queued: bool = True,
     ) -> None:  # fmt: skip
         """A request that the model's controller does not send: in its queue by force."""
         alive = frozenset(self.of[one] for one in line.args.get("live", ()))
         request = SentRequest(
-            kind, told, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
+            kind, versions, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
             line.args["epoch"], is_queued,
         )  # fmt: skip
         self.sent[request_of(line)] = request
         cells: list[tuple[str, tuple[int, ...], int]] = []
         if kind != "stop_replica":
             cells = [("partition.context.version", (p, c), version)
-                     for p, version in told.items()
+                     for p, version in versions.items()
                      if version > self.read("partition.context.version", p, c)]  # fmt: skip
         if is_queued:
             slot = self.read("cache.queue.end", c, to)
@@ -1071,16 +1071,16 @@ class ClusterReplay(Driver):
               for one in self.of.values()),
         ]  # fmt: skip
 
-    def _differs(self, named: str, told: Mapping[int, int], request: SentRequest) -> None:
+    def _differs(self, named: str, versions: Mapping[int, int], request: SentRequest) -> None:
         raise MisfitError(
             "a controller sends what the model's does",
-            f"{named} is about {self._states(told)}", self._request(request),
+            f"{named} is about {self._states(versions)}", self._request(request),
         )  # fmt: skip
 
     def _states(self, about: Mapping[int, int]) -> str:
         names = {p: name for name, p in self.partitions.items()}
-        told = [f"{names[p]} in version {version}" for p, version in sorted(about.items())]
-        return ", ".join(told) or "no partition"
+        versions = [f"{names[p]} in version {version}" for p, version in sorted(about.items())]
+        return ", ".join(versions) or "no partition"
 
     def _request(self, request: SentRequest) -> str:
         title = next(name for name, kind in _KINDS.items() if kind == request.kind)

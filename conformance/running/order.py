@@ -165,10 +165,10 @@ class _Ordering:
                 if op["op"] == "Create" and path.startswith(IDS):
                     broker = int(path.removeprefix(IDS))
                     self.found.brokers[op.get("owner", -1)] = broker
-                    told = registered.get((broker, line.args["zxid"]))
-                    self._follows(told, line)
-                    if told is not None:
-                        self._follows(line, starts[broker, told.start].lines[0])
+                    at = registered.get((broker, line.args["zxid"]))
+                    self._follows(at, line)
+                    if at is not None:
+                        self._follows(line, starts[broker, at.start].lines[0])
                 place = STATE.fullmatch(path)
                 if place is not None and "data" in op:
                     name, state = f"{place[1]}-{place[2]}", json.loads(op["data"])
@@ -301,8 +301,8 @@ class _Ordering:
         for key in sorted(writes):
             one = writes[key]
             if not one.by_leader:
-                told = self.found.wrote.get((one.partition, key[2], one.version))
-                self._follows(told, one.line)
+                at = self.found.wrote.get((one.partition, key[2], one.version))
+                self._follows(at, one.line)
                 office = epochs.get(int(one.state["controller_epoch"]))
                 self._follows(one.line, office)
                 self._follows(self.left.get(office), one.line)

@@ -28,7 +28,7 @@ HELD_BACK = "the high watermark waits for who is caught up and not in the ISR ye
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
 OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
-TOLD_AGAIN = "a controller tells a state that was registered, and is not any more"
+STALE_STATE_SENT = "a controller tells a state that was registered, and is not any more"
 METADATA = "a broker hears of a controller by other requests too"
 STOPPED = "a replica is told to stop by a controller (`cluster`)"
 GOES = "a broker that goes resigns before its session ends"
@@ -307,10 +307,10 @@ class PartitionReplay(Driver):
             raise NotModelled("a state was written in a session of no broker")
         self.expect("the controller epoch", state["controller_epoch"], self.read("belief", c))
         self.step("controller_reads_partition", c)
-        told = self.order.wrote.get((self.partition, state["leader_epoch"], write.version))
+        written = self.order.wrote.get((self.partition, state["leader_epoch"], write.version))
         isr = set(state["isr"])
-        if told is not None:
-            live = set(told.args["live"])
+        if written is not None:
+            live = set(written.args["live"])
         else:
             had = set(before["isr"]) if before else isr
             leads = isr if before and state["leader"] >= 0 else set()
@@ -514,7 +514,7 @@ class PartitionReplay(Driver):
             now = self.read("zk.version") == version and self.read("zk.leader_epoch") == epoch
             if now and sender and not self.refusal("controller_informs", sender, b):
                 self.step("controller_informs", sender, b)
-        self.force(TOLD_AGAIN, *cells)
+        self.force(STALE_STATE_SENT, *cells)
         return epoch, c
 
     def _on_became_leader(self, line: TraceLine, b: int) -> None:

@@ -106,9 +106,9 @@ def recorded_pages(stories: Sequence[Path] | None = None) -> Iterator[tuple[str,
     for lesson in lessons():
         yield f"played/{lesson.name}.html", lesson_page(lesson, STATIC_SITE)
     for path in ALL_STORIES if stories is None else stories:
-        told = read_run(path)
-        data = packed(told, frames_of(board(told.heading), told.lines))
-        yield f"stories/{path.stem}.html", beside_files("index.html", told.title, data, "../board/")
+        run = read_run(path)
+        data = packed(run, frames_of(board(run.heading), run.lines))
+        yield f"stories/{path.stem}.html", beside_files("index.html", run.title, data, "../board/")
 
 
 def write(

@@ -253,7 +253,7 @@ def test_messages_are_arrows_that_can_be_told_apart_without_colour(
             ends = message.locator(".head:visible").count()
             fate = message.get_attribute("class").split()[1]
             looks[fate] = (message.evaluate(line), *marks, ends)
-            words.append(" ".join(message.locator(".told").text_content().split()))
+            words.append(" ".join(message.locator(".sentence").text_content().split()))
     wide = shown.evaluate("document.documentElement.scrollWidth")
     shown.close()
 

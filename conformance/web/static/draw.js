@@ -73,7 +73,7 @@ function rows(list, folded) {
 
 // ---- who is what -------------------------------------------------------------------------------
 
-// Three things are told apart: registered and known (solid), registered and not heard of yet
+// Three things are distinguished: registered and known (solid), registered and not heard of yet
 // (hollow), believed and not registered any more (in pieces).
 function standing(badge) {
   const chips = [];
@@ -158,10 +158,10 @@ function logRow(broker, log, picture, offsets, differing) {
     }
     return make("td", { class: `at none${marks}` }, ...lines);
   });
-  const told = [`${WORDS.hw} ${log.hw ?? "–"}`, `${WORDS.leo} ${end}`].join(", ");
+  const ends = [`${WORDS.hw} ${log.hw ?? "–"}`, `${WORDS.leo} ${end}`].join(", ");
   return make("tr", { class: leads ? "leads" : "" },
     make("th", { scope: "row" }, make("span", { class: `dot${leads ? " leads" : ""}`, "aria-hidden": "true" }, broker), make("span", { class: "unseen" }, `${WORDS.broker} ${broker}: `),
-      make("small", {}, told)), ...cells);
+      make("small", {}, ends)), ...cells);
 }
 
 function flight(item) {
@@ -205,12 +205,12 @@ function arrow(message, lanes) {
   wire.style.gridColumn = `${first + 1} / ${last + 2}`;
   wire.style.marginInline = `${50 / span}%`;
   const fate = WORDS.fates[message.fate] + (message.steps > 1 ? ` (${message.steps} ${WORDS.steps})` : "");
-  const told = make("span", { class: "told" }, make("b", {}, message.name),
+  const sentence = make("span", { class: "sentence" }, make("b", {}, message.name),
     make("span", { class: "unseen" }, `, ${lane(message.source)} → ${message.targets.map(lane).join(", ")}: `),
     ` ${message.label} `, make("small", {}, fate));
   const right = first > lanes.length / 2;
-  told.style.gridColumn = right ? `1 / ${last + 2}` : `${first + 1} / -1`;
-  const item = make("li", { class: `message ${message.fate}${message.answer ? " answer" : ""}${right ? " right" : ""}` }, wire, told);
+  sentence.style.gridColumn = right ? `1 / ${last + 2}` : `${first + 1} / -1`;
+  const item = make("li", { class: `message ${message.fate}${message.answer ? " answer" : ""}${right ? " right" : ""}` }, wire, sentence);
   item.style.gridTemplateColumns = `repeat(${lanes.length}, minmax(0, 1fr))`;
   return item;
 }
@@ -229,7 +229,7 @@ function inOffice(picture, folded) {
   const parts = Object.entries(picture.controllers).filter(([, list]) => list.length);
   return make("article", { class: "lane" }, make("h3", {}, WORDS.controllers),
     ...parts.flatMap(([number, list]) => [make("h4", {}, `${WORDS.broker} ${number}`), ...rows(list, folded)]),
-    parts.length ? null : make("p", { class: "none" }, Object.values(picture.badges).some(one => one.believes !== null) ? WORDS.nobody : WORDS.untold));
+    parts.length ? null : make("p", { class: "none" }, Object.values(picture.badges).some(one => one.believes !== null) ? WORDS.nobody : WORDS.notModelled));
 }
 
 // Every field, by whose it is.

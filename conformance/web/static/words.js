@@ -25,7 +25,7 @@ const WORDS = {
   differ: "the states differ", alike: "alike", play: "Explorer", compare: "Compare", under: "The same steps under",
   lay: "beside this run", ruledOut: "ruled out by bounds of 0:", allow: "Allow one:", noComparison: "Nothing was given to compare; write: insync compare A B --open",
   zk: "ZooKeeper", headZk: "Zoo\u00adKeeper", headControllers: "con\u00adtrollers", controllers: "controllers", clients: "clients", messages: "Messages from lane to lane",
-  witness: "witness", quiet: "Nothing is in flight.", nobody: "No controller is elected.", untold: "Their memory is not part of this system.",
+  witness: "witness", quiet: "Nothing is in flight.", nobody: "No controller is elected.", notModelled: "Their memory is not part of this system.",
   fates: { sent: "sent now", flying: "in flight", late: "late", copy: "may come again", lost: "lost", refused: "refused", arrived: "arrived" },
   played: "state", changed: "changed", ready: "Ready.", likely: "Likely next", all: "All steps, by who takes them",
   what: "A field of the model.", glossary: "What the fields are", quietFields: (n) => n === 1 ? "1 field unchanged" : `${n} fields unchanged`, play1: "▶ Play", pause: "❚❚ Pause",
