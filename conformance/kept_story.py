@@ -14,7 +14,7 @@ NAME = "found.story"
 
 
 class NoStory(Exception):
-    """What was found cannot be told as a story; the message says why."""
+    """What was found cannot be reported as a story; the message says why."""
 
 
 def as_story(

@@ -31,7 +31,7 @@ MOST_SILENT = 3
 """Steps that the model does not see, in a row, before one that it sees."""
 
 FEW = 4
-"""So many differences of a state are told at most."""
+"""So many differences of a state are reported at most."""
 
 
 @dataclass

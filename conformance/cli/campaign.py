@@ -1,4 +1,5 @@
-"""`insync simulate --engine`: a campaign of runs, kept in a folder, resumed, told in one table."""
+"""`insync simulate --engine`: a campaign of runs, kept in a folder, resumed, reported in one
+table."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.edges import EdgeMismatch
 
 SMALL = map_of("replication").small
-"""The bounds of `replication` unless told otherwise: a graph that is walked whole in a second."""
+"""The bounds of `replication` by default: a graph that is walked whole in a second."""
 
 
 @click.command()
@@ -65,8 +65,8 @@ def edges(
     Each transition that the model allows in a state is driven in a world that is in that state, and
     must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
     a whole graph is covered, 1 at a mismatch, 2 when states were left out. The first mismatch is
-    told as a run from the beginning, as short as it was found to be: --save-story keeps it, --open
-    shows it. --map lists the families of faults that a system's graph is parted into.
+    reported as a run from the beginning, as short as it was found to be: --save-story keeps it,
+    --open shows it. --map lists the families of faults that a system's graph is parted into.
 
     \b
     Example:

@@ -46,10 +46,10 @@ def explain(
 ) -> None:
     """Show a run: a story, a trace, or what find, explore, zoo or check wrote with --json.
 
-    Each step is told with what it changed and the claims that break by it. The page needs no
+    Each step is reported with what it changed and the claims that break by it. The page needs no
     network and can be read on paper; .mmd is a sequence diagram for Mermaid, .py a test for pytest
-    that plays the run again. A trace that does not fit is told up to its last line that does, with
-    the diagnosis. --embed writes one file that plays the run in a page of yours, and says what
+    that plays the run again. A trace that does not fit is reported up to its last line that does,
+    with the diagnosis. --embed writes one file that plays the run in a page of yours, and says what
     to put there. --open shows the run in the explorer, and a trace beside the model.
     """
     from conformance.web.board import board

@@ -82,7 +82,7 @@ def story_option(command: Command) -> Command:
 
 
 def keep_text(name: str, text: str | None, json_target: str | None) -> None:
-    """Writes a story that is told already; None: there is no run to keep, and that is said."""
+    """Writes a story whose run is at hand; None: there is no run to keep, and that is said."""
     if text is None:
         say("there is no run to keep", json_target)
         return

@@ -144,9 +144,9 @@ def lockstep(
     """Hold the implementation to the model, step by step, under every profile of faults.
 
     After each step the two states are compared leaf by leaf, and what the step wrote into ZooKeeper
-    and sent is compared with what it changed. A mismatch is told with its diagnosis, --open shows
-    the run to it, and --save-story keeps it. The same seeds give the same walks anywhere. Seconds
-    are of processor time.
+    and sent is compared with what it changed. A mismatch is reported with its diagnosis, --open
+    shows the run to it, and --save-story keeps it. The same seeds give the same walks anywhere.
+    Seconds are of processor time.
     Exit code: 0 holds, 1 broken.
 
     Brokers run by themselves and trace what they do, as running processes do; each line is judged.
@@ -186,9 +186,7 @@ def lockstep(
             progress(f"{one} {release} {name}: {len(done)} of {len(campaigns)} profiles done")
             many = steps or (STEPS_OF_LOGS if one == LOGS else STEPS)
             if one == CLUSTER:
-                done.append(
-                    _campaign_of_clusters(name, chosen, many, not without_effects, release)
-                )
+                done.append(_campaign_of_clusters(name, chosen, many, not without_effects, release))
             elif one == BROKERS:
                 done.append(_campaign_of_brokers(name, chosen, many, release))
             elif one == LOGS:

@@ -1,4 +1,4 @@
-"""`insync story`: runs told as text files, played on the model, compared with a recording."""
+"""`insync story`: runs as text files, played on the model, compared with a recording."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SUFFIX = ".story"
     show_default=True,
     help="What plays the story: the model, the implementation beside it, or each in turn.",
 )
-@click.option("--accept", is_flag=True, help="Write what was told into the files.")
+@click.option("--accept", is_flag=True, help="Write the output into the files.")
 @fault_option
 @open_option
 @json_option
@@ -233,5 +233,5 @@ def _advice(outcome: StoryOutcome, accept: bool, lines: list[str]) -> list[str]:
     if accept:
         return ["    recorded" if lines else "    already as recorded"]
     if outcome.is_new:
-        return ["    nothing is recorded yet: insync story FILE --accept writes what was told"]
+        return ["    nothing is recorded yet: insync story FILE --accept writes the output"]
     return ["    if the new text is right: insync story FILE --accept"] if lines else []

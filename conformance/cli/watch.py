@@ -64,7 +64,7 @@ def watch(
 
     Files may be rolled and compressed meanwhile. A finding that a later line explains is taken
     back. With --checkpoint, a watch that was ended, or killed, goes on where it was: nothing is
-    lost, and nothing told twice. Ends at Ctrl-C (or SIGTERM, or --once) with the verdict of
+    lost, and nothing reported twice. Ends at Ctrl-C (or SIGTERM, or --once) with the verdict of
     `insync check` on all that was read: 0 holds, 1 broken, 2 unknown, 3 not checked; --open then
     lays the logs beside what is allowed.
     """

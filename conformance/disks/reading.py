@@ -39,7 +39,7 @@ _DEEPEST = 4  # folders below a named one in which log directories are looked fo
 _SEGMENT = re.compile(r"\d{20}\.log")
 _DIGITS = re.compile(r"(\d+)\D*$")
 _REMAINS = (DELETED, CLEANED, SWAP)
-_SHOWN = 5  # findings of one rule that are told of one replica; more are counted
+_SHOWN = 5  # findings of one rule that are reported of one replica; more are counted
 
 
 class NothingHereError(Exception):
@@ -474,7 +474,7 @@ def _compare_index(replica: Replica, path: str, name: str) -> None:
         place, _, why = fault.removeprefix(f"{path}: ").partition(": ")
         if not why:
             place, why = "", fault
-        if "segment" in place:  # told of the segment itself
+        if "segment" in place:  # reported of the segment itself
             continue
         replica.found(kind, rule, path, place, " ".join(why.split()))
 

@@ -372,7 +372,9 @@ def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[s
 
 
 def is_harmless(reason: str) -> bool:
-    """Whether a file was read whole and merely says nothing: it is told, and hinders nothing."""
+    """Whether a file was read whole and merely says nothing: it is reported, and hinders
+    nothing.
+    """
     return reason in _HARMLESS
 
 

@@ -138,7 +138,7 @@ ROWS: dict[str, Row] = {
         row("leader_and_isr_arrives", "broker sender partition",
             "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
             "older_epoch_is_refused", "older_controller_is_refused", "broker_cannot_reach_its_log",
-            why=f"{_OLD}; a log directory is told of before anything else"),
+            why=f"{_OLD}; a log directory is reported before anything else"),
         row("log_directory_fails", "broker partition", "log_directory_fails"),
         row("log_directory_is_repaired", "broker partition", "log_directory_is_repaired"),
         row("broker_reports_log_dir_failure", "broker", "broker_reports_log_dir_failure"),
@@ -206,7 +206,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server)
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
-    table.put("untold", (broker,), server.untold)
+    table.put("failure_unreported", (broker,), server.untold)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)

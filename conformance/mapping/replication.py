@@ -385,7 +385,7 @@ def _leader_of(world: World, broker: int) -> int:
 
 FAMILIES = {
     "epochs": Family(
-        "brokers are told of two leader epochs in any order, and fetch from a leader of another",
+        "brokers hear of two leader epochs in any order, and fetch from a leader of another",
         {"epoch": 2, "versions": 2},
         begins=tuple(
             Step(name, (1,) * arguments)

@@ -106,8 +106,8 @@ ROWS: dict[str, Row] = {
                 "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
             "controller_resigns",
-            why=f"{_REFUSED}; a broker that asked to go is told by Kafka's, and not in the model, "
-                "where no LeaderAndIsr follows a StopReplica on a connection: no family has both"),
+            why=f"{_REFUSED}; a broker that asked to go is notified by Kafka's, and not in the "
+                "model, where no LeaderAndIsr follows a StopReplica on a connection"),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller",
             "broker_obeys_leader_and_isr", "broker_refuses_older_controller",
@@ -157,7 +157,7 @@ LEFT_OUT: dict[str, str] = {
 
 
 WATCHES = {"topics", "partitions", "deletions"}
-"""The events that a controller of the model is told of."""
+"""The events that a controller of the model is notified of."""
 
 
 def facts(world: SteppedCluster) -> Facts:
@@ -206,7 +206,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     table.put("belief", at, context.epoch)
     table.put("cache.task", at, TASKS.code(task))
     for kind in world.inbox[broker] & WATCHES:
-        table.put(f"cache.told.{kind}", at, True)
+        table.put(f"cache.fired.{kind}", at, True)
     if task == "reads_zookeeper":
         return
     table.members("cache.live", at, context.live)

@@ -1,7 +1,8 @@
 """A file of trials that were made, so that an interrupted run goes on where it was.
 
 One JSON object a line: a head with what was judged, then the trials in order. What is judged is
-told by a digest of the implementation's text: trials of another text say nothing about this one.
+identified by a digest of the implementation's text: trials of another text say nothing about this
+one.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Batch:
         for broker in _real(brokers):
             self.metadata.setdefault(broker, {})
         for entry in self.metadata.values():
-            entry.update(shown)  # every broker of a round is told the same
+            entry.update(shown)  # every broker of a round is sent the same
 
     def _metadata_entry(self, partition: str) -> Leads:
         leads = self.known.leadership[partition]

@@ -33,7 +33,7 @@ class Deletions:
 
     `dead_are_ineligible`: a replica on a dead broker is so at once (2.3). `leave_first`: partitions
     cease to exist when the deletion starts (2.1), not when it is complete. `rounds` counts what is
-    asked of the state machines, `notified` has the partitions that everybody is told of.
+    asked of the state machines, `notified` has the partitions of which all brokers are notified.
     """
 
     live: set[int]

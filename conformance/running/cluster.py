@@ -2,9 +2,9 @@
 
 A controller's thread is driven along its lines: which event it takes from its queue, what it reads
 of the registrations, which states it writes, which requests it sends and about what. The model says
-what each must be: what a watch has put into the queue, whom it elects, who is told of which state.
-Steps that no line shows, such as the reading of a state before it is written, or that nobody may
-lead a partition, are taken when the next line asks for them, and only if they are possible. Who
+what each must be: what a watch has put into the queue, whom it elects, who is notified of which
+state. Steps that no line shows, such as the reading of a state before it is written, or that nobody
+may lead a partition, are taken when the next line asks for them, and only if they are possible. Who
 obeys a request is held to what was sent, and to the newest controller that it knows.
 
 What the model abstracts from, or what this system leaves to others (`replication` has the logs,
@@ -36,7 +36,7 @@ from specs.partial.moves import Moves
 NAME = "cluster"
 NONE_VERSION, NOBODY = -1, 0
 
-CREATED = "partitions are made (`topics`): their states, and who is told of them"
+CREATED = "partitions are made (`topics`): their states, and who is notified of them"
 BY_OTHERS = "a controller works on what other systems have (topics, requests of administrators)"
 UNREACHED = "a request goes to an earlier registration of a broker: it would be refused"
 LATER = "a request that was under way arrives after its channel was closed"
@@ -690,8 +690,8 @@ class ClusterReplay(Driver):
             first = EVENTS.show(self.read("cache.events.at.kind", c, 0))
             if kind not in _OVERTAKING and first not in _OVERTAKING:
                 raise MisfitError(
-                    "a controller handles what was told, in the order in which it was told",
-                    f"it handles {kind}, and {first} was told before", self._queue(c),
+                    "a controller handles notifications in the order in which they arrived",
+                    f"it handles {kind}, and {first} was notified before", self._queue(c),
                 )  # fmt: skip
             self._overtakes(c, slot)
 
@@ -783,7 +783,7 @@ class ClusterReplay(Driver):
         if c not in self.elsewhere and leaving != "stays" and goes == bool(line.args["remaining"]):
             raise MisfitError(
                 "a broker may go that leads nothing any more",
-                f"it is told that it leads {line.args['remaining'] or 'nothing'}",
+                f"it is notified that it leads {line.args['remaining'] or 'nothing'}",
                 "nothing" if goes else "what the model has it lead",
             )  # fmt: skip
 
@@ -925,7 +925,7 @@ class ClusterReplay(Driver):
         while request is None and not only_new:
             if not self._silently(c):
                 if kind == "update_metadata" and not versions and self._is_some_unmade():
-                    break  # it is told with partitions of which there is no state yet
+                    break  # the request has partitions without a state yet
                 if not self.read("zk.registered", c):
                     self.elsewhere.add(c)
                     self._sends_besides(line, c, to, kind, versions, SESSION_OVER)

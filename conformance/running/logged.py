@@ -208,7 +208,7 @@ def _not_led(world: LoggedWorld) -> str:
 
 WRONG = {kind.value for kind in (*BREAKS, Kind.KNOWN_BUG)}
 """Findings that no log of a sound cluster may have. What a rule cannot place for want of a line is
-none: of leader epochs that a broker was told it asks for lines that Kafka does not write."""
+none: of leader epochs that a broker was notified of it asks for lines that Kafka does not write."""
 
 
 @dataclass

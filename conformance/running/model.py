@@ -1,4 +1,4 @@
-"""A model that lines drive: steps taken, refusals told, values compared."""
+"""A model that lines drive: steps taken, refusals reported, values compared."""
 
 from __future__ import annotations
 

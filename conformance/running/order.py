@@ -1,9 +1,9 @@
 """One order of the lines of several processes: by zxid, epochs and requests, never by a clock.
 
 A process's lines are in its own order; ZooKeeper's by zxid. Between processes a line comes after
-another if it could not be without it: what a broker was told of a write comes after the write, an
-answer after its question, what is made of an answer after the answer. Any order that keeps to this
-shows each process the same; the one that is chosen takes each line as early as it can come.
+another if it could not be without it: what a broker was notified of a write comes after the write,
+an answer after its question, what is made of an answer after the answer. Any order that keeps to
+this shows each process the same; the one that is chosen takes each line as early as it can come.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ class _Ordering:
                     break
 
     def _note_version(self, line: TraceLine, known: dict[tuple[int, str], int]) -> None:
-        """The zkVersion under which a leader wants another ISR: the last one that it was told."""
+        """The zkVersion under which a leader wants another ISR: the last one that it was sent."""
         if line.partition is None:
             return
         key = line.broker, line.partition

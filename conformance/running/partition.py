@@ -22,7 +22,7 @@ from model.systems import system
 from specs.partial.moves import Moves
 
 CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
-LIVE = "whom a controller takes for alive is what it told when it wrote"
+LIVE = "whom a controller takes for alive is what it said when it wrote"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
 EARLIER = "an answer has the high watermark of when it was read"
@@ -30,7 +30,7 @@ NOTHING = "an answer is empty though there are records: it was full, or held bac
 OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
 STALE_STATE_SENT = "a controller tells a state that was registered, and is not any more"
 METADATA = "a broker hears of a controller by other requests too"
-STOPPED = "a replica is told to stop by a controller (`cluster`)"
+STOPPED = "a replica is instructed to stop by a controller (`cluster`)"
 GOES = "a broker that goes resigns before its session ends"
 GIVEN_UP = "a leader's write failed, and it has a session still"
 CHECKPOINT = "a broker starts with a high watermark that it had: its checkpoint"
@@ -178,7 +178,7 @@ class PartitionReplay(Driver):
             handler(line, self.of[line.broker])
 
     def expect_offset(self, what: str, seen: int, mine: int) -> None:
-        """The same for an offset: told in the cluster's own numbers."""
+        """The same for an offset: in the cluster's own numbers."""
         if self.index(seen) != mine:
             there = self.bounds[mine] if 0 <= mine < len(self.bounds) else mine
             raise MisfitError(
@@ -703,7 +703,7 @@ class PartitionReplay(Driver):
         if any(code != "UNKNOWN_TOPIC_OR_PARTITION" for code in nowhere) or (
             error == "NONE" and not args["all"] and not nowhere
         ):
-            raise MisfitError("who asks for a topic that does not exist is told so",
+            raise MisfitError("who asks for a topic that does not exist is notified",
                          f"the answers are {nowhere}", "UNKNOWN_TOPIC_OR_PARTITION")  # fmt: skip
         if args["error"] != "NONE" or self.partition not in args["preferred"]:
             return

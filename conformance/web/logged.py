@@ -65,7 +65,7 @@ def with_logs(path: Path) -> LogComparison:
 
 
 def _about(events: list[Event], worst: Event | None) -> list[Event]:
-    """What is told of the same partition; of controllers, where the violation is about them."""
+    """What is logged of the same partition; of controllers, where the violation is about them."""
     if worst is None:
         return events
     return [one for one in events if one.cluster == worst.cluster and one.tp == worst.tp]

@@ -142,7 +142,8 @@ def _registered(changed: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(one.rpartition(".")[2] for one in found))
 
 
-# -- told -----------------------------------------------------------------------------------------
+# -- as sentences
+# ------------------------------------------------------------------------------------
 
 FATES = {
     "sent": "sent now", "flying": "in flight", "late": "late", "copy": "may come again",

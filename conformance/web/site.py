@@ -117,7 +117,7 @@ def write(
 ) -> list[Path]:  # fmt: skip
     """Writes the pages and pictures into a folder, and what mkdocs needs beside them.
 
-    `stories`: those that get a page; all if None. `report` is told how far it is.
+    `stories`: those that get a page; all if None. `report` is called with how far it is.
     """
     pages_of = folder / "docs"
     written = []

@@ -1,4 +1,4 @@
-"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are told.
+"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are notified.
 
 One event queue and one thread in stages, a queue of requests for each broker, metadata caches, and
 leaders that change the ISR by themselves. Of the logs it is kept who has all that was committed:
@@ -137,7 +137,7 @@ def of_a_partition(*steps):
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
     "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
-    "isr_takes_the_living", "leaving_leader_is_told", "shutdown_fenced",
+    "isr_takes_the_living", "leaving_leader_is_notified", "shutdown_fenced",
     "preferred_leaders_stay", "preferred_needs_isr",
     "node_owner_checked", "events_dropped", "broker_data_watched",
     "log_dirs_fail_alone", "responses_fenced")

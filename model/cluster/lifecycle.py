@@ -26,7 +26,7 @@ def forget_all(now, new, broker):
     new.alive[broker]      = []
     new.addresses[broker]  = BLANK
     new.leaving[broker]    = "stays"
-    new.untold             = now.untold.without(broker)
+    new.failure_unreported = now.failure_unreported.without(broker)
     new.mistaken           = now.mistaken.without(broker)
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False

@@ -121,7 +121,7 @@ def controller_notices_death(now, new, broker, dead):
 
 @transition(broker=BROKERS, started=BROKERS)
 def controller_notices_start(now, new, broker, started):
-    """A broker is registered that the controller does not reach: it is told what it hosts.
+    """A broker is registered that the controller does not reach: it is sent what it hosts.
 
     A partition without a leader is tried again. A move to that broker is resumed: if it has not
     caught up, from step 1. KIP-380 makes a bounce between two looks visible.

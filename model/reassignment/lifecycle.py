@@ -46,7 +46,7 @@ def broker_crashes(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts and registers; nobody has told it what it hosts."""
+    """A process starts and registers; nobody has sent it what it hosts."""
     require(not_(now.up.has(broker)),               "the process does not run")
     require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
 

@@ -187,7 +187,7 @@ def broker_stops_replica(now, new, broker, controller):
 def broker_deletes_replica(now, new, broker, controller):
     """StopReplica with delete: the partition is not hosted any more, and its log is gone.
 
-    Up to 2.5 it has no leader epoch: whatever the broker was told meanwhile, it deletes.
+    Up to 2.5 it has no leader epoch: whatever the broker was sent meanwhile, it deletes.
     """
     require(now.stop[controller][broker].what == "delete", "StopReplica with delete is in flight")
     require_stop(now, broker, controller)

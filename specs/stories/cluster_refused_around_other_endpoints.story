@@ -1,5 +1,5 @@
 # What is refused while brokers change their endpoints.
-# Shows: who watches is told, reads what is there by then, and may find nothing new.
+# Shows: who watches is notified, reads what is there by then, and may find nothing new.
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=1

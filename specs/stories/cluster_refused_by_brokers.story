@@ -48,9 +48,9 @@ refused broker_updates_metadata broker=1 sender=1
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
 ----
 refused controller_announces_brokers(broker=1)
-    nobody is told yet who is alive — false (cache[1].stage looking)
+    no broker is sent the live brokers yet — false (cache[1].stage looking)
 refused controller_restores_replicas(broker=1)
-    all are told who is alive — false (cache[1].stage looking)
+    all brokers are sent the live brokers — false (cache[1].stage looking)
 refused controller_tells_removals(broker=1)
     it takes replicas offline — false (cache[1].stage looking)
 refused controller_tells_elections(broker=1)

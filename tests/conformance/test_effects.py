@@ -64,7 +64,7 @@ def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.M
         pair.take(Step("controller_elects_leader", (1, 2)))
 
 
-def test_a_request_that_is_told_and_never_sent_is_a_mismatch(
+def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def drops(world: World, requests: Iterable[OrderInFlight]) -> None:

@@ -1,4 +1,4 @@
-"""A run told as a page, a picture or a text."""
+"""A run as a page, a picture or a text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_found_run_is_told_step_by_step_with_the_claim_that_breaks(run: Path):
+def test_a_found_run_is_reported_step_by_step_with_the_claim_that_breaks(run: Path):
     done = insync("explain", str(run))
 
     assert done.exit_code == 0
