@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +58,8 @@ def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> N
     """
     if not (ROOT / "tests").is_dir():
         raise WrongUse("insync test runs in a checkout of the project; clone it and run ./insync")
-    stages = [_gate(name, command, json_target) for name, command in gates().items()]
+    with _collecting(whole=not pytest_args):
+        stages = [_gate(name, command, json_target) for name, command in gates().items()]
     tests, code = _tests([*_options(deep), *pytest_args], json_target)
     stages.append(tests)
     verdict = combine(stage.verdict for stage in stages)
@@ -74,6 +77,31 @@ def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> N
     if failed:
         click.echo(f"insync test: not passed: {', '.join(failed)}", err=True)
     raise click.exceptions.Exit(code if code >= WRONG_USE else verdict.exit_code)
+
+
+@contextmanager
+def _collecting(whole: bool) -> Iterator[None]:
+    """While the gates keep one core busy, another compiles every test, once for all workers: in a
+    fresh checkout each of them would do so for itself. What is wrong with a test is said later, by
+    the tests."""
+    if not whole:
+        yield
+        return
+    collecting = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    try:
+        yield
+        collecting.wait()
+    finally:
+        if collecting.poll() is None:
+            os.killpg(collecting.pid, signal.SIGKILL)
+        collecting.wait()
 
 
 def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
