@@ -44,7 +44,7 @@ _FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {
-    "controller_change": ("controller_resigns", "controller_is_still_in_office"),
+    "controller_change": ("controller_resigns", "controller_is_still_active"),
     "broker_change": (
         "controller_sees_new_brokers", "controller_sees_bounced_brokers",
         "controller_sees_dead_brokers", "controller_finds_brokers_unchanged"),
@@ -108,7 +108,7 @@ ROWS: dict[str, Row] = {
         row("controller_node_is_deleted", "", "controller_node_is_deleted", stands=_deleted),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
-                "in office and watches on: that is done at once"),
+                "the controller and watches on: that is done at once"),
         row("reply_is_lost", "broker", "reply_is_lost"),
         row("controller_handles_event", "broker",
             *dict.fromkeys(one for names in HANDLES.values() for one in names),

@@ -66,7 +66,7 @@ _PATHS = {
 """An event, as a controller's queue names it -> the model's."""
 
 _NOTHING_TO_DO = {
-    "controller_change": ("controller_is_still_in_office",),
+    "controller_change": ("controller_is_still_active",),
     "broker_change": (
         "controller_finds_brokers_unchanged", "controller_overlooks_bounced_brokers"),
     "isr_change": ("controller_finds_no_isr_change",),

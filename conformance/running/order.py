@@ -229,7 +229,8 @@ class _Ordering:
                 self._follows(line, of_epoch.get(line.args.get("known")))
 
     def _lives(self, chains: dict[Process, list[TraceLine]]) -> None:
-        """A process writes to ZooKeeper before its next start; a lost office is left after."""
+        """A process writes to ZooKeeper before its next start; a lost controllership is resigned
+        after."""
         started = {(line.process, line.start): line for line in self.lines if line.step == STARTED}
         sessions: dict[int, TraceLine | None] = {}
         for line in self.lines:
@@ -303,9 +304,9 @@ class _Ordering:
             if not one.by_leader:
                 at = self.found.wrote.get((one.partition, key[2], one.version))
                 self._follows(at, one.line)
-                office = epochs.get(int(one.state["controller_epoch"]))
-                self._follows(one.line, office)
-                self._follows(self.left.get(office), one.line)
+                elected = epochs.get(int(one.state["controller_epoch"]))
+                self._follows(one.line, elected)
+                self._follows(self.left.get(elected), one.line)
                 continue
             for line in attempts[int(one.state["leader"]), one.partition]:
                 named = set(line.args["wanted"]) == set(one.state["isr"])

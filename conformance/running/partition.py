@@ -423,7 +423,7 @@ class PartitionReplay(Driver):
                  (("zk.state_epoch", ()), ("isr_write.state_epoch", (at,)))]  # fmt: skip
         self.force(ELECTED_BY, *cells)
 
-    # Processes and offices
+    # Processes and controllers
 
     def _on_process_started(self, line: TraceLine, b: int) -> None:
         self.unfetched.discard(b)

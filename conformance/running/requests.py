@@ -35,7 +35,7 @@ class _Request:
 
 
 def never_taken_up(gathered: Gathered) -> Iterator[tuple[TraceLine, str]]:
-    """Lines that write a request which the controller in office passed over, and why.
+    """Lines that write a request which the active controller passed over, and why.
 
     A ZooKeeper of whose lines some are missing is not judged.
     """

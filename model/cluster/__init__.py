@@ -14,7 +14,7 @@ from model.cluster.conflicts import (
     controller_write_conflicts,
 )
 from model.cluster.controllership import (
-    controller_is_still_in_office,
+    controller_is_still_active,
     controller_node_is_deleted,
     controller_resigns,
     controller_resigns_and_goes_on,
@@ -153,7 +153,7 @@ SYSTEM = System(
         winner_takes_itself_for_another, controller_node_is_deleted,
         session_ends_before_its_nodes, node_of_an_ended_session_goes,
         broker_replaces_its_old_node, broker_takes_its_old_node_for_its_own,
-        controller_resigns, controller_is_still_in_office, controller_resigns_and_goes_on,
+        controller_resigns, controller_is_still_active, controller_resigns_and_goes_on,
         controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
         *of_a_partition(controller_reads_state, controller_write_conflicts,

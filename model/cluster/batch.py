@@ -2,7 +2,7 @@
 
 LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is notified of a new leader
 is notified of the live brokers, but after it. A queue is memory of the controller, and goes with
-its office.
+when it resigns.
 
 By itself UpdateMetadata is sent for six reasons, five of them here (the sixth is reassignment):
 failover (`controller_announces_brokers`), a broker's start (`controller_welcomes_brokers`), another

@@ -96,7 +96,7 @@ def respond(now, new, broker, sender, last, error):
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def broker_becomes_leader(now, new, broker, sender, partition):
-    """A broker takes office with the ISR and zkVersion of its LeaderAndIsr."""
+    """A broker becomes leader with the ISR and zkVersion of its LeaderAndIsr."""
     sent = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
     require_log(now, broker)

@@ -119,7 +119,7 @@ def assignment_is_whole(now):
         is_same(now.zk.assignment, now.wanted))
 
 
-@always("a controller that came to office after a request was withdrawn does not work on it",
+@always("a controller that was elected after a request was withdrawn does not work on it",
         companion="a_request_is_withdrawn", only=is_twelve_steps)
 def moves_are_asked_for(now):
     return every(BROKERS, lambda b: any_of(

@@ -204,7 +204,7 @@ def broker_deletes_replica(now, new, broker, controller):
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def stop_of_older_controller_is_refused(now, new, broker, controller):
-    """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not in office any more."""
+    """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not active any more."""
     require(now.stop[controller][broker].what != "none", "StopReplica is in flight")
     require_stop(now, broker, controller)
     require(controller < now.replica[broker].controller_epoch,

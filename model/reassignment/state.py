@@ -65,7 +65,7 @@ STATE = Record(
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
         other=OTHERS,
         resumes=BOOL)),                         # the move goes on when it is done with the dead
-    kept=per(BROKERS, LIST),                    # what outlives an office; only before KAFKA-5310
+    kept=per(BROKERS, LIST),                    # what outlives its term; only before KAFKA-5310
     # LeaderAndIsr in flight: of a leader epoch and a controller epoch, to these brokers
     request=per(LEADER_EPOCHS, per(CONTROLLERS, Record(
         to=SetOf(BROKERS), leader=BROKERS.or_none, isr=SetOf(BROKERS), version=ZK_VERSIONS,
@@ -101,7 +101,7 @@ STATE = Record(
     overtaken=ghost(BOOL),                      # a leader took its own ISR write for a failure
     crossed=ghost(BOOL),                        # whom a changed move left out was in the ISR
     stuck=ghost(BOOL),                          # a leader could not drop who lagged behind
-    read_late=ghost(BOOL),                      # a controller took office after it was deposed
+    read_late=ghost(BOOL),                      # a controller became active after it was deposed
     withdrawn=ghost(BOOL),                      # a request was withdrawn
     withdrawn_in=ghost(CONTROLLER_EPOCHS),      # the controller epoch in which that was
 )

@@ -66,7 +66,7 @@ def follows(table, before, after, names):
         all_of(after == target, may_become(table, before, target)) for target in names))
 
 
-@always_step("the state machines of a controller in office take the transitions of their tables "
+@always_step("the state machines of an active controller take the transitions of their tables "
              "and no other",
              companion="a_replica_is_ineligible")
 def machines_keep_to_tables(now, after):

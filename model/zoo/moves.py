@@ -42,7 +42,7 @@ ENTRIES = (
             {"moves_forgotten_on_resign": False},
         ),
         remark="Shorter than the sheet has it: the broker that worked on the request comes to "
-        "office again, and nobody else in between.",
+        "controller again, and nobody else in between.",
     ),
     ZooEntry(
         35, "KAFKA-6193", "the request is removed when the first of several is done",

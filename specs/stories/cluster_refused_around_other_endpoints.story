@@ -59,7 +59,7 @@ refused controller_reads_endpoints(broker=1, subject=1)
 refused broker_changes_endpoints(broker=2)
     it is registered — false (zk.registered {1})
 
-# Broker 1 hears of its own change, and then that it is in office no more.
+# Broker 1 hears of its own change, and then that it is not the controller any more.
 quietly broker_changes_endpoints broker=1
 quietly controller_node_is_deleted
 refused controller_resigns broker=1

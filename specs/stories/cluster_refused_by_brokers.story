@@ -24,7 +24,7 @@ refused broker_becomes_leader(broker=1, sender=1, partition=1)
 refused broker_knows_no_such_leader(broker=1, sender=1, partition=1)
     it speaks of the partition — false (cache.queue[1][1][0][1].about none)
 
-# A LeaderAndIsr of broker 1 is next, and broker 2 is in office by now.
+# A LeaderAndIsr of broker 1 is next, and broker 2 is the controller by now.
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2

@@ -2,7 +2,7 @@
 # Shows: the fence of /controller_epoch (KAFKA-6082), and what brokers do with an older controller.
 system topics version 2.3 brokers 2 partitions 1
 
-# A broker that crashed is no candidate, nor one that is in office or does not know yet.
+# A broker that crashed is no candidate, nor one that is the controller or does not know yet.
 quietly broker_crashes broker=2
 refused broker_becomes_controller broker=2
 quietly session_expires broker=2

@@ -19,13 +19,13 @@ from impl.world.network import OrderInFlight
 from impl.znodes.client import States, Updated, ZnodeClient
 from tests.planting import commits_alone
 
-IN_OFFICE = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
+BECOMES_CONTROLLER = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
              "controller_reads_partition")  # fmt: skip
 
 
 def a_controller(effects: EffectsOfOnePartition) -> Lockstep:
     pair = Lockstep(BOUNDS, watcher=effects)
-    for name in IN_OFFICE:
+    for name in BECOMES_CONTROLLER:
         pair.take(Step(name, (1,)))
     return pair
 

@@ -79,9 +79,9 @@ function standing(badge) {
   const chips = [];
   if (badge.up === false) chips.push(["down", WORDS.down]);
   else if (badge.registered === false) chips.push(["off", WORDS.unregistered]);
-  if (badge.controls && badge.believes !== false) chips.push(["solid office", WORDS.controller]);
-  else if (badge.controls) chips.push(["hollow office", WORDS.electedController]);
-  else if (badge.believes) chips.push(["lie office", WORDS.believesController]);
+  if (badge.controls && badge.believes !== false) chips.push(["solid controller", WORDS.controller]);
+  else if (badge.controls) chips.push(["hollow controller", WORDS.electedController]);
+  else if (badge.believes) chips.push(["lie controller", WORDS.believesController]);
   if (badge.leads && (badge.role === "leader" || badge.role === null)) chips.push(["solid", WORDS.leader]);
   else if (badge.leads) chips.push(["hollow", badge.up === false ? WORDS.registeredLeader : WORDS.elected]);
   else if (badge.role === "leader") chips.push(["lie", WORDS.believesLeader]);
@@ -93,7 +93,7 @@ function ring(number, badge) {
   const lie = (badge.believes === true && badge.controls === false) || (badge.role === "leader" && badge.leads === false);
   const crown = badge.leads || badge.role === "leader";
   return make("span", {
-    class: `ring ${badge.registered === false ? "off" : "on"}${crown ? " leader" : ""}${badge.believes || badge.controls ? " office" : ""}${lie ? " lie" : ""}${badge.up === false ? " dead" : ""}`,
+    class: `ring ${badge.registered === false ? "off" : "on"}${crown ? " leader" : ""}${badge.believes || badge.controls ? " controller" : ""}${lie ? " lie" : ""}${badge.up === false ? " dead" : ""}`,
     "aria-hidden": "true",
   }, number);
 }
@@ -225,7 +225,7 @@ function crossing(picture) {
   return make("div", { class: "crossing" }, heads, list);
 }
 
-function inOffice(picture, folded) {
+function controllerMemory(picture, folded) {
   const parts = Object.entries(picture.controllers).filter(([, list]) => list.length);
   return make("article", { class: "lane" }, make("h3", {}, WORDS.controllers),
     ...parts.flatMap(([number, list]) => [make("h4", {}, `${WORDS.broker} ${number}`), ...rows(list, folded)]),
@@ -237,7 +237,7 @@ function fields(picture, folded = false) {
   const lanes = make("div", { class: "lanes" + (picture.lanes.length > 6 ? " many" : "") });
   lanes.style.setProperty("--lanes", picture.lanes.length);
   lanes.append(make("article", { class: "lane zk" }, make("h3", {}, WORDS.zookeeper),
-    ...rows([...picture.zookeeper, ...picture.world], folded)), inOffice(picture, folded));
+    ...rows([...picture.zookeeper, ...picture.world], folded)), controllerMemory(picture, folded));
   for (const [number, list] of Object.entries(picture.brokers)) {
     lanes.append(make("article", { class: "lane" }, make("h3", {}, `${WORDS.broker} ${number}`), ...rows(list, folded)));
   }
