@@ -1,7 +1,7 @@
 """A mismatch explained: what was accepted last, what the model says, and a short run to it.
 
-The steps are those of the implementation. Which side surprises is told: the implementation takes a
-step that the model refuses, ends elsewhere, or cannot be driven where the model may go.
+The steps are those of the implementation. Which side surprises is reported: the implementation
+takes a step that the model refuses, ends elsewhere, or cannot be driven where the model may go.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def diagnose(
     failure = _fails(steps, what)
     if failure is None:
         return None
-    return _told(_shrunk(failure, what), what)
+    return _diagnosis(_shrunk(failure, what), what)
 
 
 def diagnose_missing(
@@ -240,7 +240,7 @@ def _shrunk(failure: _Failure, pairing: Pairing) -> _Failure:
     return failure
 
 
-def _told(failure: _Failure, pairing: Pairing) -> Diagnosis:
+def _diagnosis(failure: _Failure, pairing: Pairing) -> Diagnosis:
     partner = pairing.partner
     lines = []
     for key in failure.candidates:
@@ -317,7 +317,7 @@ def _as_story(
     text = "\n".join([title, heading, "", *lines, f"check {_claim(partner)}", RULE]) + "\n"
     outcome = play(parse(text, "mismatch.story"), partner.recorded)
     if outcome.failed is not None:
-        raise AssertionError(f"a mismatch cannot be told as a story: {outcome.failed[1]}")
+        raise AssertionError(f"a mismatch cannot be reported as a story: {outcome.failed[1]}")
     return rerecorded(outcome)
 
 

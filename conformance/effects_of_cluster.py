@@ -182,28 +182,28 @@ def _is_shortened(old: list[Shape], kept: list[Shape]) -> bool:
     """Of the first request a partition is dealt with."""
     if len(old) != len(kept) or not kept:
         return False
-    (kind, told), (same, rest) = old[0], kept[0]
-    return kind == same and set(rest) < set(told) and old[1:] == kept[1:]
+    (kind, described), (same, rest) = old[0], kept[0]
+    return kind == same and set(rest) < set(described) and old[1:] == kept[1:]
 
 
 def _shape(sent: SentRequest) -> Shape:
     kind = REQUESTS.code(KINDS.get(type(sent.request), "stop_replica"))
-    told = {one.partition: version for one, version in about(sent).items()}
-    return kind, tuple(sorted(told.items()))
+    described = {one.partition: version for one, version in about(sent).items()}
+    return kind, tuple(sorted(described.items()))
 
 
 def _shapes(facts: Mapping[tuple[str, tuple[int, ...]], int]) -> dict[Connection, list[Shape]]:
     found: dict[Connection, list[Shape]] = {}
-    told: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    described: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for (field, index), code in facts.items():
         if field == "cache.queue.at.about":
-            told.setdefault(index[:3], []).append((index[3], code))
+            described.setdefault(index[:3], []).append((index[3], code))
     for (field, index), length in facts.items():
         if field == "cache.queue.end":
             found[index[0], index[1]] = [
                 (
                     facts.get(("cache.queue.at.kind", (*index, slot)), 0),
-                    tuple(sorted(told.get((*index, slot), ()))),
+                    tuple(sorted(described.get((*index, slot), ()))),
                 )
                 for slot in range(length)
             ]

@@ -14,7 +14,7 @@ NAME = "found.story"
 
 
 class NoStory(Exception):
-    """What was found cannot be told as a story; the message says why."""
+    """What was found cannot be reported as a story; the message says why."""
 
 
 def as_story(
@@ -30,13 +30,13 @@ def as_story(
     failed = _first_refused(head, taken)
     if failed is not None:
         return _recorded(head, [*taken[:failed], f"refused {lines[failed]}"])
-    told = list(taken)
+    kept = list(taken)
     for line in then:
-        trial = [*told, line]
-        told = trial if _first_refused(head, trial) is None else [*told, f"refused {line}"]
-        if told is trial:
+        trial = [*kept, line]
+        kept = trial if _first_refused(head, trial) is None else [*kept, f"refused {line}"]
+        if kept is trial:
             break  # one of them is possible: it is what the model does here
-    return _recorded(head, told)
+    return _recorded(head, kept)
 
 
 def claim_of(recorded: RecordedSystem) -> str:

@@ -73,7 +73,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceReport:
-    """Replays a trace that is in memory; `heard` is told of each step as the model took it."""
+    """Replays a trace that is in memory; `heard` is notified of each step as the model took it."""
     refused = not_replayed(trace.header, len(trace.events), name)
     if refused is not None:
         return refused

@@ -31,7 +31,7 @@ MOST_SILENT = 3
 """Steps that the model does not see, in a row, before one that it sees."""
 
 FEW = 4
-"""So many differences of a state are told at most."""
+"""So many differences of a state are reported at most."""
 
 
 @dataclass
@@ -81,16 +81,16 @@ def why_not_applicable(story: Story) -> str | None:
     otherwise = about.not_alike(recorded.version, run)
     if otherwise is not None:
         return otherwise
-    if recorded.without != about.switches and not _is_told_alike(story, about, about.switches):
+    if recorded.without != about.switches and not _is_played_alike(story, about, about.switches):
         alone = [
             name for name, value in sorted(about.switches.items())
-            if not _is_told_alike(story, about, {**recorded.without, name: value})
+            if not _is_played_alike(story, about, {**recorded.without, name: value})
         ]  # fmt: skip
         return f"no release does what it tells ({', '.join(alone or sorted(about.switches))})"
     return None
 
 
-def _is_told_alike(story: Story, about: SystemMap, switches: Mapping[str, object]) -> bool:
+def _is_played_alike(story: Story, about: SystemMap, switches: Mapping[str, object]) -> bool:
     """The model by default is better, or simpler, than any release: a story that shows where comes
     to another state when it is played as released."""
     assert story.heading is not None, "the story names a system"
@@ -128,16 +128,16 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
 
 def retell(story: Story) -> Retelling:
     """Play a story on the implementation, to its end or to the first line where the two part."""
-    told = Retelling(story, why_not_applicable(story))
-    if told.why_not is None:
+    retelling = Retelling(story, why_not_applicable(story))
+    if retelling.why_not is None:
         stage = _Stage(story)
         for command in story.commands:
             try:
-                stage.play(command, told)
+                stage.play(command, retelling)
             except _Parted as parted:
-                told.failed = command.line, str(parted)
-                return told
-    return told
+                retelling.failed = command.line, str(parted)
+                return retelling
+    return retelling
 
 
 class _Parted(Exception):
@@ -158,14 +158,14 @@ class _Stage:
 
     # -- one line -----------------------------------------------------------------------------
 
-    def play(self, command: Command, told: Retelling) -> None:
+    def play(self, command: Command, retelling: Retelling) -> None:
         if command.is_step:
             self._step(command)
-            told.steps += 1
-            told.compared += 1
+            retelling.steps += 1
+            retelling.compared += 1
         elif command.verb == "refused":
             self._refused(command)
-            told.refusals += 1
+            retelling.refusals += 1
 
     def _step(self, command: Command) -> None:
         step = step_named(self.recorded, command.what)

@@ -324,7 +324,7 @@ def _explored(one: Exploring, report: Report) -> Iterator[ClaimRow]:
             name, claim.sentence, one.system, one.version,
             Verdict.BROKEN if broken else Verdict.HOLDS, dict(bounds),
             claim.verdict, result.distinct,
-            # One exploration answers all of its claims: its counts and time are told once.
+            # One exploration answers all of its claims: its counts and time are reported once.
             _counts(result) if position == 0 else "",
             result.seconds if position == 0 else 0.0,
         )  # fmt: skip

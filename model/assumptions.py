@@ -61,7 +61,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     ),
     Assumption(
         "epoch_noted_when_raised", "up to 2.3.1",
-        "a reassignment raises the leader epoch, and clients are told the one before",
+        "a reassignment raises the leader epoch, and clients are sent the one before",
         "reassignment", "clients_know_the_epoch",
     ),
     Assumption(
@@ -93,7 +93,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
     Assumption(
         "responses_fenced", "all: no release looks whose response it is",
         "what a broker answered before it was started again takes its replicas offline, and "
-        "nobody has them back until it is told of them anew",
+        "nobody has them back until it is notified of them again",
         "cluster", "no_wedge",
     ),
 )  # fmt: skip

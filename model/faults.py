@@ -63,7 +63,7 @@ FAULTS: dict[str, Fault] = {
             {"replication": Means({"disk_lost": "by_any"}, {"crashes": 1})},
         ),
         Fault(
-            "disk_failure", "a broker cannot delete a directory that it is told to delete",
+            "disk_failure", "a broker cannot delete a directory that it is instructed to delete",
             {"topics": Means(bounds={"failures": 1})},
         ),
         Fault(

@@ -4,7 +4,7 @@ A preset is the last release of its line. Some switches bring the fault along th
 felt (a disk that loses what was not flushed, a read of ZooKeeper that throws): the presets leave
 such faults out, so that a claim is broken by one thing at a time.
 
-From 2.7 a cluster may be told to speak 2.7 among its brokers: then the controller writes ISRs
+From 2.7 a cluster may be configured to speak 2.7 among its brokers: then the controller writes ISRs
 (KIP-497) and logs are cut by what fetches answer. The preset has the older speech, which is what a
 cluster keeps while it is being upgraded.
 """
@@ -66,7 +66,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "truncates_again", ("new_leader", "missed_epoch", "every_epoch"),
-            "when a follower that is told to follow looks again where to cut its log",
+            "when a follower that is instructed to follow looks again where to cut its log",
             "KAFKA-7164 (2.0.1), KIP-320 (2.1)",
         ),
         Switch(
@@ -125,7 +125,7 @@ SWITCHES: dict[str, Switch] = {
         Switch(
             "fenced_fetchers_go_on", (False, True),
             "a follower whose request was fenced asks again, and is fenced again, before it is "
-            "told of a newer epoch",
+            "notified of a newer epoch",
             "a simplification; such a fetcher waits for a LeaderAndIsr (KIP-320, 2.1)",
         ),
         Switch(
@@ -178,8 +178,8 @@ SWITCHES: dict[str, Switch] = {
             "a new controller takes the replicas of dead brokers offline", "KAFKA-3143 (2.3)",
         ),
         Switch(
-            "leaving_leader_is_told", (False, True),
-            "a broker that shuts down is told that it leads no more", "KAFKA-7482 (2.1)",
+            "leaving_leader_is_notified", (False, True),
+            "a broker that shuts down is notified that it leads no more", "KAFKA-7482 (2.1)",
         ),
         Switch(
             "shutdown_fenced", (False, True),
@@ -261,7 +261,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "epoch_noted_when_raised", (False, True),
-            "clients are told the leader epoch that a reassignment raises, not the one before it",
+            "clients are sent the leader epoch that a reassignment raises, not the one before it",
             "KAFKA-9212 (2.3.2, 2.4)",
         ),
         Switch(
@@ -348,7 +348,7 @@ _0_10: dict[str, object] = {
     "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
-    "shutdown_fenced": False, "preferred_leaders_stay": False, "leaving_leader_is_told": True,
+    "shutdown_fenced": False, "preferred_leaders_stay": False, "leaving_leader_is_notified": True,
     "broker_data_watched": False, "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "stops_fenced": False,
@@ -363,7 +363,7 @@ _0_11: dict[str, object] = {
 _1_1: dict[str, object] = {
     **_0_11, "requests_loaded_whole": True, "delete_topic_enable": True,
     "broker_data_watched": True, "log_dirs_fail_alone": True,
-    "leaving_leader_is_told": False,            # the one place where a release went back
+    "leaving_leader_is_notified": False,            # the one place where a release went back
 }  # fmt: skip
 _2_0: dict[str, object] = {
     **_1_1, "truncation": "kip_279", "truncates_again": "missed_epoch",
@@ -371,7 +371,7 @@ _2_0: dict[str, object] = {
     "leaderless_replicas_stop": True, "additions_undone": True,
 }  # fmt: skip
 _2_1: dict[str, object] = {
-    **_2_0, "leaving_leader_is_told": True,
+    **_2_0, "leaving_leader_is_notified": True,
     "zk_writes_fenced": True, "truncates_again": "every_epoch", "fetch_fencing": True,
     "fetch_session_caches_epoch": False, "partitions_leave_first": True,
 }  # fmt: skip
@@ -413,6 +413,15 @@ CLASHES: tuple[Clash, ...] = (
 )  # fmt: skip
 """Switches that cannot be chosen together: together they are no protocol that could have been, or
 the one says nothing where the other is so, and a claim would hold for that reason alone."""
+
+
+FORMER_NAMES = {"leaving_leader_is_told": "leaving_leader_is_notified"}
+"""Names that switches had: stories and command lines that have them are read as before."""
+
+
+def current_name(switch: str) -> str:
+    """The name of a switch, where it may be given by a name that it had before."""
+    return FORMER_NAMES.get(switch, switch)
 
 
 def presets(switches: Sequence[str]) -> dict[str, Version]:

@@ -25,7 +25,7 @@ from specs.obligations import Conjunct, conjuncts
 from specs.progress.obligations import awaited_somewhere, waiting
 from specs.progress.ranking import Ranking
 from specs.prover import Obligation
-from specs.reading import Leaves, Reading, named, text, told_arguments
+from specs.reading import Leaves, Reading, named, shown_arguments, text
 
 
 @dataclass
@@ -201,13 +201,13 @@ class SmallScope(GroundedSteps):
         lines = [
             "in a state that obeys every invariant:",
             *(shown or ["    (the initial state)"]),
-            f"the step {instance.step.transition.name}({named(told_arguments(instance))}) gives:",
+            f"the step {instance.step.transition.name}({named(shown_arguments(instance))}) gives:",
             *(f"    {reading.change_text(path, pair)}" for path, pair in changes.items()),
             f"and then it no longer holds that {sentence}" if entailed is None else sentence,
         ]
         return InductionCounterexample(
             obligation, sentence, instance.step.transition.name,
-            told_arguments(instance), state, changes, lines,
+            shown_arguments(instance), state, changes, lines,
         )  # fmt: skip
 
 

@@ -152,7 +152,7 @@ class Reading:
         return self._kind.get(path) == "set"
 
 
-def told_arguments(instance: Instance) -> dict[str, Any]:
+def shown_arguments(instance: Instance) -> dict[str, Any]:
     """An instance's parameters as people write them: `none` is None, a named value its name.
 
     A name with a space in it is none of the author's: it stands for a value that is looked up.

@@ -9,7 +9,7 @@ from typing import Any
 from model.versions import SWITCHES
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
-from specs.reading import Reading, named, told_arguments
+from specs.reading import Reading, named, shown_arguments
 from specs.verdict import Verdict
 
 
@@ -139,7 +139,7 @@ def build_run(
         steps.append(
             RunStep(
                 instance.step.transition.name,
-                told_arguments(instance),
+                shown_arguments(instance),
                 changes,
                 [reading.change_text(path, pair) for path, pair in changes.items()],
             )

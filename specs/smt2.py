@@ -135,10 +135,10 @@ class Smt2Folder:
         if not self.certificate or not self.by_cvc5:
             lines += ["cvc5 was not installed: the files were answered by Z3 alone.", ""]
         for result in self._proofs:
-            lines += [*self._told(result), ""]
+            lines += [*self._answer_lines(result), ""]
         return "\n".join(lines)
 
-    def _told(self, result: ProofResult) -> Iterator[str]:
+    def _answer_lines(self, result: ProofResult) -> Iterator[str]:
         proof, recorded = result.proof, result.recorded
         claim = recorded.claim(proof.claim)[0]
         label = self._label(proof)

@@ -254,7 +254,7 @@ class Surgery:
         """The story that goes otherwise after the fewest lines without the guard."""
         best: tuple[int, str] | None = None
         for story in self.stories:
-            # Only a line about the step itself can be told otherwise.
+            # Only a line about the step itself can have another output.
             if guard.step not in {command.what for command in story.commands}:
                 continue
             assert story.heading is not None

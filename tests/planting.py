@@ -36,7 +36,7 @@ def takes_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def never_leads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that is told to lead does nothing."""
+    """A broker that is instructed to lead does nothing."""
 
     def become_leader(self: Partition[Any], *_: Any) -> bool:
         return False

@@ -1,4 +1,5 @@
-"""Campaigns: seeds × fault profiles × planted bugs, run, recorded, judged, told in one table."""
+"""Campaigns: seeds × fault profiles × planted bugs, run, recorded, judged, reported in one
+table."""
 
 from conformance.campaign.carry import CampaignEngine, carry_out
 from conformance.campaign.kept import Folder, OtherCampaignError

@@ -25,9 +25,12 @@ class CampaignEngine(Protocol):
 
 
 def carry_out(
-    plan: Plan, folder: Folder, engine: CampaignEngine, told: Callable[[int], None] = lambda _: None
+    plan: Plan,
+    folder: Folder,
+    engine: CampaignEngine,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Every verdict of the plan, by number; `told` hears how many runs are done."""
+    """Every verdict of the plan, by number; `on_progress` hears how many runs are done."""
     left = plan.cells()
     while cells := tuple(islice(left, PART)):
 
@@ -35,5 +38,5 @@ def carry_out(
             engine.run(cells, plan, where)
 
         folder.part(cells[0].number, make)
-        told(cells[-1].number + 1)
+        on_progress(cells[-1].number + 1)
     return folder.verdicts()

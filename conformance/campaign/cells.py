@@ -104,12 +104,12 @@ def made_small(cell: CampaignRun, steps: int, brokers: int) -> dict[str, Any]:
             REPLICATION.bounds["brokers"].least,
         )
         taken = steps_of(found.trace)
-        told = diagnose(taken, {**BOUNDS, "brokers": found.trace.header.brokers})
+        diagnosis = diagnose(taken, {**BOUNDS, "brokers": found.trace.header.brokers})
     return {
         **asdict(cell),
         "steps": [str(step) for step in taken],
         "brokers": found.after[0],
         "faults": found.after[1],
         "trace": "".join(f"{line}\n" for line in lines_of(found.trace)),
-        "story": told.story if told is not None else "",
+        "story": diagnosis.story if diagnosis is not None else "",
     }

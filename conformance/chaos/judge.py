@@ -115,7 +115,7 @@ def _seen(history: History, judged: Judged) -> Seen:
         for partition, log in history.final.items()
         for offset, value in log.items()
     }
-    told: set[tuple[int, int]] = set()
+    reported: set[tuple[int, int]] = set()
     for read in history.reads:
         for offset, value in read.records:
             where = read.partition, offset
@@ -123,8 +123,8 @@ def _seen(history: History, judged: Judged) -> Seen:
                 seen[where] = value
                 why = f"{value} was read by {read.reader}, and is not there any more"
                 judged.anomalies.append(Anomaly(LOST_READ, *where, why, read.at))
-            elif seen[where] != value and where not in told:
-                told.add(where)
+            elif seen[where] != value and where not in reported:
+                reported.add(where)
                 why = f"{value} was read by {read.reader}, and {seen[where]} is there as well"
                 judged.anomalies.append(Anomaly(DIVERGED, *where, why, read.at))
     return seen

@@ -59,7 +59,7 @@ OF_LOGS = {"log.segment.bytes": "65536", "log.flush.offset.checkpoint.interval.m
 SETTINGS = OF_BROKERS | OF_GROUPS | OF_LOGS
 DIRECTORIES = ("data", "data2")
 RECOVERY_S = 60.0
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -358,10 +358,12 @@ def _unread(to: str) -> Callable[[int], _Unread]:
     return lambda connection: _Unread(to, connection)
 
 
-def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> ChaosReport:
+def carry_out(
+    folder: Path, plan: ChaosPlan, on_progress: OnProgress = lambda text: None
+) -> ChaosReport:
     """The whole run. ClusterError if the cluster does not start; everything is ended at the end."""
     report = ChaosReport(plan)
-    told("the cluster starts")
+    on_progress("the cluster starts")
     brokers = ChaosCluster(folder, plan)
     try:
         brokers.start(plan.partitions)
@@ -372,7 +374,7 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
             for number, fault in enumerate(plan.faults, 1):
                 if plan.minutes is not None and workload.now() > 60 * plan.minutes:
                     break
-                told(f"{number} of {len(plan.faults)}: {fault}; "
+                on_progress(f"{number} of {len(plan.faults)}: {fault}; "
                      f"{workload.acknowledged:,} records acknowledged")  # fmt: skip
                 began, done = workload.now(), True
                 try:
@@ -383,25 +385,25 @@ def carry_out(folder: Path, plan: ChaosPlan, told: Told = lambda text: None) -> 
                     fault._asdict() | {"at": began, "carried_out": done, "said": said}
                 )
                 time.sleep(fault.quiet)
-            told("brokers recover")
+            on_progress("brokers recover")
             lacking = brokers.whole_again(plan.partitions, RECOVERY_S)
             time.sleep(1.0)  # readers go on for a moment
-        told("the log is read")
+        on_progress("the log is read")
         try:
             workload.read_all(30.0)
         except ClientError as error:
             report.unfinished = f"the log could not be read at the end: {error}"
         if lacking:
             report.unfinished = report.unfinished or f"the cluster did not recover: {lacking}"
-        told("brokers stop")
+        on_progress("brokers stop")
         brokers.stop()
     except BaseException:
         brokers.end()
         raise
-    told("what clients saw is judged")
+    on_progress("what clients saw is judged")
     _judge(report, brokers.cluster)
     if plan.trace:
-        told("what brokers traced is judged by the model")
+        on_progress("what brokers traced is judged by the model")
         report.trace = judge_running(_traces(folder / TRACE), str(folder / TRACE))
     return report
 

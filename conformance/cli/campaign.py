@@ -1,4 +1,5 @@
-"""`insync simulate --engine`: a campaign of runs, kept in a folder, resumed, told in one table."""
+"""`insync simulate --engine`: a campaign of runs, kept in a folder, resumed, reported in one
+table."""
 
 from __future__ import annotations
 
@@ -144,15 +145,15 @@ def _made_small(
     broken: list[CampaignRun], engine: CampaignEngine, plan: Plan, folder: Folder, out: str | None
 ) -> list[dict[str, Any]]:
     """The smallest run of each line of the table; with --out, as files too."""
-    told = []
+    rows = []
     for row in engine.make_small(broken, plan):
         bug = row["planted"].strip("-") or "as-it-is"
         name = f"{bug}-{row['profile'].replace(' ', '-')}-seed-{row['seed']}"
         kept = [folder.keep_story(f"{name}.ndjson", row["trace"])]
         if row["story"]:
             kept.insert(0, folder.keep_story(f"{name}.story", row["story"]))
-        told.append({**row, "files": [str(path) for path in kept] if out else []})
-    return told
+        rows.append({**row, "files": [str(path) for path in kept] if out else []})
+    return rows
 
 
 def _show(result: dict[str, Any], table: list[SummaryLine], json_target: str | None) -> None:

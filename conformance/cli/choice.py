@@ -13,7 +13,7 @@ from model.faults import means
 from model.language import ProtocolError, RecordedSystem, System
 from model.systems import SYSTEMS
 from model.systems import system as system_by_name
-from model.versions import SWITCHES
+from model.versions import SWITCHES, current_name
 
 if TYPE_CHECKING:
     from model.zoo.known import KnownBug
@@ -56,11 +56,12 @@ class Variant:
 
     def _changed(self, system: System, switches: Mapping[str, object]) -> dict[str, object]:
         changed: dict[str, object] = {}
-        for name in self.without:
+        for name in map(current_name, self.without):
             _refuse_unknown_switch(system, name, switches)
             changed[name] = _before_the_fix(name)
         for text in self.settings:
             name, equals, value = text.partition("=")
+            name = current_name(name)
             _refuse_unknown_switch(system, name, switches)
             if not equals or not value:
                 example = f"{name}={SWITCHES[name].values[0]}"

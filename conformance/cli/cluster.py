@@ -216,7 +216,7 @@ def _listening(listeners: str, brokers: int) -> list[tuple[str, int]]:
             ) from error
         if host == "0.0.0.0" or not port:
             raise WrongUse(
-                f"--listeners {part}: name an address that clients can be told, "
+                f"--listeners {part}: name an address that clients can connect to, "
                 "such as 127.0.0.1:9092"
             )
         found.append((host, port))

@@ -70,7 +70,7 @@ class WrongUse(click.ClickException):
         super().__init__(" ".join(message.split()))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the line, on standard error unless told otherwise."""
+        """Print the line, on standard error by default."""
         click.echo(f"insync: {self.message}", file=file, err=file is None)
 
 

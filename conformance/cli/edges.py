@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conformance.edges import EdgeMismatch
 
 SMALL = map_of("replication").small
-"""The bounds of `replication` unless told otherwise: a graph that is walked whole in a second."""
+"""The bounds of `replication` by default: a graph that is walked whole in a second."""
 
 
 @click.command()
@@ -65,8 +65,8 @@ def edges(
     Each transition that the model allows in a state is driven in a world that is in that state, and
     must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
     a whole graph is covered, 1 at a mismatch, 2 when states were left out. The first mismatch is
-    told as a run from the beginning, as short as it was found to be: --save-story keeps it, --open
-    shows it. --map lists the families of faults that a system's graph is parted into.
+    reported as a run from the beginning, as short as it was found to be: --save-story keeps it,
+    --open shows it. --map lists the families of faults that a system's graph is parted into.
 
     \b
     Example:
@@ -123,8 +123,8 @@ def edges(
         f"{seconds:.1f} s",
         json_target,
     )
-    told = {"diagnosis": None if diagnosis is None else diagnosis.as_text()}
-    emit_json(json_target, report.as_json() | told | {"seconds": seconds})
+    found = {"diagnosis": None if diagnosis is None else diagnosis.as_text()}
+    emit_json(json_target, report.as_json() | found | {"seconds": seconds})
     story = None if diagnosis is None else diagnosis.story
     if save_story is not None:
         keep_text(save_story, story, json_target)
@@ -160,7 +160,7 @@ def _all(
     """Each system's graph at its small bounds, and each of its families of faults."""
     from conformance.edges import EdgeReport, walk_edges
 
-    told: list[tuple[str, str, EdgeReport, float]] = []
+    outcomes: list[tuple[str, str, EdgeReport, float]] = []
     walks = list(_walks(deep))
     with measured(coverage, json_target), Progress() as progress:
         for number, (about, family, release) in enumerate(walks):
@@ -170,8 +170,8 @@ def _all(
             name = f"{about.system} {release or DEFAULT}"
             progress(f"{name} {family}: {number} of {len(walks)} graphs walked")
             report = walk_edges(limits, max_states, progress, about, release, part)
-            told.append((name, family, report, time.monotonic() - began))
-    for name, where, report, _ in told:
+            outcomes.append((name, family, report, time.monotonic() - began))
+    for name, where, report, _ in outcomes:
         for mismatch in report.mismatches:
             say(f"{name} {where}: {mismatch}\n", json_target)
     numbers = ("states", "edges", "covered", "s")
@@ -180,19 +180,21 @@ def _all(
         [
             (name, where, f"{one.states:,}", f"{one.edges:,}", f"{one.covered:,}", f"{s:.1f}",
              one.verdict.value)
-            for name, where, one, s in told
+            for name, where, one, s in outcomes
         ],
         json_target,
         right=numbers,
     )  # fmt: skip
-    verdict = combine(report.verdict for _, _, report, _ in told)
-    edges, covered = (sum(getattr(one, n) for _, _, one, _ in told) for n in ("edges", "covered"))
+    verdict = combine(report.verdict for _, _, report, _ in outcomes)
+    edges, covered = (
+        sum(getattr(one, n) for _, _, one, _ in outcomes) for n in ("edges", "covered")
+    )
     say(f"{verdict}: {covered:,} of {edges:,} edges covered", json_target)
     emit_json(json_target, {
         "format": "insync.edges/1", "verdict": verdict.value,
         "walks": [
             one.as_json() | {"release": name.split()[1], "family": where, "seconds": round(s, 3)}
-            for name, where, one, s in told
+            for name, where, one, s in outcomes
         ],
     })  # fmt: skip
     return verdict

@@ -70,17 +70,17 @@ def elect(
     ending = of_elections(release)
     if where is not None:
         with zookeeper(where, version) as client, refusals(ending):
-            told = elect_preferred(client, _wanted(file, topic, partition, any_leader=False))
+            outcome = elect_preferred(client, _wanted(file, topic, partition, any_leader=False))
     else:
         with refusals(ending), admin_at(brokers) as admin:
             newer = release.since("2.4")
             wanted = None if everything else _wanted(file, topic, partition, any_leader=newer)
-            told = elect_by_brokers(admin, (kind or "preferred").upper(), wanted, release)
-    print_lines(told.lines, json_target)
-    for line in told.logged:
+            outcome = elect_by_brokers(admin, (kind or "preferred").upper(), wanted, release)
+    print_lines(outcome.lines, json_target)
+    for line in outcome.logged:
         click.echo(line, err=True)
-    if told.failure:
-        raise Failed(ending.lines(AdminCommandFailed(told.failure)), ending.code, err=True)
+    if outcome.failure:
+        raise Failed(ending.lines(AdminCommandFailed(outcome.failure)), ending.code, err=True)
 
 
 def _is_newer_tool(release: Release, given: dict[str, bool]) -> bool:

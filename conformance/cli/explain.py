@@ -46,10 +46,10 @@ def explain(
 ) -> None:
     """Show a run: a story, a trace, or what find, explore, zoo or check wrote with --json.
 
-    Each step is told with what it changed and the claims that break by it. The page needs no
+    Each step is reported with what it changed and the claims that break by it. The page needs no
     network and can be read on paper; .mmd is a sequence diagram for Mermaid, .py a test for pytest
-    that plays the run again. A trace that does not fit is told up to its last line that does, with
-    the diagnosis. --embed writes one file that plays the run in a page of yours, and says what
+    that plays the run again. A trace that does not fit is reported up to its last line that does,
+    with the diagnosis. --embed writes one file that plays the run in a page of yours, and says what
     to put there. --open shows the run in the explorer, and a trace beside the model.
     """
     from conformance.web.board import board
@@ -67,8 +67,8 @@ def explain(
     if out is not None and Path(out).suffix not in FORMS:
         raise WrongUse(f"--out {out}: write a file that ends in {', '.join(FORMS)}")
     try:
-        told = read_run(Path(run), claim)
-        frames = frames_of(board(told.heading), told.lines)
+        played = read_run(Path(run), claim)
+        frames = frames_of(board(played.heading), played.lines)
     except NoRunError as error:
         raise WrongUse(str(error)) from error
     except ProtocolError as error:
@@ -77,23 +77,23 @@ def explain(
         raise WrongUse(f"{run}: {error.strerror}; name a story or the JSON of a run") from error
     emit_json(
         json_target,
-        {"title": told.title, "heading": told.heading, "lines": list(told.lines),
-         "loop": told.loop, "frames": [asdict(frame) for frame in frames]},
+        {"title": played.title, "heading": played.heading, "lines": list(played.lines),
+         "loop": played.loop, "frames": [asdict(frame) for frame in frames]},
     )  # fmt: skip
     if opens:
-        show_file(Path(run)) if claim is None else show(told)
+        show_file(Path(run)) if claim is None else show(played)
         return
     if out is None:
-        say(markdown(told, frames).rstrip("\n"), json_target)
+        say(markdown(played, frames).rstrip("\n"), json_target)
         return
     forms = {".html": page, ".svg": svg, ".md": markdown, ".mmd": mermaid, ".py": pytest_of}
     form = cards if as_cards else embedded if to_embed else forms[Path(out).suffix]
     try:
-        write_atomically(Path(out), form(told, frames))
+        write_atomically(Path(out), form(played, frames))
     except OSError as error:
         raise WrongUse(f"--out {out}: {error.strerror}; name a file you may write") from error
     say(f"written to {out}: {len(frames) - 1} steps", json_target)
     if to_embed:
         name = html.escape(Path(out).name)
-        said = html.escape(told.title)
+        said = html.escape(played.title)
         say(f'<iframe src="{name}" title="{said}" width="100%" height="560"></iframe>', json_target)

@@ -14,7 +14,7 @@ from specs.verdict import Verdict
 
 @dataclass
 class ClaimAnswer:
-    """An answer about a claim, as it is told.
+    """An answer about a claim, as it is printed.
 
     `within` names the bounds, `beside_run` and `without_run` say how much was looked at; `more` is
     what the JSON has besides the contract.

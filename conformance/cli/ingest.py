@@ -194,7 +194,9 @@ _TELLING = 2.0  # seconds after which a step's pace is known
 
 
 def start(engine: str, master: str | None, share: Share | None = None) -> Engine:
-    """The engine by name; `share` is told how far it is. Raises WrongUse for a master, no Spark."""
+    """The engine by name; `share` is called with how far it is. Raises WrongUse for a master, no
+    Spark.
+    """
     if engine == LOCAL:
         if master is not None:
             raise WrongUse("--master is for --engine spark; leave one of the two out")

@@ -84,8 +84,8 @@ def _show(found: Inspection, json_target: str | None) -> None:
         cluster = f" of cluster {each.cluster}" if each.cluster else ""
         who = "a broker without a number" if each.broker is None else f"broker {each.broker}"
         say(f"{each.path}: {who}{cluster}, {len(each.replicas)} replicas; it {ended}", json_target)
-    told = [each for each in found.partitions if each.findings or each.cuts]
-    shown = (told or found.partitions)[:_SHOWN]
+    notable = [each for each in found.partitions if each.findings or each.cuts]
+    shown = (notable or found.partitions)[:_SHOWN]
     show_table(
         ("partition", "broker", "start", "end", "high watermark", "epoch", "a start cuts to"),
         [row for each in shown for row in _rows(each)],
@@ -94,7 +94,9 @@ def _show(found: Inspection, json_target: str | None) -> None:
     )
     more = len(found.partitions) - len(shown)
     if more:
-        alike = "of which nothing is to be told" if len(told) <= _SHOWN else "--json has them all"
+        alike = (
+            "of which nothing is to be told" if len(notable) <= _SHOWN else "--json has them all"
+        )
         say(f"{more} more partitions; {alike}\n", json_target)
     for finding in found.findings:
         name = "" if finding.topic is None else f"{finding.topic}-{finding.partition}: "

@@ -151,7 +151,7 @@ def _descendants() -> dict[int, str]:
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
-        return {}  # no /proc here: children end by what they are told, or by their pipes
+        return {}  # no /proc here: children end by a signal, or by their pipes
     parents: dict[int, int] = {}
     for pid in pids:
         try:

@@ -75,10 +75,10 @@ def fetch(versions: tuple[str, ...], json_target: str | None) -> None:
             with Progress() as progress:
                 progress(f"Kafka {release.text}")
 
-                def told(line: str, release: KafkaRelease = release) -> None:
+                def on_progress(line: str, release: KafkaRelease = release) -> None:
                     progress(f"Kafka {release.text}: {line[:90]}")
 
-                libs = fetch_release(release, told=told)
+                libs = fetch_release(release, told=on_progress)
                 progress(f"Kafka {release.text}: a Java that fits")
                 java = fetch_java(release, cache_folder())
             jars = len(list(libs.glob("*.jar")))
@@ -378,10 +378,10 @@ def replay(
                 stack.enter_context(tempfile.TemporaryDirectory(prefix="insync-"))
             )
 
-            def told(done: Done) -> None:
+            def on_progress(done: Done) -> None:
                 say(f"{done.number:3}  {done.label}: {done.evidence}", json_target)
 
-            report = replayed(run, release, folder, home, told)
+            report = replayed(run, release, folder, home, on_progress)
         except NotReplayable as error:
             click.echo(f"insync: {error}", err=True)
             finish(Verdict.NOT_CHECKED)

@@ -30,7 +30,7 @@ class Refused(click.ClickException):
     exit_code = USAGE
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print Kafka's line, on standard error unless told otherwise."""
+        """Print Kafka's line, on standard error by default."""
         click.echo(self.message, file=file, err=file is None)
 
 

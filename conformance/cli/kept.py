@@ -82,7 +82,7 @@ def story_option(command: Command) -> Command:
 
 
 def keep_text(name: str, text: str | None, json_target: str | None) -> None:
-    """Writes a story that is told already; None: there is no run to keep, and that is said."""
+    """Writes a story whose run is at hand; None: there is no run to keep, and that is said."""
     if text is None:
         say("there is no run to keep", json_target)
         return
@@ -100,10 +100,12 @@ def keep_trace(name: str, path: Path, json_target: str | None) -> None:
     from conformance.web.traced import traced
 
     try:
-        told, seen = traced(path)
-        shows = " ".join((told.diagnosis or "all of it fits").split())
+        played, seen = traced(path)
+        shows = " ".join((played.diagnosis or "all of it fits").split())
         then = () if seen is None else seen.candidates
-        keep_text(name, as_story(told.title, shows, told.heading, told.lines, then), json_target)
+        keep_text(
+            name, as_story(played.title, shows, played.heading, played.lines, then), json_target
+        )
     except (NoRunError, NoStory) as error:
         raise WrongUse(f"--save-story {name}: {error}") from error
 
@@ -135,11 +137,11 @@ def _open(run: Run) -> None:
     show(of_run(run.as_json()))
 
 
-def show(told: ReplayedRun) -> None:
+def show(played: ReplayedRun) -> None:
     """A run in the explorer, until Ctrl-C."""
     from conformance.cli.play import serve
 
-    serve({"heading": told.heading, "lines": list(told.lines)}, 0, opens=True)
+    serve({"heading": played.heading, "lines": list(played.lines)}, 0, opens=True)
 
 
 def show_comparison(result: Comparison, heading: str, lines: Sequence[str] = ()) -> None:
@@ -162,11 +164,11 @@ def show_file(path: Path) -> None:
         if not is_trace(path):
             show(read_run(path))
             return
-        told, observed = traced(path)
+        played, observed = traced(path)
     except NoRunError as error:
         raise WrongUse(str(error)) from error
-    game: dict[str, object] = {"heading": told.heading, "lines": list(told.lines)}
-    serve(game, 0, opens=True, comparison=packed(with_trace(told, observed)))
+    game: dict[str, object] = {"heading": played.heading, "lines": list(played.lines)}
+    serve(game, 0, opens=True, comparison=packed(with_trace(played, observed)))
 
 
 def show_checked(paths: Sequence[str], result: Mapping[str, Any]) -> None:

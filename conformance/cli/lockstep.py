@@ -144,9 +144,9 @@ def lockstep(
     """Hold the implementation to the model, step by step, under every profile of faults.
 
     After each step the two states are compared leaf by leaf, and what the step wrote into ZooKeeper
-    and sent is compared with what it changed. A mismatch is told with its diagnosis, --open shows
-    the run to it, and --save-story keeps it. The same seeds give the same walks anywhere. Seconds
-    are of processor time.
+    and sent is compared with what it changed. A mismatch is reported with its diagnosis, --open
+    shows the run to it, and --save-story keeps it. The same seeds give the same walks anywhere.
+    Seconds are of processor time.
     Exit code: 0 holds, 1 broken.
 
     Brokers run by themselves and trace what they do, as running processes do; each line is judged.
@@ -180,39 +180,39 @@ def lockstep(
         for release in (RELEASES[one] if everything else (DEFAULT,))
         for name in _profiles(one, faults)
     ]
-    told: list[Campaign] = []
+    done: list[Campaign] = []
     with measured(coverage, json_target), Counted() as progress:
         for one, release, name in campaigns:
-            progress(f"{one} {release} {name}: {len(told)} of {len(campaigns)} profiles done")
+            progress(f"{one} {release} {name}: {len(done)} of {len(campaigns)} profiles done")
             many = steps or (STEPS_OF_LOGS if one == LOGS else STEPS)
             if one == CLUSTER:
-                told.append(_campaign_of_clusters(name, chosen, many, not without_effects, release))
+                done.append(_campaign_of_clusters(name, chosen, many, not without_effects, release))
             elif one == BROKERS:
-                told.append(_campaign_of_brokers(name, chosen, many, release))
+                done.append(_campaign_of_brokers(name, chosen, many, release))
             elif one == LOGS:
-                told.append(_campaign_of_logs(name, chosen, many, release))
+                done.append(_campaign_of_logs(name, chosen, many, release))
             else:
-                told.append(_campaign(name, chosen, many, every, not without_effects, release))
-    _show(told, json_target)
-    verdicts = [one.verdict for one in told]
+                done.append(_campaign(name, chosen, many, every, not without_effects, release))
+    _show(done, json_target)
+    verdicts = [one.verdict for one in done]
     verdict = next((bad for bad in (Verdict.BROKEN, Verdict.NOT_CHECKED) if bad in verdicts),
                    Verdict.HOLDS)  # fmt: skip
-    total, seconds = sum(one.steps for one in told), sum(one.seconds for one in told)
-    fired = "".join(_coverage(one, [c for c in told if c.system == one]) for one in systems)
+    total, seconds = sum(one.steps for one in done), sum(one.seconds for one in done)
+    fired = "".join(_coverage(one, [c for c in done if c.system == one]) for one in systems)
     say(
-        f"{verdict}: {sum(one.runs for one in told):,} walks, {total:,} steps, "
+        f"{verdict}: {sum(one.runs for one in done):,} walks, {total:,} steps, "
         f"{total / max(seconds, 1e-9):,.0f} steps/s{fired}",
         json_target,
     )
     emit_json(json_target, {
         "format": "insync.lockstep/1", "verdict": verdict.value,
-        "profiles": [one.as_json() for one in told],
+        "profiles": [one.as_json() for one in done],
     })  # fmt: skip
     if save_story is not None:
-        stories = (one.story for one in told if one.story is not None)
+        stories = (one.story for one in done if one.story is not None)
         keep_text(save_story, next(stories, None), json_target)
     if opens:
-        _show_in_the_browser(told, json_target)
+        _show_in_the_browser(done, json_target)
     finish(verdict)
 
 
@@ -233,9 +233,9 @@ def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     return faults or names
 
 
-def _show_in_the_browser(told: list[Campaign], json_target: str | None) -> None:
+def _show_in_the_browser(done: list[Campaign], json_target: str | None) -> None:
     """The shortest run to the first mismatch, up to where both sides still agree."""
-    for one in told:
+    for one in done:
         if one.story is not None:
             from conformance.web.findings import of_story_text
 
@@ -264,9 +264,9 @@ def _campaign(
     def why(mismatch: Mismatch) -> Diagnosis | None:
         return explained(mismatch, pairing=Pairing(MAP, BOUNDS, release))
 
-    told = _walked(Campaign(ONE_PARTITION, faults, release), seeds, walked, why)
-    told.writes, told.requests = effects.writes, effects.requests
-    return told
+    campaign = _walked(Campaign(ONE_PARTITION, faults, release), seeds, walked, why)
+    campaign.writes, campaign.requests = effects.writes, effects.requests
+    return campaign
 
 
 def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) -> Campaign:
@@ -317,13 +317,13 @@ def _campaign_of_clusters(
     def walked(seed: int) -> WalkProgress:
         return walk_cluster(seed, steps, faults=faults, effects=heard, version=release)
 
-    told = _walked(Campaign(CLUSTER, faults, release), seeds, walked)
-    told.writes, told.requests = effects.writes, effects.requests
-    return told
+    campaign = _walked(Campaign(CLUSTER, faults, release), seeds, walked)
+    campaign.writes, campaign.requests = effects.writes, effects.requests
+    return campaign
 
 
 def _walked(
-    told: Campaign,
+    campaign: Campaign,
     seeds: range,
     walk: Callable[[int], WalkProgress],
     explained: Callable[[Mismatch], Diagnosis | None] = lambda _: None,
@@ -338,20 +338,20 @@ def _walked(
         except Mismatch as mismatch:
             diagnosis = explained(mismatch)
             text = str(mismatch) if diagnosis is None else diagnosis.as_text()
-            told.mismatch = f"seed {seed}: {text}"
-            told.story = None if diagnosis is None else diagnosis.story
+            campaign.mismatch = f"seed {seed}: {text}"
+            campaign.story = None if diagnosis is None else diagnosis.story
             break
-        told.runs += 1
-        told.steps += progress.steps
-        told.silent += progress.silent
-        told.fired.update(progress.fired)
-    told.seconds = time.process_time() - began
-    return told
+        campaign.runs += 1
+        campaign.steps += progress.steps
+        campaign.silent += progress.silent
+        campaign.fired.update(progress.fired)
+    campaign.seconds = time.process_time() - began
+    return campaign
 
 
-def _coverage(system: str, told: list[Campaign]) -> str:
+def _coverage(system: str, done: list[Campaign]) -> str:
     """How many of the system's transitions the walks fired; brokers are held to two systems."""
-    fired = {name for one in told for name in one.fired}
+    fired = {name for one in done for name in one.fired}
     if system in (BROKERS, LOGS):
         return f", {len(fired)} transitions fired ({system})"
     return f", {len(fired)} of {len(_transitions(system))} transitions fired ({system})"
@@ -408,8 +408,8 @@ def _show_map(system: str, json_target: str | None) -> None:
     })  # fmt: skip
 
 
-def _show(told: list[Campaign], json_target: str | None) -> None:
-    for one in told:
+def _show(done: list[Campaign], json_target: str | None) -> None:
+    for one in done:
         if one.mismatch is not None:
             say(f"{one.faults}, {one.mismatch}\n", json_target)
     numbers = ("walks", "steps", "silent", "writes", "requests", "transitions", "steps/s")
@@ -423,7 +423,7 @@ def _show(told: list[Campaign], json_target: str | None) -> None:
                 f"{one.requests:,}", len(one.fired), f"{one.steps / max(one.seconds, 1e-9):,.0f}",
                 one.verdict.value,
             )
-            for one in told
+            for one in done
         ],
         json_target,
         right=numbers,

@@ -133,9 +133,9 @@ def _story(name: str) -> tuple[str, list[str]]:
             click.echo(f"insync: {found.said}; the nearest is played", err=True)
         return found.heading, list(found.lines)
     try:
-        told = read_run(Path(name))
+        played = read_run(Path(name))
     except NoRunError as error:
         raise WrongUse(str(error)) from error
     except OSError as error:
         raise WrongUse(f"{name}: {error.strerror}; name a story or the JSON of a run") from error
-    return told.heading, list(told.lines)
+    return played.heading, list(played.lines)

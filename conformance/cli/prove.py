@@ -479,11 +479,11 @@ def _show(
     for attempt in attempts:
         if each:
             _show_each(attempt.result, json_target)
-        for line in [*_told(attempt.result), *_open(attempt)]:
+        for line in [*_result_lines(attempt.result), *_open(attempt)]:
             say(line, json_target)
 
 
-def _told(result: ProofResult) -> list[str]:
+def _result_lines(result: ProofResult) -> list[str]:
     claim = result.recorded.claim(result.proof.claim)[0]
     if not result.obligations:
         return [f"{claim.name} of {described(result.recorded)}: not tried, for the form that it "

@@ -234,10 +234,10 @@ def _by_zookeeper(
     with zookeeper(where, version) as client, contextlib.ExitStack() as held:
         held.enter_context(refusals(of_reassignments(client.release)))
         admin = held.enter_context(admin_at(brokers)) if brokers else None
-        return _told(client, admin, given)
+        return _carried_out(client, admin, given)
 
 
-def _told(client: ZnodeClient, admin: Admin | None, given: _Given) -> Sequence[str]:
+def _carried_out(client: ZnodeClient, admin: Admin | None, given: _Given) -> Sequence[str]:
     command = ReassignCommand(client, random.Random(given.seed), admin)
     match given.action:
         case "generate":

@@ -1,4 +1,4 @@
-"""`insync story`: runs told as text files, played on the model, compared with a recording."""
+"""`insync story`: runs as text files, played on the model, compared with a recording."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SUFFIX = ".story"
     show_default=True,
     help="What plays the story: the model, the implementation beside it, or each in turn.",
 )
-@click.option("--accept", is_flag=True, help="Write what was told into the files.")
+@click.option("--accept", is_flag=True, help="Write the output into the files.")
 @fault_option
 @open_option
 @json_option
@@ -86,7 +86,7 @@ def story(
                 if side == "model":
                     outcome = play(one)
                     progress.wipe()
-                    results.append(_told(path, outcome, accept, json_target))
+                    results.append(_reported(path, outcome, accept, json_target))
                 else:
                     results.append(_played_by_impl(path, one, json_target, progress))
     played = [result for result in results if result.get("not_applicable") is None]
@@ -116,16 +116,16 @@ def _played_by_impl(
     """Has the implementation play one story, reports it, and gives its row of the JSON."""
     from conformance.storyteller import retell
 
-    told = retell(story)
+    retelling = retell(story)
     progress.wipe()
     lines: list[str] = []
-    if told.why_not is not None:
+    if retelling.why_not is not None:
         head = "not applicable"
-        lines.append(f"    {told.why_not}")
+        lines.append(f"    {retelling.why_not}")
     else:
-        head = f"{told.verdict}"
-        if told.failed is not None:
-            line, why = told.failed
+        head = f"{retelling.verdict}"
+        if retelling.failed is not None:
+            line, why = retelling.failed
             lines.append(f"{path}:{line}: {why}")
     for text in [f"{head}  {path}  on the implementation", *lines]:
         say(text, json_target)
@@ -133,12 +133,12 @@ def _played_by_impl(
         "story": str(path),
         "title": story.title,
         "on": "impl",
-        "verdict": told.verdict.value,
-        "not_applicable": told.why_not,
-        "steps": told.steps,
-        "checks": told.compared + told.refusals,
-        "failed": None if told.failed is None else
-        {"line": told.failed[0], "why": told.failed[1]},
+        "verdict": retelling.verdict.value,
+        "not_applicable": retelling.why_not,
+        "steps": retelling.steps,
+        "checks": retelling.compared + retelling.refusals,
+        "failed": None if retelling.failed is None else
+        {"line": retelling.failed[0], "why": retelling.failed[1]},
     }  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def _under(story: Story, faults: tuple[str, ...]) -> Story:
     return replace(story, heading=Heading(recorded, given))
 
 
-def _told(
+def _reported(
     path: Path, outcome: StoryOutcome, accept: bool, json_target: str | None
 ) -> dict[str, Any]:
     """Reports one story, re-records it where asked, and gives its row of the JSON."""
@@ -233,5 +233,5 @@ def _advice(outcome: StoryOutcome, accept: bool, lines: list[str]) -> list[str]:
     if accept:
         return ["    recorded" if lines else "    already as recorded"]
     if outcome.is_new:
-        return ["    nothing is recorded yet: insync story FILE --accept writes what was told"]
+        return ["    nothing is recorded yet: insync story FILE --accept writes the output"]
     return ["    if the new text is right: insync story FILE --accept"] if lines else []

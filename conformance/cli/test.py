@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +58,8 @@ def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> N
     """
     if not (ROOT / "tests").is_dir():
         raise WrongUse("insync test runs in a checkout of the project; clone it and run ./insync")
-    stages = [_gate(name, command, json_target) for name, command in gates().items()]
+    with _collecting(whole=not pytest_args):
+        stages = [_gate(name, command, json_target) for name, command in gates().items()]
     tests, code = _tests([*_options(deep), *pytest_args], json_target)
     stages.append(tests)
     verdict = combine(stage.verdict for stage in stages)
@@ -76,6 +79,31 @@ def test(deep: bool, json_target: str | None, pytest_args: tuple[str, ...]) -> N
     raise click.exceptions.Exit(code if code >= WRONG_USE else verdict.exit_code)
 
 
+@contextmanager
+def _collecting(whole: bool) -> Iterator[None]:
+    """While the gates keep one core busy, another compiles every test, once for all workers: in a
+    fresh checkout each of them would do so for itself. What is wrong with a test is said later, by
+    the tests."""
+    if not whole:
+        yield
+        return
+    collecting = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        process_group=0,
+    )
+    try:
+        yield
+        collecting.wait()
+    finally:
+        if collecting.poll() is None:
+            os.killpg(collecting.pid, signal.SIGKILL)
+        collecting.wait()
+
+
 def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
     start = time.monotonic()
     done = subprocess.run(
@@ -90,7 +118,7 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
     verdict = Verdict.BROKEN if done.returncode else Verdict.HOLDS
     if done.returncode:
         click.echo(done.stdout.rstrip(), err=True)
-    return _told(Stage(name, verdict, time.monotonic() - start), json_target)
+    return _printed(Stage(name, verdict, time.monotonic() - start), json_target)
 
 
 def _options(deep: bool) -> list[str]:
@@ -119,11 +147,11 @@ def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
     verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
     verdict = verdicts.get(code, Verdict.BROKEN)
     special = {PYTEST_WRONG_USE: WRONG_USE, PYTEST_INTERRUPTED: 128 + 2}
-    stage = _told(Stage("tests", verdict, time.monotonic() - start), json_target)
+    stage = _printed(Stage("tests", verdict, time.monotonic() - start), json_target)
     return stage, special.get(code, 0)
 
 
-def _told(stage: Stage, json_target: str | None) -> Stage:
+def _printed(stage: Stage, json_target: str | None) -> Stage:
     word = "passed" if stage.verdict is Verdict.HOLDS else "NOT PASSED"
     say(f"{stage.name:<14} {word:<10} {stage.seconds:6.1f} s", json_target)
     return stage

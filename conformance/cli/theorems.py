@@ -134,11 +134,11 @@ def show_theorems(
         right=["obligations", solved, "seconds"],
     )
     for one in tried:
-        for line in _told(one, each):
+        for line in _theorem_lines(one, each):
             say(line, json_target)
 
 
-def _told(tried: Tried, each: bool) -> list[str]:
+def _theorem_lines(tried: Tried, each: bool) -> list[str]:
     result = tried.result
     about = "" if tried.recorded is None else f" of {described(tried.recorded)}"
     lines = [

@@ -64,7 +64,7 @@ def watch(
 
     Files may be rolled and compressed meanwhile. A finding that a later line explains is taken
     back. With --checkpoint, a watch that was ended, or killed, goes on where it was: nothing is
-    lost, and nothing told twice. Ends at Ctrl-C (or SIGTERM, or --once) with the verdict of
+    lost, and nothing reported twice. Ends at Ctrl-C (or SIGTERM, or --once) with the verdict of
     `insync check` on all that was read: 0 holds, 1 broken, 2 unknown, 3 not checked; --open then
     lays the logs beside what is allowed.
     """
@@ -115,12 +115,12 @@ def _watched(
         show_finding(asdict(said.finding), line, back)
 
     try:
-        told = WatchStore(kept, folder)
+        watching = WatchStore(kept, folder)
     except (NotOursError, OSError) as error:
         raise WrongUse(f"--checkpoint {kept}: {error}") from error
     query = stream.watch(
         folder,
-        told,
+        watching,
         tell,
         seconds=every,
         final=once,
@@ -135,8 +135,8 @@ def _watched(
         line("ended; what was read so far:")
     finally:
         query.stop()
-        told.close()
-    result = told.result()
+        watching.close()
+    result = watching.result()
     show_left_out(result, line)
     show_lines(result, line)
     stand = Counter(finding["kind"] for finding in result["findings"])

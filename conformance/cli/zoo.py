@@ -154,7 +154,7 @@ def _list(json_target: str | None) -> None:
 def _one(
     entry: ZooEntry, max_states: int | None, keeping: Keeping, json_target: str | None
 ) -> None:
-    for line in _told(entry):
+    for line in _entry_lines(entry):
         say(line, json_target)
     if entry.shown is None:
         say(f"not shown by any system: {entry.excuse}", json_target)
@@ -206,7 +206,7 @@ def _placed(report: Report, done: int, of: int, left: str) -> Report:
     return lambda line: report(f"{done} of {of}{left}; {line}")
 
 
-def _told(entry: ZooEntry) -> list[str]:
+def _entry_lines(entry: ZooEntry) -> list[str]:
     also = f" ({', '.join(entry.sources)})" if entry.sources else ""
     lines = [
         f"{entry.number}. {entry.id}{also}: {entry.title}",

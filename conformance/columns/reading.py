@@ -65,26 +65,25 @@ def open_columns(path: Path) -> Columns:
                 schema, rows = stored.schema_arrow, stored.metadata.num_rows
     except DAMAGED as error:
         raise _cut_off(path, error) from error
-    told = _told(path, schema)
-    header = TraceHeader(**{name: told[name] for name in HEADER_FIELDS})
-    return Columns(path, header, told["events"], told["layout"], schema, rows)
+    stored_header = _metadata(path, schema)
+    header = TraceHeader(**{name: stored_header[name] for name in HEADER_FIELDS})
+    return Columns(path, header, stored_header["events"], stored_header["layout"], schema, rows)
 
 
-def _told(path: Path, schema: pa.Schema) -> dict[str, Any]:
+def _metadata(path: Path, schema: pa.Schema) -> dict[str, Any]:
     try:
-        told = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+        found = json.loads((schema.metadata or {}).get(KEY, b"{}"))
     except ValueError as error:
         raise TraceError(path, 1, f"its metadata `insync` is not JSON ({error})") from error
-    version = told.get("format") if isinstance(told, dict) else None
+    version = found.get("format") if isinstance(found, dict) else None
     if version != FORMAT:
         raise TraceError(path, 1, f"unknown format {version!r}; this reader knows {FORMAT} alone")
     for name, kind in {**HEADER_FIELDS, "events": int, "layout": str}.items():
-        if name not in told:
+        if name not in found:
             raise TraceError(path, 1, f"the header lacks {name}")
-        if not isinstance(told[name], kind):
-            raise TraceError(path, 1, f"the header's {name} is {told[name]!r}")
-    found: dict[str, Any] = told
-    return found
+        if not isinstance(found[name], kind):
+            raise TraceError(path, 1, f"the header's {name} is {found[name]!r}")
+    return dict(found)
 
 
 def _cut_off(path: Path, error: Exception) -> TraceError:

@@ -57,14 +57,16 @@ def schema_of(moves: Moves) -> pa.Schema:
 
 def _column(moves: Moves, leaf: Field) -> pa.Field:
     value = _type(moves, leaf.sort)
-    told = {"names": ",".join(leaf.sort.values)} if isinstance(leaf.sort, Names) else None
+    names = {"names": ",".join(leaf.sort.values)} if isinstance(leaf.sort, Names) else None
     if not leaf.dims:
-        return pa.field(leaf.name, value, metadata=told)
+        return pa.field(leaf.name, value, metadata=names)
     parts = [
         pa.field(name, _type(moves, sort))
         for name, sort in zip(index_names(leaf), leaf.dims, strict=True)
     ]
-    return pa.field(leaf.name, pa.list_(pa.struct([*parts, pa.field(VALUE, value)])), metadata=told)
+    return pa.field(
+        leaf.name, pa.list_(pa.struct([*parts, pa.field(VALUE, value)])), metadata=names
+    )
 
 
 def index_names(leaf: Field) -> list[str]:
@@ -92,7 +94,7 @@ def layout_of(moves: Moves) -> str:
     return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:16]
 
 
-def told_of(header: dict[str, Any], events: int, layout: str) -> dict[bytes, bytes]:
+def metadata_of(header: dict[str, Any], events: int, layout: str) -> dict[bytes, bytes]:
     """The metadata of a schema."""
-    told = {"format": FORMAT, **header, "events": events, "layout": layout}
-    return {KEY: json.dumps(told, separators=(",", ":")).encode()}
+    about = {"format": FORMAT, **header, "events": events, "layout": layout}
+    return {KEY: json.dumps(about, separators=(",", ":")).encode()}

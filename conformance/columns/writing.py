@@ -19,9 +19,9 @@ from conformance.columns.schema import (
     VALUE,
     index_names,
     layout_of,
+    metadata_of,
     schema_of,
     shown,
-    told_of,
 )
 from conformance.observed import Observed
 from conformance.partial import is_partial
@@ -106,8 +106,8 @@ def table_of(trace: Trace, source: Path) -> pa.Table:
     for name in TEXTS:
         columns[name] = pa.array([str(each) for each in columns[name]]).dictionary_encode()
     arrays = [pa.array(columns[name]) for name in ORDER] + arrays
-    told = told_of(vars(trace.header), len(trace.events), layout_of(moves))
-    return pa.table(arrays, schema=schema.with_metadata(told))
+    metadata = metadata_of(vars(trace.header), len(trace.events), layout_of(moves))
+    return pa.table(arrays, schema=schema.with_metadata(metadata))
 
 
 def _argument(event: TraceEvent, name: str, source: Path) -> int | None:

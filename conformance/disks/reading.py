@@ -39,7 +39,7 @@ _DEEPEST = 4  # folders below a named one in which log directories are looked fo
 _SEGMENT = re.compile(r"\d{20}\.log")
 _DIGITS = re.compile(r"(\d+)\D*$")
 _REMAINS = (DELETED, CLEANED, SWAP)
-_SHOWN = 5  # findings of one rule that are told of one replica; more are counted
+_SHOWN = 5  # findings of one rule that are reported of one replica; more are counted
 
 
 class NothingHereError(Exception):
@@ -268,15 +268,15 @@ def _unread(found: Directory, error: MalformedCheckpoint) -> DiskFinding:
 def replica_of(directory: Directory, tp: TopicPartition) -> Replica:
     """One replica's files. OSError where one cannot be read."""
     path = directory.replicas[tp]
-    told = directory.checkpoints
+    offsets = directory.checkpoints
     replica = Replica(
         directory.broker, directory.path, path, *tp, clean=directory.clean,
-        hw=told[HIGH_WATERMARKS].get(tp), recovery=told[RECOVERY_POINTS].get(tp),
+        hw=offsets[HIGH_WATERMARKS].get(tp), recovery=offsets[RECOVERY_POINTS].get(tp),
     )  # fmt: skip
-    _read_segments(replica, told[LOG_STARTS].get(tp))
+    _read_segments(replica, offsets[LOG_STARTS].get(tp))
     _read_epochs(replica)
     _read_beside(replica)
-    _within(replica, told[LOG_STARTS].get(tp), directory)
+    _within(replica, offsets[LOG_STARTS].get(tp), directory)
     return replica
 
 
@@ -474,7 +474,7 @@ def _compare_index(replica: Replica, path: str, name: str) -> None:
         place, _, why = fault.removeprefix(f"{path}: ").partition(": ")
         if not why:
             place, why = "", fault
-        if "segment" in place:  # told of the segment itself
+        if "segment" in place:  # reported of the segment itself
             continue
         replica.found(kind, rule, path, place, " ".join(why.split()))
 

@@ -46,7 +46,7 @@ LEVELS = ("trace", "debug", "info", "warn", "error", "fatal")
 # What they say of a log is written by the log itself.
 _REASONS = ("LogDeletion", "LogRecovery", "LogRoll", "LogTruncation", "RetentionMsBreach",
             "RetentionSizeBreach", "StartOffsetBreach")  # fmt: skip
-_MOST = 24  # forms of one call that are told apart
+_MOST = 24  # forms of one call that are distinguished
 _RELEASE = re.compile(r"(0\.\d+|[123]\.\d+)\.\d+(?:\.\d+)?(?:-rc\d+)?")
 _LAST = (3, 9)
 

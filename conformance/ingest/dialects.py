@@ -27,7 +27,7 @@ from conformance.ingest.notation import Template
 from conformance.ingest.statements import NOTE as NOTE
 from conformance.ingest.statements import is_note, is_protocol, short_name
 
-_START = 16  # characters by which most templates are told apart
+_START = 16  # characters by which most templates are distinguished
 _STARTS = 20_000  # of them are remembered; names of topics are among them
 _NUMBER = re.compile(r"-?\d+")
 _NAMED_PARTITION = re.compile(r"[\w.-]+-\d+\b")

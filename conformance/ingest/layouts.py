@@ -1,4 +1,4 @@
-"""Lines in other layouts than Kafka's own `[%d] %p %m (%c)`, told as if they were in that one.
+"""Lines in other layouts than Kafka's own `[%d] %p %m (%c)`, read as if they were in that one.
 
 What a container or a service manager puts around a line is taken off: Docker's JSON files, the
 Kubernetes runtime's and `docker compose`'s and `kubectl`'s prefixes, the journal's. Then the layout
@@ -324,8 +324,8 @@ def _layout(lines: list[str]) -> Plain | None:
         return _plain_json
     scores = []
     for number, each in enumerate(_known()):
-        told = sum(_names_kafka(line) for line in each.plain(lines))
-        scores.append((-told, number, each))
+        matching = sum(_names_kafka(line) for line in each.plain(lines))
+        scores.append((-matching, number, each))
     least, _, best = min(scores)
     return best.plain if least < 0 else None
 

@@ -57,7 +57,7 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
     current: Record | None = None
     try:
         for number, line in enumerate(lines, 1):
-            # Most lines that continue a record are told from its first by one character.
+            # Most lines that continue a record are distinguished from its first by one character.
             started = _start(number, line) if line[:1] == "[" or len(line) > LONGEST else None
             if started is not None:
                 if current is not None:

@@ -302,11 +302,11 @@ def _events(parsed: list[Parsed]) -> pa.RecordBatch:
             columns.some(name, rows, each_held)
     for rows in headed.values():
         template, head = templates[rows[0]], heads[rows[0]]
-        told = template.column_names
+        named = template.column_names
         for name, value in head.items():
-            if name not in told:
+            if name not in named:
                 columns.some(name, rows, [value] * len(rows))
-        if "topic" in head and "topic" in told:
+        if "topic" in head and "topic" in named:
             other = _named(head)
             differ = [n for n in rows if _again(other, template.columns(values[n])) is not None]
             columns.some("again", differ, [other] * len(differ))
@@ -372,7 +372,9 @@ def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[s
 
 
 def is_harmless(reason: str) -> bool:
-    """Whether a file was read whole and merely says nothing: it is told, and hinders nothing."""
+    """Whether a file was read whole and merely says nothing: it is reported, and hinders
+    nothing.
+    """
     return reason in _HARMLESS
 
 

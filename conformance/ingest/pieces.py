@@ -77,14 +77,14 @@ def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Pi
     leading = 0
     try:
         change = change_for(head_of(chunk.path) if chunk.path else "", layout)
-        told = iter(lines if change is None else change(lines))
-        first = next(told, None)
+        changed = iter(lines if change is None else change(lines))
+        first = next(changed, None)
         if not since.loose:
             # They belong to the record that the chunk before ended with.
             while first is not None and not starts_record(first):
                 leading += 1
-                first = next(told, None)
-        every = chain([first] if first is not None else [], told)
+                first = next(changed, None)
+        every = chain([first] if first is not None else [], changed)
         dialect = dialect_for(release)
         for row in rows_of_lines(since.cluster, chunk.name, every, dialect, tally):
             row["line"] += since.lines + leading

@@ -32,11 +32,11 @@ _EPOCHS = "List(BrokerState(brokerId=4, brokerEpoch=31), BrokerState(brokerId=5,
 
 def _by_name(version: str, more: str = "") -> tuple[str, ...]:
     """From 2.4 on requests are made of generated messages, which name every field."""
-    asked, told = (_STATE.format("[4, 5]", each, "[4, 5]") for each in (version, "zkVersion"))
+    asked, sampled = (_STATE.format("[4, 5]", each, "[4, 5]") for each in (version, "zkVersion"))
     grown = ", addingReplicas=[], removingReplicas=[]"
     return (
         f"LeaderAndIsrPartitionState({_NAMED}{asked}{grown}, isNew=true{more})",
-        f"UpdateMetadataPartitionState({_NAMED}{told}, offlineReplicas=[])",
+        f"UpdateMetadataPartitionState({_NAMED}{sampled}, offlineReplicas=[])",
         _STOP,
     )
 

@@ -1,6 +1,6 @@
 """The columns of what was read: events, rejected lines and one row a file, as Arrow schemas.
 
-All three kinds of rows travel in one table while lines are being read (`LINES`), told apart by
+All three kinds of rows travel in one table while lines are being read (`LINES`), distinguished by
 the column `what`; so one pass over a file is enough, in Spark as well as without it.
 """
 

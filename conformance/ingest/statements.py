@@ -30,7 +30,7 @@ PROTOCOL = re.compile(
     r"|kafka\.server\.(?:Default|Zk)?Alter(?:Isr|Partition)Manager(?:Impl)?\$?"
     r"|kafka\.server\.(?:metadata\.)?(?:Zk)?MetadataCache\$?|kafka\.server\.ZkIsrManager\$?"
 )
-_KEY = 8  # characters by which statements are told apart
+_KEY = 8  # characters by which statements are distinguished
 _LEAST = 4  # literal letters without which a shape says nothing
 
 

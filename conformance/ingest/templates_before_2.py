@@ -23,7 +23,7 @@ ADDITIONS = "kafka.controller.PartitionStateMachine$PartitionModificationsListen
 
 _SHORT = "(Leader:{leader},ISR:{isr},LeaderEpoch:{leader_epoch},ControllerEpoch:{state_epoch})"
 
-OFFICE = (
+CONTROLLERSHIP = (
     Template(
         "elected_before_0_11",
         "controller_won",
@@ -254,4 +254,4 @@ REPLICAS = (
     ),
 )
 
-TEMPLATES = OFFICE + CHANGES + REQUESTS + REPLICAS
+TEMPLATES = CONTROLLERSHIP + CHANGES + REQUESTS + REPLICAS

@@ -18,7 +18,7 @@ _STATE = (
     "leaderEpoch={leader_epoch}, isr={isr}, zkVersion={version}, replicas={replicas}, {...}"
 )
 
-OFFICE = (
+CONTROLLERSHIP = (
     Template(
         "elected",
         "controller_elected",
@@ -355,4 +355,4 @@ REQUESTS = (
     ),
 )
 
-TEMPLATES = OFFICE + TOPICS + CHANGES + REQUESTS
+TEMPLATES = CONTROLLERSHIP + TOPICS + CHANGES + REQUESTS

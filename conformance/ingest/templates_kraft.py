@@ -1,6 +1,6 @@
 """Lines that only a cluster with KRaft writes: of KRaft's own processes, and where it takes over.
 
-Three kinds are told apart. `kraft_seen`: a KRaft component runs in this process; the ZooKeeper
+Three kinds are distinguished. `kraft_seen`: a KRaft component runs in this process; the ZooKeeper
 brokers of a migration (KIP-866, 3.4 to 3.9) have some of them too. `kraft_broker`: a broker applies
 metadata from KRaft's log, and no controller sends it requests any more. `kraft_takes_over`: a KRaft
 controller becomes the controller of what was a ZooKeeper cluster. Sources: KafkaRaftServer,

@@ -44,7 +44,7 @@ _FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {
-    "controller_change": ("controller_resigns", "controller_is_still_in_office"),
+    "controller_change": ("controller_resigns", "controller_is_still_active"),
     "broker_change": (
         "controller_sees_new_brokers", "controller_sees_bounced_brokers",
         "controller_sees_dead_brokers", "controller_finds_brokers_unchanged"),
@@ -108,7 +108,7 @@ ROWS: dict[str, Row] = {
         row("controller_node_is_deleted", "", "controller_node_is_deleted", stands=_deleted),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
-                "in office and watches on: that is done at once"),
+                "the controller and watches on: that is done at once"),
         row("reply_is_lost", "broker", "reply_is_lost"),
         row("controller_handles_event", "broker",
             *dict.fromkeys(one for names in HANDLES.values() for one in names),
@@ -138,7 +138,7 @@ ROWS: dict[str, Row] = {
         row("leader_and_isr_arrives", "broker sender partition",
             "broker_becomes_leader", "broker_becomes_follower", "broker_knows_no_such_leader",
             "older_epoch_is_refused", "older_controller_is_refused", "broker_cannot_reach_its_log",
-            why=f"{_OLD}; a log directory is told of before anything else"),
+            why=f"{_OLD}; a log directory is reported before anything else"),
         row("log_directory_fails", "broker partition", "log_directory_fails"),
         row("log_directory_is_repaired", "broker partition", "log_directory_is_repaired"),
         row("broker_reports_log_dir_failure", "broker", "broker_reports_log_dir_failure"),
@@ -206,7 +206,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server)
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
-    table.put("untold", (broker,), server.untold)
+    table.put("failure_unreported", (broker,), server.untold)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)

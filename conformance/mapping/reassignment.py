@@ -128,13 +128,13 @@ ROWS: dict[str, Row] = {
     one.step: one
     for one in (
         row("topic_is_created", "first second third", "topic_is_created",
-            why="its znodes are written and its replicas told as if a controller had been there"),
+            why="its znodes are written and its replicas notified as a controller would"),
         row("admin_asks_for_move", "first second third", "administrator_asks_for_move"),
         row("admin_asks_for_two_moves", "first second third", "administrator_asks_for_two_moves"),
         row("controller_hears_of_other", "broker",
             "controller_moves_other_partition", "controller_write_is_fenced",
             why="the other partition's leader takes its targets in right before; its whole move "
-                "is one step, and its replicas are not told of"),
+                "is one step, and its replicas are not sent requests"),
         row("admin_asks_controller", "broker first second third", "controller_is_asked_for_move",
             "controller_resigns",
             why="the topic's znode is written before it is suspended for the first time; of a "
@@ -144,8 +144,8 @@ ROWS: dict[str, Row] = {
         row("admin_asks_for_unknown", "", "administrator_asks_for_unknown_partition"),
         row("controller_node_is_deleted", "", "controller_node_is_deleted"),
         row("controller_breaks_off", "broker", "controller_resigns",
-            why="the model lets it be told in the middle of an event, of which the rest is dropped "
-                "then; Kafka's thread goes on to the end, or to a write that is fenced"),
+            why="the model lets the watch fire in the middle of an event, of which the rest is "
+                "dropped then; Kafka's thread goes on to the end, or to a write that is fenced"),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="the epoch is read and the registration executed in one; `election` has the two"),
         row("controller_goes_on", "broker",
@@ -188,9 +188,9 @@ ROWS: dict[str, Row] = {
         row("controller_hears_of_moves", "broker", *_BEGINS,
             why="what it found when it became controller it begins in the same event; what a "
                 "deposed one finds in its memory alone it drops, and resigns at the fence",
-            silent="the end of a request is told too, and nothing is asked for by then"),
+            silent="the end of a request is notified too, and nothing is requested by then"),
         row("controller_hears_of_isr", "broker", "controller_sees_targets_in_sync",
-            why="it is told of each write of the state, its own included",
+            why="it is notified of each write of the state, its own included",
             silent="a target is not in the ISR"),
         row("orders_arrive", "broker controller",
             "broker_becomes_leader", "broker_becomes_follower", "request_to_no_replica_is_refused",
@@ -218,7 +218,7 @@ ROWS: dict[str, Row] = {
 UNOBSERVED: dict[str, str] = {
     **dict.fromkeys((
         "committed", "origin", "wanted", "other_is_open", "dropped", "slipped", "overtaken",
-        "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "told"), "ghost"),
+        "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "metadata_epoch"), "ghost"),
     "cache.resumes": "what follows the task at hand is seen when it comes",
     "cache.other": "that the other entry is in memory is seen in what is left of the request when "
     "the move ends",
@@ -262,14 +262,14 @@ _REPORTED = {
 """A report at which an event is suspended -> what it is about to do."""
 
 
-def _about_state(thread: ControllerThread, has_told: bool) -> str:
+def _about_state(thread: ControllerThread, has_sent: bool) -> str:
     if not thread.controller.active:
         return "campaign"
     if thread.frame_of(Reassigner._move_leader) is not None:
-        return "deleting" if has_told else "leading"
-    if going_offline(thread) is not None or has_told:
+        return "deleting" if has_sent else "leading"
+    if going_offline(thread) is not None or has_sent:
         replaces = thread.frame_of(Reassigner._stop_outside) is not None
-        if has_told:
+        if has_sent:
             return "discards" if replaces else "deleting"
         if replaces:
             return "replacing"
@@ -344,10 +344,10 @@ def _late(table: FactTable, world: SteppedCluster) -> None:
             table.put("update.to", (controller, broker), True)
             newest[controller] = waiting[-1]
     for controller, sent in newest.items():
-        told = sent.request.partitions.get(FIRST)
-        if isinstance(told, PartitionMetadata):
-            table.put("update.leader", (controller,), max(told.state.leader, 0))
-            table.put("update.epoch", (controller,), told.state.leader_epoch)
+        entry = sent.request.partitions.get(FIRST)
+        if isinstance(entry, PartitionMetadata):
+            table.put("update.leader", (controller,), max(entry.state.leader, 0))
+            table.put("update.epoch", (controller,), entry.state.leader_epoch)
 
 
 def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[int]) -> None:
@@ -481,7 +481,7 @@ _AT_ONCE_OFFLINE = (
 )
 _IN_DELETION = (
     "the model's controllers read whether the topic is to be deleted when they need to know; "
-    "Kafka's are told, tell brokers that nobody leads, and begin: `topics` has that"
+    "Kafka's are notified, tell brokers that nobody leads, and begin: `topics` has that"
 )
 
 

@@ -303,7 +303,7 @@ def _broker(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
         facts.put("isr_write.state", at, _REFUSED if write["version"] is None else _APPLIED)
         facts.members("isr_write.isr", at, write["isr"])
         facts.put("isr_write.version", at, write["version"] or 0)
-    _office(facts, broker, seen)
+    _controllership(facts, broker, seen)
 
 
 def _log(facts: FactTable, broker: int, log: Sequence[Sequence[int]]) -> None:
@@ -317,7 +317,7 @@ def _last(facts: FactTable, broker: int, log: Sequence[Sequence[int]]) -> None:
     facts.put("replica.latest_epoch", (broker,), log[-1][1] if log else -1, blank=-1)
 
 
-def _office(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
+def _controllership(facts: FactTable, broker: int, seen: Mapping[str, Any]) -> None:
     inside = seen["controller"]
     if inside["won"]:
         facts.put("campaign", (broker,), inside["read"][0] + 1)
@@ -385,7 +385,7 @@ def _leader_of(world: World, broker: int) -> int:
 
 FAMILIES = {
     "epochs": Family(
-        "brokers are told of two leader epochs in any order, and fetch from a leader of another",
+        "brokers hear of two leader epochs in any order, and fetch from a leader of another",
         {"epoch": 2, "versions": 2},
         begins=tuple(
             Step(name, (1,) * arguments)

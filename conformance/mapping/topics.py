@@ -106,8 +106,8 @@ ROWS: dict[str, Row] = {
                 "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
             "controller_resigns",
-            why=f"{_REFUSED}; a broker that asked to go is told by Kafka's, and not in the model, "
-                "where no LeaderAndIsr follows a StopReplica on a connection: no family has both"),
+            why=f"{_REFUSED}; a broker that asked to go is notified by Kafka's, and not in the "
+                "model, where no LeaderAndIsr follows a StopReplica on a connection"),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller",
             "broker_obeys_leader_and_isr", "broker_refuses_older_controller",
@@ -156,8 +156,8 @@ LEFT_OUT: dict[str, str] = {
 }  # fmt: skip
 
 
-TOLD = {"topics", "partitions", "deletions"}
-"""The events that a controller of the model is told of."""
+WATCHES = {"topics", "partitions", "deletions"}
+"""The events that a controller of the model is notified of."""
 
 
 def facts(world: SteppedCluster) -> Facts:
@@ -205,8 +205,8 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     context = world.context(broker)
     table.put("belief", at, context.epoch)
     table.put("cache.task", at, TASKS.code(task))
-    for kind in world.inbox[broker] & TOLD:
-        table.put(f"cache.told.{kind}", at, True)
+    for kind in world.inbox[broker] & WATCHES:
+        table.put(f"cache.fired.{kind}", at, True)
     if task == "reads_zookeeper":
         return
     table.members("cache.live", at, context.live)

@@ -17,7 +17,7 @@ def _steps(text: str) -> tuple[Step, ...]:
     return tuple(Step(name, tuple(map(int, arguments))) for name, *arguments in words)
 
 
-def _in_office(broker: int) -> str:
+def _elected(broker: int) -> str:
     return f"broker_stands {broker}" + 4 * f"; controller_goes_on {broker}"
 
 
@@ -27,7 +27,7 @@ def _led(broker: int, replicas: str = "1 2") -> str:
     lists = " ".join((*ids, *["0"] * (3 - len(ids))))
     created = f"admin_creates_topic {lists} 1; controller_hears_of_topics {broker}"
     orders = "; ".join(f"orders_arrive {one} 1" for one in ids)
-    return f"{_in_office(broker)}; {created}{4 * f'; controller_goes_on {broker}'}; {orders}"
+    return f"{_elected(broker)}; {created}{4 * f'; controller_goes_on {broker}'}; {orders}"
 
 
 _CREATED = ("admin_creates_topic",)

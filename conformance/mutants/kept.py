@@ -1,7 +1,8 @@
 """A file of trials that were made, so that an interrupted run goes on where it was.
 
 One JSON object a line: a head with what was judged, then the trials in order. What is judged is
-told by a digest of the implementation's text: trials of another text say nothing about this one.
+identified by a digest of the implementation's text: trials of another text say nothing about this
+one.
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ class KeptTrials:
                 "name a file that does not exist yet"
             )
         for number, line in enumerate(lines[1:], 2):
-            told = self._object(number, line)
+            fields = self._object(number, line)
             try:
-                trial = Trial(told["key"], told["mutant"], told["by"], told["why"], told["seconds"])
+                trial = Trial(
+                    fields["key"], fields["mutant"], fields["by"], fields["why"], fields["seconds"]
+                )
             except KeyError as missing:
                 raise NoSuchTrials(f"{self.path}:{number}: has no {missing}") from None
             self.trials[trial.key] = trial

@@ -45,7 +45,7 @@ NEGATED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }  # fmt: skip
 """Orders have a second swap: the first moves the limit by one, this one turns them round."""
 
-ONLY_TOLD = ("journal", "observer", "watching")
+ONLY_OBSERVING = ("journal", "observer", "watching")
 """What is only reported changes no state; logs and traces are judged by `insync check`."""
 
 
@@ -142,9 +142,9 @@ def _changes(function: Function) -> Iterator[Change]:
 
 def _code_in(node: ast.AST) -> Iterator[ast.AST]:
     """The node and what is in it, without docstrings, annotations, assertions and logging."""
-    if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_told(node)):
+    if isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and _is_observation(node)):
         return
-    if isinstance(node, ast.Assign) and _names_who_is_told(node.targets[0]):
+    if isinstance(node, ast.Assign) and _names_an_observer(node.targets[0]):
         return
     yield node
     for name, value in ast.iter_fields(node):
@@ -154,13 +154,13 @@ def _code_in(node: ast.AST) -> Iterator[ast.AST]:
                     yield from _code_in(inner)
 
 
-def _is_told(node: ast.Expr) -> bool:
-    return isinstance(node.value, ast.Constant) or _names_who_is_told(node)
+def _is_observation(node: ast.Expr) -> bool:
+    return isinstance(node.value, ast.Constant) or _names_an_observer(node)
 
 
-def _names_who_is_told(node: ast.AST) -> bool:
+def _names_an_observer(node: ast.AST) -> bool:
     text = ast.unparse(node)
-    return any(one in text for one in ONLY_TOLD)
+    return any(one in text for one in ONLY_OBSERVING)
 
 
 def _of(node: ast.AST) -> Iterator[Change]:

@@ -102,8 +102,8 @@ def by_logs(trials: Iterable[Trial]) -> int:
 
 def score(trials: Iterable[Trial]) -> Score:
     """The score of some trials."""
-    told = [trial.caught for trial in trials]
-    return Score(sum(told), len(told), *interval(sum(told), len(told)))
+    verdicts = [trial.caught for trial in trials]
+    return Score(sum(verdicts), len(verdicts), *interval(sum(verdicts), len(verdicts)))
 
 
 def first_mismatch() -> tuple[Mismatch, dict[str, int]] | None:

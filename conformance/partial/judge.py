@@ -63,7 +63,7 @@ class _Judge:
                 1,
                 Verdict.BROKEN,
                 "a run starts in the initial state",
-                self._told(wrong),
+                self._mismatch_text(wrong),
                 "leaves as they are before anything has happened",
             )
         lines = [
@@ -131,7 +131,7 @@ class _Judge:
         self.moves.ledger.load(state)
         event = self.trace.events[at]
         what = event.step or "what is seen"
-        told: list[str] = []
+        texts: list[str] = []
         nearest: tuple[int, str] | None = None
         for move, known in line.steps:
             for arguments in search.guide.arguments(move, known):
@@ -140,26 +140,29 @@ class _Judge:
                 if lacking >= 0:
                     requirement = move.recorded.requires[lacking]
                     reason = self.moves.twin.explain(requirement, state, values)
-                    told.append(f"{move.name}: {reason}")
+                    texts.append(f"{move.name}: {reason}")
                     continue
                 mark = self.moves.ledger.mark()
                 self.moves.take(move, arguments)
                 wrong = search.mismatches(line)
                 if nearest is None or len(wrong) < nearest[0]:
-                    nearest = len(wrong), f"{move.name} would end where {self._told(wrong)}"
+                    nearest = (
+                        len(wrong),
+                        f"{move.name} would end where {self._mismatch_text(wrong)}",
+                    )
                 self.moves.ledger.undo(mark)
         if nearest is not None:
-            told.insert(0, nearest[1])
+            texts.insert(0, nearest[1])
         if not line.steps:
-            told.append(self._told(search.mismatches(line)))
+            texts.append(self._mismatch_text(search.mismatches(line)))
         last = lines[at - 1].number if at else 1
-        why = f"{'; '.join(told[:6])} (the furthest run ends at line {last}"
+        why = f"{'; '.join(texts[:6])} (the furthest run ends at line {last}"
         why += f"; {found.why})" if found.why else ")"
         rule = f"{what} fits a run with at most {self.hidden} hidden steps before a line"
         allowed = "a step whose requirements hold, ending in what is seen"
         return self._misfit(line.number, found.verdict, rule, why, allowed)
 
-    def _told(self, wrong: list[tuple[int, tuple[int, ...], int]]) -> str:
+    def _mismatch_text(self, wrong: list[tuple[int, tuple[int, ...], int]]) -> str:
         """Observed values beside the model's, in words."""
         found: dict[str, str] = {}
         state = self.moves.ledger.state()

@@ -68,15 +68,15 @@ def broken_law(lines: list[PartialLine], moves: Moves, hidden: int) -> Broken | 
                     allowed = f"{before} to {most}"
                     return Broken(line.number, f"{name} grows by one a step", was, allowed)
             last[number] = at, code, line.number
-        told = shown.get((epoch, ())), shown.get((leader, ()))
-        if told[0] is not None and told[1] is not None:
-            if led is not None and led[0] == told[0] and led[1] != told[1]:
+        values = shown.get((epoch, ())), shown.get((leader, ()))
+        if values[0] is not None and values[1] is not None:
+            if led is not None and led[0] == values[0] and led[1] != values[1]:
                 return Broken(
                     line.number, "a leader epoch has one leader",
-                    f"zk.leader is {told[1] or 'none'} in leader epoch {told[0]}, and was "
+                    f"zk.leader is {values[1] or 'none'} in leader epoch {values[0]}, and was "
                     f"{led[1] or 'none'} at line {led[2]}", str(led[1] or "none"),
                 )  # fmt: skip
-            led = told[0], told[1], line.number
+            led = values[0], values[1], line.number
         now = shown.get((version, ()))
         if now is not None:
             state = {cell: code for cell, code in shown.items() if cell[0] in parts}

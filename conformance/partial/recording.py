@@ -18,7 +18,7 @@ from specs.partial.ways import MOST_HIDDEN
 
 def registered(world: World) -> dict[str, Any]:
     """The leaves of `LEADER_ISR_EPOCHS`, as a whole observation has them."""
-    state, epoch = world.registered_state, world.registered_office.epoch
+    state, epoch = world.registered_state, world.registered_controller_epoch.epoch
     return {
         "zookeeper.state.leader": state.leader,
         "zookeeper.state.leader_epoch": state.leader_epoch,

@@ -121,9 +121,9 @@ def beside_the_least(in_sync: int, least: int) -> tuple[bool, bool]:
     return in_sync < least, in_sync == least
 
 
-def tells_of_isr_changes(now: int, changed: int, told: int) -> bool:
+def tells_of_isr_changes(now: int, changed: int, reported: int) -> bool:
     """Time to tell the controller of ISR changes (ms): they have settled, or it is long ago."""
-    return changed + SETTLED_MS < now or told + AT_LEAST_EVERY_MS < now
+    return changed + SETTLED_MS < now or reported + AT_LEAST_EVERY_MS < now
 
 
 def is_imbalanced(not_led: int, preferred: int, percentage: int) -> bool:

@@ -77,12 +77,12 @@ class Batch:
     known: Known
     habits: ControllerSwitches
     leads: dict[int, dict[str, Leads]] = field(default_factory=dict)
-    told: dict[int, dict[str, Leads]] = field(default_factory=dict)
+    metadata: dict[int, dict[str, Leads]] = field(default_factory=dict)
     stops: dict[int, dict[str, bool]] = field(default_factory=dict)
 
     def begin(self) -> None:
         """A new round, where nothing is left of another."""
-        if self.leads or self.told or self.stops:
+        if self.leads or self.metadata or self.stops:
             raise NotSent
 
     def add_leads(self, brokers: Iterable[int], partition: str, leads: Leads) -> None:
@@ -98,13 +98,13 @@ class Batch:
         """Who leads these partitions, of those of which it is known."""
         known = self.known.leadership
         wanted = partitions or (list(known) if self.habits.empty_means_all else [])
-        shown = {one: self._as_told(one) for one in wanted if one in known}
+        shown = {one: self._metadata_entry(one) for one in wanted if one in known}
         for broker in _real(brokers):
-            self.told.setdefault(broker, {})
-        for entry in self.told.values():
-            entry.update(shown)  # every broker of a round is told the same
+            self.metadata.setdefault(broker, {})
+        for entry in self.metadata.values():
+            entry.update(shown)  # every broker of a round is sent the same
 
-    def _as_told(self, partition: str) -> Leads:
+    def _metadata_entry(self, partition: str) -> Leads:
         leads = self.known.leadership[partition]
         if _topic(partition) in self.known.going:
             return leads._replace(leader=GOES, epoch=0)
@@ -121,8 +121,8 @@ class Batch:
         alive = self.known.registered
         for broker in sorted(one for one in self.leads if one in alive):
             yield Request("LeaderAndIsr", broker, self.leads[broker])
-        for broker in sorted(one for one in self.told if one in alive):
-            yield Request("UpdateMetadata", broker, self.told[broker])
+        for broker in sorted(one for one in self.metadata if one in alive):
+            yield Request("UpdateMetadata", broker, self.metadata[broker])
         for broker in sorted(one for one in self.stops if one in alive):
             yield from self._stopped(broker, self.stops[broker])
 

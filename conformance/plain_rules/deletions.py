@@ -33,7 +33,7 @@ class Deletions:
 
     `dead_are_ineligible`: a replica on a dead broker is so at once (2.3). `leave_first`: partitions
     cease to exist when the deletion starts (2.1), not when it is complete. `rounds` counts what is
-    asked of the state machines, `told` has the partitions that everybody is told of.
+    asked of the state machines, `notified` has the partitions of which all brokers are notified.
     """
 
     live: set[int]
@@ -44,7 +44,7 @@ class Deletions:
     queued: set[str] = field(default_factory=set)
     started: set[str] = field(default_factory=set)
     ineligible: set[str] = field(default_factory=set)
-    told: set[tuple[str, int]] = field(default_factory=set)
+    notified: set[tuple[str, int]] = field(default_factory=set)
     rounds: dict[str, int] = field(default_factory=dict)
 
     def of(self, topic: str) -> list[Replica]:
@@ -107,7 +107,7 @@ class Deletions:
         if self.leave_first and fresh:
             self._leave(fresh)
         self.started |= set(fresh)
-        self.told |= {place for place in self.partitions if place[0] in topics}
+        self.notified |= {place for place in self.partitions if place[0] in topics}
         left = [one for one in self.replicas if one[0] in topics and self.replicas[one] != DONE]
         dead = [one for one in left if one[2] not in self.live]
         living = [one for one in left if one not in dead]

@@ -15,7 +15,8 @@ Brokers = tuple[int, ...]
 
 
 class Elected(NamedTuple):
-    """What is written, and who is told: leader, ISR in its order, recipients of LeaderAndIsr."""
+    """What is written, and who is notified: leader, ISR in its order, recipients of
+    LeaderAndIsr."""
 
     leader: int
     isr: Brokers
@@ -49,7 +50,7 @@ def for_reassignment(
 ) -> Elected | None:
     """The partition has moved: the first of the target that lives and is in the ISR.
 
-    The ISR stays as it is, the old replicas leave it later; the whole target is told,
+    The ISR stays as it is, the old replicas leave it later; the whole target is notified,
     the dead too.
     """
     leader = _first(target, lambda replica: replica in live and replica in isr)
@@ -72,7 +73,7 @@ def for_controlled_shutdown(
 ) -> Elected | None:
     """The leader is about to go: the first that stays, and every broker that goes leaves the ISR.
 
-    Those that shut down are told as well (not so in 1.1 and 2.0, KAFKA-7482).
+    Those that shut down are notified as well (not so in 1.1 and 2.0, KAFKA-7482).
     """
     recipients = tuple(replica for replica in assignment if replica in live_or_shutting_down)
     leader = _first(recipients, lambda replica: replica in isr and replica not in shutting_down)

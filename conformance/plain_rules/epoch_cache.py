@@ -104,7 +104,8 @@ def cut_at_start_before(entries: Entries, start: int) -> Entries:
 def leaves(
     entries: Sequence[tuple[int, int]], log: tuple[int, int], fetched: int, offset: int
 ) -> End | None:
-    """Where a follower's log leaves the leader's, told at a fetch (KIP-595, 2.7); None: nowhere.
+    """Where a follower's log leaves the leader's, reported in a fetch response (KIP-595, 2.7);
+    None: nowhere.
 
     `log` is the leader's, from its start to its end; `fetched` the epoch of the follower's last
     record. LookupError: the leader does not have that epoch, or no longer that offset.

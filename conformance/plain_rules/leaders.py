@@ -26,7 +26,7 @@ class LeaderSwitches(NamedTuple):
     `asks_controller`: a new ISR waits for the controller's answer (2.7). `since_epoch_start`: who
     joins has fetched from where the leader's epoch begins (2.0). `end_keeps`: who has all there is
     is not out of sync, however long silent (2.1). `may_be_stale`: until the high watermark is where
-    the epoch began, its place is not told to clients (2.2).
+    the epoch began, its place is not reported to clients (2.2).
     """
 
     asks_controller: bool
@@ -173,7 +173,7 @@ class Leader:
 
 
 def starts_fetcher(before: tuple[int, int] | None, leader: int, epoch: int, way: str) -> bool:
-    """A follower needs another fetcher: told of another leader, or of a newer epoch.
+    """A follower needs another fetcher: notified of another leader, or of a newer epoch.
 
     `before` is the leader and the epoch until now. `way`: the same leader never does ("leader",
     to 1.1), does where an epoch was missed ("missed", 2.0), or in any newer epoch ("epoch", 2.1).

@@ -1,7 +1,7 @@
 """What the transitions of partitions and replicas write and send, one at a time, as plain rules.
 
 `cluster` and `topics` take these as steps of a controller's thread, many at a time; here one is
-asked by itself, with the releases' own ways told by the caller.
+asked by itself, with the releases' own ways given by the caller.
 
 Source: PartitionStateMachine, ReplicaStateMachine (0.10 to 2.8).
 """
@@ -71,7 +71,7 @@ def elected(state: Registered, chosen: Elected | None, controller: int) -> Effec
 
 
 def new_replica(replica: int, leads: Registered | None) -> Effect:
-    """NonExistent to New: told who leads, where somebody does; a leader is no new replica."""
+    """NonExistent to New: notified who leads, where somebody does; a leader is no new replica."""
     if leads is None:
         return MOVED
     if leads.leader == replica:
@@ -80,7 +80,9 @@ def new_replica(replica: int, leads: Registered | None) -> Effect:
 
 
 def online_replica(replica: int, leads: Registered | None) -> Effect:
-    """To Online: told once more what is so; a new replica (`leads` is None) knows it already."""
+    """To Online: notified once more of the state; a new replica (`leads` is None) knows it
+    already.
+    """
     return MOVED if leads is None else Effect(moved=True, told=LeaderAndIsrSent((replica,), leads))
 
 
@@ -94,10 +96,11 @@ def offline_replica(
     moves_unled: bool = True,
     tells_unled: bool = True,
 ) -> Effect:
-    """To Offline: it stops, and leaves the ISR; all others are told, even where nothing changed.
+    """To Offline: it stops, and leaves the ISR; all others are notified, even where nothing
+    changed.
 
-    `going`: its topic is to be deleted, so that nobody is told. `keeps_last`: the last member of
-    an ISR stays in it (1.1). Without a state: it moves (2.0, `moves_unled`), and everybody's
+    `going`: its topic is to be deleted, so that nobody is notified. `keeps_last`: the last member
+    of an ISR stays in it (1.1). Without a state: it moves (2.0, `moves_unled`), and everybody's
     metadata is updated (2.3, `tells_unled`).
     """
     stopped = (replica, False)

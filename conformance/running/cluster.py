@@ -2,9 +2,9 @@
 
 A controller's thread is driven along its lines: which event it takes from its queue, what it reads
 of the registrations, which states it writes, which requests it sends and about what. The model says
-what each must be: what a watch has put into the queue, whom it elects, who is told of which state.
-Steps that no line shows, such as the reading of a state before it is written, or that nobody may
-lead a partition, are taken when the next line asks for them, and only if they are possible. Who
+what each must be: what a watch has put into the queue, whom it elects, who is notified of which
+state. Steps that no line shows, such as the reading of a state before it is written, or that nobody
+may lead a partition, are taken when the next line asks for them, and only if they are possible. Who
 obeys a request is held to what was sent, and to the newest controller that it knows.
 
 What the model abstracts from, or what this system leaves to others (`replication` has the logs,
@@ -36,7 +36,7 @@ from specs.partial.moves import Moves
 NAME = "cluster"
 NONE_VERSION, NOBODY = -1, 0
 
-CREATED = "partitions are made (`topics`): their states, and who is told of them"
+CREATED = "partitions are made (`topics`): their states, and who is notified of them"
 BY_OTHERS = "a controller works on what other systems have (topics, requests of administrators)"
 UNREACHED = "a request goes to an earlier registration of a broker: it would be refused"
 LATER = "a request that was under way arrives after its channel was closed"
@@ -69,7 +69,7 @@ _PATHS = {
 """An event, as a controller's queue names it -> the model's."""
 
 _NOTHING_TO_DO = {
-    "controller_change": ("controller_is_still_in_office",),
+    "controller_change": ("controller_is_still_active",),
     "broker_change": (
         "controller_finds_brokers_unchanged", "controller_overlooks_bounced_brokers"),
     "isr_change": ("controller_finds_no_isr_change",),
@@ -147,9 +147,9 @@ def replay_cluster(
 def tells_of_controllers(order: Ordered) -> bool:
     """Traces say what controllers do, and which requests come: those of Apache Kafka do not, nor
     do those that earlier releases of ours have left."""
-    told = {line.broker for line in order.lines if line.step == "request_received"}
+    versions = {line.broker for line in order.lines if line.step == "request_received"}
     obeying = {line.broker for line in order.lines if line.step == "leader_and_isr_received"}
-    return obeying <= told and any(line.step == "registrations_read" for line in order.lines)
+    return obeying <= versions and any(line.step == "registrations_read" for line in order.lines)
 
 
 @dataclass(eq=False)
@@ -710,8 +710,8 @@ class ClusterReplay(Driver):
                 continue
             if kind not in _OVERTAKING and first not in _OVERTAKING:
                 raise MisfitError(
-                    "a controller handles what was told, in the order in which it was told",
-                    f"it handles {kind}, and {first} was told before", self._queue(c),
+                    "a controller handles notifications in the order in which they arrived",
+                    f"it handles {kind}, and {first} was notified before", self._queue(c),
                 )  # fmt: skip
             self._overtakes(c, slot)
 
@@ -814,7 +814,7 @@ class ClusterReplay(Driver):
         if c not in self.elsewhere and leaving != "stays" and goes == bool(line.args["remaining"]):
             raise MisfitError(
                 "a broker may go that leads nothing any more",
-                f"it is told that it leads {line.args['remaining'] or 'nothing'}",
+                f"it is notified that it leads {line.args['remaining'] or 'nothing'}",
                 "nothing" if goes else "what the model has it lead",
             )  # fmt: skip
 
@@ -939,30 +939,30 @@ class ClusterReplay(Driver):
 
     def _sends(self, line: TraceLine, c: int) -> None:
         to, kind = self.of[line.args["to"]], _KINDS[line.args["kind"]]
-        told = self._told(line, kind)
+        versions = self._sent_versions(line, kind)
         if c in self.outside:
-            self._sends_besides(line, c, to, kind, told, f"{BY_OTHERS}: {self.outside[c]}")
+            self._sends_besides(line, c, to, kind, versions, f"{BY_OTHERS}: {self.outside[c]}")
             return
         if c in self.elsewhere:
-            self._sends_besides(line, c, to, kind, told, SESSION_OVER)
+            self._sends_besides(line, c, to, kind, versions, SESSION_OVER)
             return
         if self.event.get(c) is not None:
             self._enters(c)
-        if kind == "stop_replica" and told == {}:
+        if kind == "stop_replica" and versions == {}:
             return  # a request that names nothing, as it was up to 2.2
         request = self._next_to(c, to)
         if request is None and not self._is_reached(c, to):
-            self._sends_besides(line, c, to, kind, told, UNREACHED, is_queued=False)
+            self._sends_besides(line, c, to, kind, versions, UNREACHED, is_queued=False)
             return
         named = line.args["partitions"] or ()
         only_new = bool(named) and set(named) <= self.born_by[c]
         while request is None and not only_new:
             if not self._silently(c):
-                if kind == "update_metadata" and told == {} and self._is_some_unmade():
-                    break  # it is told with partitions of which there is no state yet
+                if kind == "update_metadata" and versions == {} and self._is_some_unmade():
+                    break  # the request has partitions without a state yet
                 if not self.read("zk.registered", c):
                     self.elsewhere.add(c)
-                    self._sends_besides(line, c, to, kind, told, SESSION_OVER)
+                    self._sends_besides(line, c, to, kind, versions, SESSION_OVER)
                     return
                 raise MisfitError(
                     "a controller sends what the model's does",
@@ -971,16 +971,16 @@ class ClusterReplay(Driver):
                 )  # fmt: skip
             request = self._next_to(c, to)
         if request is None:
-            self._sends_besides(line, c, to, kind, told, CREATED)
+            self._sends_besides(line, c, to, kind, versions, CREATED)
             return
-        self._matches(line, c, to, kind, told, request)
+        self._matches(line, c, to, kind, versions, request)
         self.sent |= dict.fromkeys(requests_of(line), request)
 
     def _is_some_unmade(self) -> bool:
         made = self.partitions.keys() - self.unborn
         return any(one not in made for one in self.assigned)
 
-    def _told(self, line: TraceLine, kind: str) -> dict[int, int] | None:
+    def _sent_versions(self, line: TraceLine, kind: str) -> dict[int, int] | None:
         """Versions of the states that it names; None if that was not seen."""
         if line.args["partitions"] is None:
             return None
@@ -1010,7 +1010,7 @@ class ClusterReplay(Driver):
         return live and reached and not self.read("cache.bounced", c, to)
 
     def _matches(
-        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int] | None,
+        self, line: TraceLine, c: int, to: int, kind: str, versions: dict[int, int] | None,
         request: SentRequest,
     ) -> None:  # fmt: skip
         named = f"{line.args['kind']} to broker {line.args['to']}"
@@ -1019,29 +1019,29 @@ class ClusterReplay(Driver):
                 "a controller sends what the model's does", f"it sends {named}, where the model "
                 f"has {self._request(request)} next", self._request(request),
             )  # fmt: skip
-        if told is None:
+        if versions is None:
             self._claimed(c, to, request)
             return
         slot = self._place(c, to, request)
         if kind == "stop_replica":
-            parts = request.stopped | frozenset(told)
+            parts = request.stopped | frozenset(versions)
             if not parts <= set(request.about):
-                self._differs(named, told, request)
+                self._differs(named, versions, request)
             request.stopped = parts
             if parts == set(request.about):
                 self._claimed(c, to, request)
             return
         born = {self.partitions[name] for name in self.born_by[c]}
         self._claimed(c, to, request)
-        for p in [p for p in told if p not in request.about and p in born]:
-            self._amend(c, to, slot, request, p, told[p], CREATED)
-        if told.keys() != request.about.keys():
-            self._differs(named, told, request)
-        for p, version in told.items():
+        for p in [p for p in versions if p not in request.about and p in born]:
+            self._amend(c, to, slot, request, p, versions[p], CREATED)
+        if versions.keys() != request.about.keys():
+            self._differs(named, versions, request)
+        for p, version in versions.items():
             mine = request.about[p]
             if version != mine:
                 if not self._may_have_read(c, p, version, mine):
-                    self._differs(named, told, request)
+                    self._differs(named, versions, request)
                 self._amend(c, to, slot, request, p, version, READ_EARLIER)
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
         if kind == "update_metadata" and "live" in line.args and live != request.alive:
@@ -1075,22 +1075,22 @@ class ClusterReplay(Driver):
         self.expected[c].remove((to, request))
 
     def _sends_besides(
-        self, line: TraceLine, c: int, to: int, kind: str, told: dict[int, int] | None,
+        self, line: TraceLine, c: int, to: int, kind: str, versions: dict[int, int] | None,
         reason: str, is_queued: bool = True,
     ) -> None:  # fmt: skip
         """A request that the model's controller does not send: in its queue by force."""
-        if told is None:
+        if versions is None:
             return  # it was never sent: nobody hears of it
         alive = frozenset(self.of[one] for one in line.args.get("live", ()))
         request = SentRequest(
-            kind, told, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
+            kind, versions, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
             line.args["epoch"], is_queued,
         )  # fmt: skip
         self.sent |= dict.fromkeys(requests_of(line), request)
         cells: list[tuple[str, tuple[int, ...], int]] = []
         if kind != "stop_replica":
             cells = [("partition.context.version", (p, c), version)
-                     for p, version in told.items()
+                     for p, version in versions.items()
                      if version > self.read("partition.context.version", p, c)]  # fmt: skip
         if is_queued:
             slot = self.read("cache.queue.end", c, to)
@@ -1113,16 +1113,16 @@ class ClusterReplay(Driver):
               for one in self.of.values()),
         ]  # fmt: skip
 
-    def _differs(self, named: str, told: Mapping[int, int], request: SentRequest) -> None:
+    def _differs(self, named: str, versions: Mapping[int, int], request: SentRequest) -> None:
         raise MisfitError(
             "a controller sends what the model's does",
-            f"{named} is about {self._states(told)}", self._request(request),
+            f"{named} is about {self._states(versions)}", self._request(request),
         )  # fmt: skip
 
     def _states(self, about: Mapping[int, int]) -> str:
         names = {p: name for name, p in self.partitions.items()}
-        told = [f"{names[p]} in version {version}" for p, version in sorted(about.items())]
-        return ", ".join(told) or "no partition"
+        versions = [f"{names[p]} in version {version}" for p, version in sorted(about.items())]
+        return ", ".join(versions) or "no partition"
 
     def _request(self, request: SentRequest) -> str:
         title = next(name for name, kind in _KINDS.items() if kind == request.kind)

@@ -194,9 +194,9 @@ def _not_led(world: LoggedWorld) -> str:
             lists = None if there is None else there.partitions[number].replicas
             wanted = state.leader, state.leader_epoch, set(state.isr), lists
             for broker, node in world.nodes.items():
-                told = node.replicas.metadata.partitions.get(one)
-                known = None if told is None else (
-                    told.state.leader, told.state.leader_epoch, set(told.state.isr), told.replicas
+                here = node.replicas.metadata.partitions.get(one)
+                known = None if here is None else (
+                    here.state.leader, here.state.leader_epoch, set(here.state.isr), here.replicas
                 )  # fmt: skip
                 if known != wanted:
                     return (
@@ -208,7 +208,7 @@ def _not_led(world: LoggedWorld) -> str:
 
 WRONG = {kind.value for kind in (*BREAKS, Kind.KNOWN_BUG)}
 """Findings that no log of a sound cluster may have. What a rule cannot place for want of a line is
-none: of leader epochs that a broker was told it asks for lines that Kafka does not write."""
+none: of leader epochs that a broker was notified of it asks for lines that Kafka does not write."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A model that lines drive: steps taken, refusals told, values compared."""
+"""A model that lines drive: steps taken, refusals reported, values compared."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ class Driver(ABC):
     def expect(self, what: str, seen: int, mine: int, shown: str = "") -> None:
         """What the line shows is what the model has."""
         if seen != mine:
-            told = shown or f"{what} is {seen}, where the model has {mine}"
+            text = shown or f"{what} is {seen}, where the model has {mine}"
             raise MisfitError(
-                f"{self.named} ends as the model's step does", told, f"{what} is {mine}"
+                f"{self.named} ends as the model's step does", text, f"{what} is {mine}"
             )
 
     @property

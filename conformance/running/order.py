@@ -1,9 +1,9 @@
 """One order of the lines of several processes: by zxid, epochs and requests, never by a clock.
 
 A process's lines are in its own order; ZooKeeper's by zxid. Between processes a line comes after
-another if it could not be without it: what a broker was told of a write comes after the write, an
-answer after its question, what is made of an answer after the answer. Any order that keeps to this
-shows each process the same; the one that is chosen takes each line as early as it can come.
+another if it could not be without it: what a broker was notified of a write comes after the write,
+an answer after its question, what is made of an answer after the answer. Any order that keeps to
+this shows each process the same; the one that is chosen takes each line as early as it can come.
 """
 
 from __future__ import annotations
@@ -177,10 +177,10 @@ class _Ordering:
                 if op["op"] == "Create" and path.startswith(IDS):
                     broker = int(path.removeprefix(IDS))
                     self.found.brokers[op.get("owner", -1)] = broker
-                    told = registered.get((broker, line.args["zxid"]))
-                    self._follows(told, line)
-                    if told is not None:
-                        self._follows(line, starts[broker, told.start].lines[0])
+                    at = registered.get((broker, line.args["zxid"]))
+                    self._follows(at, line)
+                    if at is not None:
+                        self._follows(line, starts[broker, at.start].lines[0])
                 place = STATE.fullmatch(path)
                 if place is not None and "data" in op:
                     name, state = f"{place[1]}-{place[2]}", json.loads(op["data"])
@@ -241,7 +241,8 @@ class _Ordering:
                 self._follows(line, of_epoch.get(line.args.get("known")))
 
     def _lives(self, chains: dict[Process, list[TraceLine]]) -> None:
-        """A process writes to ZooKeeper before its next start; a lost office is left after."""
+        """A process writes to ZooKeeper before its next start; a lost controllership is resigned
+        after."""
         started = {(line.process, line.start): line for line in self.lines if line.step == STARTED}
         sessions: dict[int, TraceLine | None] = {}
         for line in self.lines:
@@ -317,11 +318,11 @@ class _Ordering:
         for key in sorted(writes):
             one = writes[key]
             if not one.by_leader:
-                told = self.found.wrote.get((one.partition, key[2], one.version))
-                self._follows(told, one.line)
-                office = epochs.get(int(one.state["controller_epoch"]))
-                self._follows(one.line, office)
-                self._follows(self.left.get(office), one.line)
+                at = self.found.wrote.get((one.partition, key[2], one.version))
+                self._follows(at, one.line)
+                elected = epochs.get(int(one.state["controller_epoch"]))
+                self._follows(one.line, elected)
+                self._follows(self.left.get(elected), one.line)
                 continue
             for line in attempts[int(one.state["leader"]), one.partition]:
                 named = set(line.args["wanted"]) == set(one.state["isr"])
@@ -331,7 +332,7 @@ class _Ordering:
                     break
 
     def _note_version(self, line: TraceLine, known: dict[tuple[int, str], int]) -> None:
-        """The zkVersion under which a leader wants another ISR: the last one that it was told."""
+        """The zkVersion under which a leader wants another ISR: the last one that it was sent."""
         if line.partition is None:
             return
         key = line.broker, line.partition

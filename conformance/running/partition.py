@@ -22,15 +22,15 @@ from model.systems import system
 from specs.partial.moves import Moves
 
 CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
-LIVE = "whom a controller takes for alive is what it told when it wrote"
+LIVE = "whom a controller takes for alive is what it said when it wrote"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
 OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
-TOLD_AGAIN = "a controller tells a state that was registered, and is not any more"
+STALE_STATE_SENT = "a controller tells a state that was registered, and is not any more"
 METADATA = "a broker hears of a controller by other requests too"
-STOPPED = "a replica is told to stop by a controller (`cluster`)"
+STOPPED = "a replica is instructed to stop by a controller (`cluster`)"
 GOES = "a broker that goes resigns before its session ends"
 GIVEN_UP = "a leader's write failed, and it has a session still"
 CHECKPOINT = "a broker starts with a high watermark that it had: its checkpoint"
@@ -178,7 +178,7 @@ class PartitionReplay(Driver):
             handler(line, self.of[line.broker])
 
     def expect_offset(self, what: str, seen: int, mine: int) -> None:
-        """The same for an offset: told in the cluster's own numbers."""
+        """The same for an offset: in the cluster's own numbers."""
         if self.index(seen) != mine:
             there = self.bounds[mine] if 0 <= mine < len(self.bounds) else mine
             raise MisfitError(
@@ -307,10 +307,10 @@ class PartitionReplay(Driver):
             raise NotModelled("a state was written in a session of no broker")
         self.expect("the controller epoch", state["controller_epoch"], self.read("belief", c))
         self.step("controller_reads_partition", c)
-        told = self.order.wrote.get((self.partition, state["leader_epoch"], write.version))
+        written = self.order.wrote.get((self.partition, state["leader_epoch"], write.version))
         isr = set(state["isr"])
-        if told is not None:
-            live = set(told.args["live"])
+        if written is not None:
+            live = set(written.args["live"])
         else:
             had = set(before["isr"]) if before else isr
             leads = isr if before and state["leader"] >= 0 else set()
@@ -423,7 +423,7 @@ class PartitionReplay(Driver):
                  (("zk.state_epoch", ()), ("isr_write.state_epoch", (at,)))]  # fmt: skip
         self.force(ELECTED_BY, *cells)
 
-    # Processes and offices
+    # Processes and controllers
 
     def _on_process_started(self, line: TraceLine, b: int) -> None:
         self.unfetched.discard(b)
@@ -514,7 +514,7 @@ class PartitionReplay(Driver):
             now = self.read("zk.version") == version and self.read("zk.leader_epoch") == epoch
             if now and sender and not self.refusal("controller_informs", sender, b):
                 self.step("controller_informs", sender, b)
-        self.force(TOLD_AGAIN, *cells)
+        self.force(STALE_STATE_SENT, *cells)
         return epoch, c
 
     def _on_became_leader(self, line: TraceLine, b: int) -> None:
@@ -703,7 +703,7 @@ class PartitionReplay(Driver):
         if any(code != "UNKNOWN_TOPIC_OR_PARTITION" for code in nowhere) or (
             error == "NONE" and not args["all"] and not nowhere
         ):
-            raise MisfitError("who asks for a topic that does not exist is told so",
+            raise MisfitError("who asks for a topic that does not exist is notified",
                          f"the answers are {nowhere}", "UNKNOWN_TOPIC_OR_PARTITION")  # fmt: skip
         if args["error"] != "NONE" or self.partition not in args["preferred"]:
             return

@@ -278,7 +278,7 @@ def _look_for_the_missing(found: Gathered) -> None:
                     "written is not known", "zookeeper-1.ndjson of the same cluster")
         )  # fmt: skip
         return
-    told = {
+    reported = {
         (one.process[1], line.args.get("epoch"))
         for one in found.starts
         for line in one.lines
@@ -291,7 +291,7 @@ def _look_for_the_missing(found: Gathered) -> None:
                 if op.get("op") != "Create" or not path.startswith(IDS):
                     continue
                 broker = int(path.removeprefix(IDS))
-                if (broker, line.args["zxid"]) not in told and broker not in found.missing:
+                if (broker, line.args["zxid"]) not in reported and broker not in found.missing:
                     found.troubles.append(
                         Trouble(store.path, line.number, f"broker {broker} registers here, and no "
                                 "file of it tells of that", f"each broker{broker}-N.ndjson",

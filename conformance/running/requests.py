@@ -35,7 +35,7 @@ class _Request:
 
 
 def never_taken_up(gathered: Gathered) -> Iterator[tuple[TraceLine, str]]:
-    """Lines that write a request which the controller in office passed over, and why.
+    """Lines that write a request which the active controller passed over, and why.
 
     A ZooKeeper of whose lines some are missing is not judged.
     """
@@ -89,8 +89,8 @@ def _asked(line: TraceLine, op: Mapping[str, Any]) -> _Request | None:
 def _moves(op: Mapping[str, Any]) -> bool:
     """Whether a topic's assignment, as it is written, records a move (KIP-455)."""
     try:
-        told = json.loads(op.get("data") or "{}")
-        return bool(told.get("adding_replicas") or told.get("removing_replicas"))
+        content = json.loads(op.get("data") or "{}")
+        return bool(content.get("adding_replicas") or content.get("removing_replicas"))
     except (AttributeError, ValueError):
         return False
 

@@ -127,7 +127,7 @@ def written_to(cluster: Cluster, seed: int = 0, every_s: float = 0.03) -> Iterat
 
 def traced_run(
     folder: Path, count: int, seed: int, partitions: int = 1, version: str = DEFAULT,
-    told: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[str], None] = lambda text: None,
 ) -> Path:  # fmt: skip
     """A whole run with so many mishaps; where its traces are."""
     with (
@@ -136,7 +136,7 @@ def traced_run(
     ):
         time.sleep(0.5)
         for number, mishap in enumerate(mishaps(count, seed), 1):
-            told(f"{number} of {count}: {mishap.kind} broker {mishap.broker}, "
+            on_progress(f"{number} of {count}: {mishap.kind} broker {mishap.broker}, "
                  f"{acknowledged[0]:,} records acknowledged")  # fmt: skip
             with contextlib.suppress(ClusterError, ZooKeeperError):
                 befall(cluster, mishap)

@@ -29,7 +29,7 @@ def scenario(question: Question) -> dict[str, Any]:
                 going.replicas[topic, number, broker] = ONLINE
     seen = []
     for step in asked["steps"]:
-        going.told.clear()
+        going.notified.clear()
         _do(going, step)
         seen.append(_observe(going))
     return {"afterStep": seen, "stateMachineCalls": going.rounds}
@@ -83,5 +83,5 @@ def _observe(going: Deletions) -> dict[str, Any]:
         "toBeDeleted": sorted(going.queued),
         "started": sorted(going.started),
         "ineligible": sorted(going.ineligible),
-        "metadataUpdateFor": [f"{topic}-{number}" for topic, number in sorted(going.told)],
+        "metadataUpdateFor": [f"{topic}-{number}" for topic, number in sorted(going.notified)],
     }

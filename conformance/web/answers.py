@@ -188,15 +188,15 @@ def kept(asked: dict[str, Any]) -> dict[str, str]:
     if form == "story":
         return {"text": story(asked)["text"], "name": "run.story"}
     here, lines = _game(asked)
-    told = ReplayedRun(str(asked.get("title") or "A run"), here.heading_text, tuple(lines))
+    played = ReplayedRun(str(asked.get("title") or "A run"), here.heading_text, tuple(lines))
     frames = frames_of(here, lines)
     if form == "json":
-        data = {"title": told.title, "heading": told.heading, "lines": lines,
+        data = {"title": played.title, "heading": played.heading, "lines": lines,
                 "frames": [asdict(one) for one in frames]}  # fmt: skip
         return {"text": json.dumps(data, indent=1, ensure_ascii=False) + "\n", "name": "run.json"}
     if form not in FORMS:
         raise ProtocolError(f"{form!r} is no form; there are story, json, {', '.join(FORMS)}")
-    return {"text": FORMS[form](told, frames), "name": f"test_run.{form}" if form == "py"
+    return {"text": FORMS[form](played, frames), "name": f"test_run.{form}" if form == "py"
             else f"run.{form}"}  # fmt: skip
 
 
@@ -207,18 +207,18 @@ FORMS: dict[str, Callable[[ReplayedRun, Sequence[RunFrame]], str]] = {
 
 def compare(asked: dict[str, Any]) -> dict[str, Any]:
     """Two runs in lock-step: `left` and `right`, or `left` and the same steps `under` a version."""
-    left = _told(asked.get("left"), "left")
+    left = _run_of(asked.get("left"), "left")
     if "under" in asked:
         right = under(left, str(asked["under"]))
     else:
-        right = _told(asked.get("right"), "right")
+        right = _run_of(asked.get("right"), "right")
     try:
         return packed(compared(left, right))
     except NoComparisonError as error:
         raise ProtocolError(str(error)) from error
 
 
-def _told(run: Any, which: str) -> ReplayedRun:
+def _run_of(run: Any, which: str) -> ReplayedRun:
     if not isinstance(run, list) or not run or not all(isinstance(one, str) for one in run):
         raise ProtocolError(f"{which} is a run: its heading, then its lines, a text each")
     return ReplayedRun(run[0], " ".join(run[0].split()), tuple(run[1:]))

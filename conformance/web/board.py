@@ -163,15 +163,15 @@ class Board:
         return self.shown(label(step, arguments), path[-2], path[-1], lines[-1])
 
     def shown(
-        self, told: str, before: RunNode | None, here: RunNode, line: str | None = None
+        self, label: str, before: RunNode | None, here: RunNode, line: str | None = None
     ) -> RunFrame:
-        """A state as it is shown, after what is `told` led to it from `before`, by a `line`."""
+        """A state as it is shown, after what is `label` led to it from `before`, by a `line`."""
         if before is None:
-            return RunFrame(told, told, (), self._pictured(None, here, None),
+            return RunFrame(label, label, (), self._pictured(None, here, None),
                          self._lamps.of(None, here))  # fmt: skip
         return RunFrame(
-            told,
-            phrase(line) if line is not None else told,
+            label,
+            phrase(line) if line is not None else label,
             tuple(self.leaves.changes(before.state, here.state)),
             self._pictured(before, here, line),
             self._lamps.of(before, here),

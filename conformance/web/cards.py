@@ -37,24 +37,24 @@ def letters(number: int) -> str:
     return (letters(rest - 1) if rest else "") + alphabet[last]
 
 
-def shuffled(told: ReplayedRun, count: int) -> list[int]:
+def shuffled(run: ReplayedRun, count: int) -> list[int]:
     """The steps 1 to `count` in the order of the sheet: the same for the same story."""
-    text = "\n".join([told.heading, *told.lines])
+    text = "\n".join([run.heading, *run.lines])
     return sorted(range(1, count + 1), key=lambda n: sha256(f"{n}\n{text}".encode()).digest())
 
 
-def cards(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
+def cards(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The sheet as one page that needs nothing else."""
-    order = shuffled(told, len(frames) - 1)
+    order = shuffled(run, len(frames) - 1)
     names = {step: letters(place) for place, step in enumerate(order)}
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        f"<title>{html.escape(told.title)}: cards</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{html.escape(told.title)}</h1>",
-        f"<p>{html.escape(told.heading)}. Cut out, and lay in an order that can happen. "
+        f"<title>{html.escape(run.title)}: cards</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{html.escape(run.title)}</h1>",
+        f"<p>{html.escape(run.heading)}. Cut out, and lay in an order that can happen. "
         "Which claim breaks, and by which card?</p><ol>",
         *(_card(names[step], frames[step]) for step in order),
-        f"</ol><section class='key'><h1>Key: {html.escape(told.title)}</h1>",
+        f"</ol><section class='key'><h1>Key: {html.escape(run.title)}</h1>",
         f"<p>{' '.join(names[step] for step in sorted(names))}</p>",
     ]
     for step in sorted(names):

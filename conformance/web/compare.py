@@ -73,12 +73,12 @@ class NoComparisonError(Exception):
     """Two things that cannot be compared; the message says what can."""
 
 
-def under(told: ReplayedRun, words: str) -> ReplayedRun:
+def under(run: ReplayedRun, words: str) -> ReplayedRun:
     """The same lines in another world: `version kip_320`, `without fetch_fencing`, or a version.
 
     Raises ProtocolError for a world that the system does not have.
     """
-    here = read_heading(told.heading)
+    here = read_heading(run.heading)
     chosen = here.recorded.system
     plain = words.split()
     if len(plain) == 1:
@@ -88,7 +88,7 @@ def under(told: ReplayedRun, words: str) -> ReplayedRun:
     bounds = [word for name, size in here.given.items() for word in (name, str(size))]
     other = read_heading(" ".join(["system", chosen.name, *plain, *bounds]))
     heading = heading_line(other.recorded, other.given)
-    return replace(told, title=f"the same steps: {heading}", heading=heading, diagnosis=None)
+    return replace(run, title=f"the same steps: {heading}", heading=heading, diagnosis=None)
 
 
 def compared(left: ReplayedRun, right: ReplayedRun) -> Comparison:
@@ -112,23 +112,23 @@ def compared_on(a: tuple[Board, ReplayedRun], b: tuple[Board, ReplayedRun]) -> C
     return result
 
 
-def with_trace(told: ReplayedRun, observed: ObservedStep | None) -> Comparison:
+def with_trace(run: ReplayedRun, observed: ObservedStep | None) -> Comparison:
     """The model against a trace: alike up to the line that does not fit, and there what differs."""
-    result = compared(replace(told, title="the model"), told)
-    if observed is None and told.diagnosis is not None:
+    result = compared(replace(run, title="the model"), run)
+    if observed is None and run.diagnosis is not None:
         none, more = Side("no run goes on", None, None), Side("the next line", None, None)
-        result.rows.append(ComparedRow(none, more, (), told.diagnosis))
-    if observed is None or len(told.lines) > MOST_ROWS:
+        result.rows.append(ComparedRow(none, more, (), run.diagnosis))
+    if observed is None or len(run.lines) > MOST_ROWS:
         return result
-    here = board(told.heading)
-    last = RunNode(here.at(told.lines))
+    here = board(run.heading)
+    last = RunNode(here.at(run.lines))
     seen = RunNode(observed.over(last.state))
-    best = Side(f"no step of the model is {observed.label}", None, here.frame(told.lines))
+    best = Side(f"no step of the model is {observed.label}", None, here.frame(run.lines))
     differs = tuple(here.leaves.changes(last.state, seen.state))
     fewest = None
     for line in observed.candidates:
         try:
-            after = RunNode(here.take(last.state, line, len(told.lines) + 1))
+            after = RunNode(here.take(last.state, line, len(run.lines) + 1))
         except ProtocolError:
             continue
         # What no trace shows is as this step leaves it.
@@ -138,7 +138,7 @@ def with_trace(told: ReplayedRun, observed: ObservedStep | None) -> Comparison:
             fewest, differs, seen = len(leaves), leaves, RunNode(over)
             best = Side(line, None, here.shown(line, last, after, line))
     shown = here.shown(observed.label, last, seen)
-    words = told.diagnosis or "the trace goes on as the model does not"
+    words = run.diagnosis or "the trace goes on as the model does not"
     result.rows.append(ComparedRow(best, Side(observed.label, None, shown), differs, words))
     return result
 
@@ -180,7 +180,8 @@ def _row(
     return ComparedRow(left, right, differs, words)
 
 
-# -- told -----------------------------------------------------------------------------------------
+# -- as sentences
+# ------------------------------------------------------------------------------------
 
 
 def as_text(result: Comparison) -> str:
@@ -190,8 +191,8 @@ def as_text(result: Comparison) -> str:
     if first is None:
         if result.unit == "step":
             return "\n".join([*lines, f"alike: {_counted(len(result.rows) - 1)}, state by state"])
-        told = _counted(len(result.rows), result.unit)
-        return "\n".join([*lines, f"alike: {told}, and nothing that is not allowed"])
+        run = _counted(len(result.rows), result.unit)
+        return "\n".join([*lines, f"alike: {run}, and nothing that is not allowed"])
     lines.append(f"the first difference is at {result.unit} {first}")
     for number in range(max(first - AROUND, 0), min(first + AROUND + 1, len(result.rows))):
         row = result.rows[number]

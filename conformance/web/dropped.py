@@ -84,18 +84,18 @@ class Dropped:
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise RefusedError(f"not done after {SECONDS} s; use insync check FOLDER") from error
-        told = done.stdout + (done.stderr if done.returncode not in _VERDICTS else "")
-        lines = told.replace(f"{logs}/", "").strip().splitlines()
-        told = "\n".join(line for line in lines if not line.startswith("the report is in "))
+        output = done.stdout + (done.stderr if done.returncode not in _VERDICTS else "")
+        lines = output.replace(f"{logs}/", "").strip().splitlines()
+        output = "\n".join(line for line in lines if not line.startswith("the report is in "))
         verdict = _VERDICTS.get(done.returncode)
         if verdict is None:
-            raise RefusedError(told.splitlines()[-1] if told else "the check failed")
+            raise RefusedError(output.splitlines()[-1] if output else "the check failed")
         shown = None
         if self.report(name).is_file():
             shown = f"/logs/{name}/report"
             text = self.report(name).read_text(encoding="utf-8")  # files as they were dropped
             self.report(name).write_text(text.replace(f"{logs}/", ""), encoding="utf-8")
-        return {"verdict": verdict, "told": told, "report": shown}
+        return {"verdict": verdict, "output": output, "report": shown}
 
     def report(self, name: str) -> Path:
         """Where the report of a set stands."""

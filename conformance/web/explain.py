@@ -18,37 +18,37 @@ def frames_of(board: Board, lines: Sequence[str]) -> list[RunFrame]:
     return [board.frame(lines[:end]) for end in range(min(len(lines), MOST_FRAMES) + 1)]
 
 
-def page(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
+def page(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """One HTML file with everything in it: no address is fetched when it is opened."""
-    return one_file("index.html", told.title, packed(told, frames))
+    return one_file("index.html", run.title, packed(run, frames))
 
 
-def embedded(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
+def embedded(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The same to stand in a page of somebody else: the board and the steps, from the beginning."""
-    return one_file("index.html", told.title, packed(told, frames) | {"embed": True})
+    return one_file("index.html", run.title, packed(run, frames) | {"embed": True})
 
 
-def packed(told: ReplayedRun, frames: Sequence[RunFrame]) -> dict[str, Any]:
+def packed(run: ReplayedRun, frames: Sequence[RunFrame]) -> dict[str, Any]:
     """The run as the page's script plays it."""
     packer = Packer()
     return {
-        "title": told.title, "heading": told.heading, "diagnosis": told.diagnosis,
-        "lines": told.lines[: len(frames) - 1], "frames": [packer.frame(one) for one in frames],
+        "title": run.title, "heading": run.heading, "diagnosis": run.diagnosis,
+        "lines": run.lines[: len(frames) - 1], "frames": [packer.frame(one) for one in frames],
         "table": packer.table,
     }  # fmt: skip
 
 
-def markdown(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
+def markdown(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """The run as a numbered list, each step with what it changed, and the claims at the end."""
-    lines = [f"# {told.title}", "", f"`{told.heading}`", ""]
+    lines = [f"# {run.title}", "", f"`{run.heading}`", ""]
     for number, frame in enumerate(frames[1:], 1):
         lines.append(f"{number}. **{frame.label}**")
         lines += [f"   - `{change}`" for change in frame.changes] or ["   - nothing changes"]
         lines += [f"   - claim **{name}** breaks here" for name in broken_by(frames, number)]
-    if told.loop is not None:
-        lines += ["", f"And again from step {told.loop + 1}, without end."]
-    if told.diagnosis is not None:
-        lines += ["", f"Here it ends: {told.diagnosis}"]
+    if run.loop is not None:
+        lines += ["", f"And again from step {run.loop + 1}, without end."]
+    if run.diagnosis is not None:
+        lines += ["", f"Here it ends: {run.diagnosis}"]
     lines += ["", "| claim | at the end |", "|---|---|"]
     lines += [f"| {lamp.claim}: {lamp.sentence} | {state_of(lamp)} |" for lamp in frames[-1].lamps]
     return "\n".join(lines) + "\n"

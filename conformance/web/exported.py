@@ -22,17 +22,17 @@ _ARROWS = {"lost": ("-x", "--x"), "refused": ("-x", "--x"), "sent": ("-)", "--)"
 """How a message is drawn, and an answer: with an open head it is on its way, with a cross lost."""
 
 
-def mermaid(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
+def mermaid(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """A sequence diagram: a note for each step, where it is taken, and an arrow for each message.
 
     An arrow is drawn where a message is sent, and again where it arrives, is lost or is refused.
     """
-    steps = {one.transition.name: one for one in read_heading(told.heading).recorded.steps}
-    lines = ["sequenceDiagram", f"    accTitle: {_clean(told.title)}"]
+    steps = {one.transition.name: one for one in read_heading(run.heading).recorded.steps}
+    lines = ["sequenceDiagram", f"    accTitle: {_clean(run.title)}"]
     lines += [f"    participant {_lane(one)} as {name}"
               for one, name in lane_names(frames[0].picture)]  # fmt: skip
     for number, frame in enumerate(frames[1:], 1):
-        brokers = _brokers_of(told.lines[number - 1], steps)
+        brokers = _brokers_of(run.lines[number - 1], steps)
         label = _clean(f"{number} {frame.label}")
         shown = [*frame.changes[:_FEW], *(["…"] if len(frame.changes) > _FEW else [])]
         place = _lane(brokers[0]) if brokers else "zookeeper"
@@ -45,10 +45,10 @@ def mermaid(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
                           for target in one["targets"]]  # fmt: skip
         lines += [f"    Note over zookeeper: {_clean(name)} breaks"
                   for name in broken_by(frames, number)]  # fmt: skip
-    if told.loop is not None:
-        lines.append(f"    Note over zookeeper: and again from step {told.loop + 1}, without end")
-    if told.diagnosis is not None:
-        lines.append(f"    Note over zookeeper: {_clean(told.diagnosis)}")
+    if run.loop is not None:
+        lines.append(f"    Note over zookeeper: and again from step {run.loop + 1}, without end")
+    if run.diagnosis is not None:
+        lines.append(f"    Note over zookeeper: {_clean(run.diagnosis)}")
     return "\n".join(lines) + "\n"
 
 
@@ -70,21 +70,21 @@ def _clean(text: str) -> str:
     return text.replace("#", "no. ").replace(";", ",").replace("\n", " ")
 
 
-def pytest_of(told: ReplayedRun, frames: Sequence[RunFrame]) -> str:
+def pytest_of(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """A test that plays the run and sees the same claims break, with nothing but this project."""
     last = frames[-1]
     broken = sorted(
         lamp.claim for lamp in last.lamps if lamp.kind.startswith("always") and not lamp.lit
     )
-    name = re.sub(r"\W+", "_", told.title.lower()).strip("_")[:60] or "run"
+    name = re.sub(r"\W+", "_", run.title.lower()).strip("_")[:60] or "run"
     lines = [
-        f'"""{_quoted(told.title)}"""',
+        f'"""{_quoted(run.title)}"""',
         "",
         "from conformance.web.board import board",
         "",
-        f'HEADING = "{told.heading}"',
+        f'HEADING = "{run.heading}"',
         "LINES = [",
-        *(f'    "{line}",' for line in told.lines[: len(frames) - 1]),
+        *(f'    "{line}",' for line in run.lines[: len(frames) - 1]),
         "]",
         "",
         "",

@@ -47,7 +47,7 @@ class Packer:
         """A state as numbers: label, changes, ZooKeeper, world, brokers, flight, logs, badges,
         committed, lamps, lanes, controllers, clients, messages, words."""
         picture = frame.picture
-        lanes, office = (
+        lanes, controllers = (
             {broker: self.rows(rows) for broker, rows in picture[of].items()}
             for of in ("brokers", "controllers")
         )
@@ -65,7 +65,7 @@ class Packer:
             frame.label, list(frame.changes), self.rows(picture["zookeeper"]),
             self.rows(picture["world"]), self.put(lanes), self.rows(picture["flight"]),
             self.put(logs), self.put(badges), picture["committed"], self.put(lamps),
-            self.put(picture["lanes"]), self.put(office), self.rows(picture["clients"]),
+            self.put(picture["lanes"]), self.put(controllers), self.rows(picture["clients"]),
             self.rows(picture["messages"]), frame.words,
         ]  # fmt: skip
 

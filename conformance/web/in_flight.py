@@ -174,7 +174,7 @@ def _of_controller(
 def _topics(now: Reader) -> Iterator[Message]:
     yield from _registration_reply(now)
     for what in ("topics", "partitions", "deletions"):
-        for (broker,) in now.cells(f"cache.told.{what}"):
+        for (broker,) in now.cells(f"cache.fired.{what}"):
             yield Message("watch", ZOOKEEPER, CONTROLLERS, f"{what} changed, to broker {broker}",
                           True)  # fmt: skip
     for controller, broker, partition in now.cells("request.order"):

@@ -13,7 +13,7 @@ from model.language.terms import AFTER, not_
 from specs.lowering.closures import QuickEvaluator
 from specs.story.heading import ROOM, Heading
 
-MOST_TOLD = 5_000
+MOST_KEPT = 5_000
 """Answers about steps that are kept for a system."""
 
 
@@ -42,7 +42,7 @@ class Lamps:
             name: sorted({one.removesuffix(AFTER) for one in found})
             for name, found in self._reads.items()
         }
-        self._told: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
+        self._verdicts: dict[tuple[object, ...], tuple[list[Any], bool]] = {}
         self._judge: Evaluator = QuickEvaluator(heading.recorded, heading.claim_bounds(ROOM - 1))
 
     def of(self, before: RunNode | None, here: RunNode) -> tuple[Lamp, ...]:
@@ -84,12 +84,12 @@ class Lamps:
         """A claim about a step; the same answer where all that it reads is the same again."""
         read = [cells.get(one) for one in self._both[name] for cells in (before, after)]
         key = name, *map(id, read)
-        known = self._told.get(key)
+        known = self._verdicts.get(key)
         if known is None:
-            if len(self._told) > MOST_TOLD:
-                self._told.clear()
+            if len(self._verdicts) > MOST_KEPT:
+                self._verdicts.clear()
             # What was read is kept beside the answer, so that no other object takes its number.
-            known = self._told[key] = read, bool(judge.holds_of_step(name, before, after))
+            known = self._verdicts[key] = read, bool(judge.holds_of_step(name, before, after))
         return known[1]
 
     def _for(self, state: SparseState) -> Evaluator:

@@ -270,7 +270,7 @@ def lesson_page(lesson: Lesson, place: PageContext = SERVED) -> str:
                 _name(shown, named, runs, packer, f"{lesson.path}:{block.line}")
             pieces.append(_asked(question, named, min(stories, len(lesson.stories) - 1), runs))
         elif block.kind == "story":
-            pieces.append(_story_told(lesson._story(block), runs[stories], stories, place))
+            pieces.append(_story_page(lesson._story(block), runs[stories], stories, place))
             stories += 1
         elif block.kind == "diagram":
             pieces.append(lesson.drawn(block))
@@ -323,11 +323,11 @@ def _name(
         return
     path = STORIES / f"{name}.story"
     try:
-        told = read_run(path)
+        played = read_run(path)
     except (NoRunError, OSError) as error:
         raise LessonError(f"{where}: > {shown}: {error}") from error
     named[name] = len(runs)
-    runs.append(run_of(told, frames_of(board(told.heading), told.lines), packer))
+    runs.append(run_of(played, frames_of(board(played.heading), played.lines), packer))
 
 
 def _prose(text: str, lesson: Lesson, runs: list[dict[str, Any]]) -> str:
@@ -364,7 +364,7 @@ def _asked(
     )
 
 
-def _story_told(story: Story, run: dict[str, Any], number: int, place: PageContext) -> str:
+def _story_page(story: Story, run: dict[str, Any], number: int, place: PageContext) -> str:
     """A story as its steps in words, each of which the board can show."""
     items = "".join(
         f'<li data-run="{number}" data-at="{n}" class="beat {_LOOKS[one["kind"]]}'

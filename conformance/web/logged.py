@@ -21,7 +21,7 @@ from conformance.web.run_files import NoRunError
 AROUND = 60
 """Rows before and after the first violation."""
 
-_TOLD = (
+_FIELDS = (
     "controller_epoch", "leader", "leader_epoch", "state_epoch", "version", "replica", "offset",
     "high_watermark", "from_state", "to_state",
 )  # fmt: skip
@@ -65,7 +65,7 @@ def with_logs(path: Path) -> LogComparison:
 
 
 def _about(events: list[Event], worst: Event | None) -> list[Event]:
-    """What is told of the same partition; of controllers, where the violation is about them."""
+    """What is logged of the same partition; of controllers, where the violation is about them."""
     if worst is None:
         return events
     return [one for one in events if one.cluster == worst.cluster and one.tp == worst.tp]
@@ -83,7 +83,7 @@ def _row(event: Event, findings: list[Finding]) -> ComparedRow:
 def _label(event: Event) -> str:
     when = datetime.fromtimestamp(event.at / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
     who = f"broker {event.broker} " if event.broker is not None else ""
-    what = [f"{name} {value}" for name in _TOLD if (value := getattr(event, name)) is not None]
+    what = [f"{name} {value}" for name in _FIELDS if (value := getattr(event, name)) is not None]
     if event.isr is not None:
         what.append(f"isr {{{','.join(map(str, sorted(event.isr)))}}}")
     about = f"{event.topic}-{event.partition} " if event.tp is not None else ""

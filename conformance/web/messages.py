@@ -142,7 +142,8 @@ def _registered(changed: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(one.rpartition(".")[2] for one in found))
 
 
-# -- told -----------------------------------------------------------------------------------------
+# -- as sentences
+# ------------------------------------------------------------------------------------
 
 FATES = {
     "sent": "sent now", "flying": "in flight", "late": "late", "copy": "may come again",
@@ -157,7 +158,7 @@ def lane_names(picture: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(one, names.get(one, f"broker {one}")) for one in picture["lanes"]]
 
 
-def told(arrow: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
+def sentence(arrow: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
     """An arrow in words: `LeaderAndIsr, controllers to broker 2: leader epoch 1: in flight`."""
     names = dict(lane_names(picture))
     ends = f"{names[arrow['source']]} to {', '.join(names[one] for one in arrow['targets'])}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.web.board import RunFrame
 from conformance.web.explain import broken_by
-from conformance.web.messages import FATES, lane_names, told
+from conformance.web.messages import FATES, lane_names, sentence
 from conformance.web.run_files import ReplayedRun
 
 _WIDTH, _LINE, _PAD, _LANES, _RECORD, _MOST = 1280, 17, 10, 580, 19, 5
@@ -123,7 +123,7 @@ def _arrow(y: int, message: Mapping[str, Any], picture: Mapping[str, Any]) -> li
     dashes = _DASHES.get(fate) or ("6 4" if message["answer"] else "")
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     parts = [
-        f"<g><title>{html.escape(told(message, picture))}</title>",
+        f"<g><title>{html.escape(sentence(message, picture))}</title>",
         f'<line x1="{min(here, *there):.0f}" y1="{line}" x2="{max(here, *there):.0f}" '
         f'y2="{line}" stroke="{colour}" stroke-width="{3 if fate == "sent" else 1.5}"{dashed}/>',
         f'<circle cx="{here:.0f}" cy="{line}" r="3.5" fill="{colour}"/>',

@@ -47,7 +47,7 @@ class Moment:
     steps: int | None = None
     under: str | None = None
 
-    def told(self) -> ReplayedRun:
+    def run(self) -> ReplayedRun:
         """The story up to its step."""
         whole = read_run(STORIES / f"{self.story}.story")
         end = len(whole.lines) if self.steps is None else self.steps
@@ -56,10 +56,10 @@ class Moment:
     @property
     def path(self) -> str:
         """Where the page shows it."""
-        told = self.told()
+        run = self.run()
         if self.under is None:
-            return f"/play#{address(told.heading, told.lines)}"
-        asked = {"left": [told.heading, *told.lines], "under": self.under}
+            return f"/play#{address(run.heading, run.lines)}"
+        asked = {"left": [run.heading, *run.lines], "under": self.under}
         return f"/compare#{quote(json.dumps(asked, separators=(',', ':')))}"
 
 
@@ -84,12 +84,12 @@ MOMENTS = (
 
 def digest(moment: Moment) -> str:
     """Of what is to be seen: the last state on each side, and the page's own files."""
-    told = moment.told()
-    frame = board(told.heading).frame(told.lines)
+    run = moment.run()
+    frame = board(run.heading).frame(run.lines)
     page = sha256()
     for name in sorted({name for name, _ in FILES.values()}):
         page.update((STATIC / name).read_bytes())
-    shown = [moment.path.partition("~")[0], list(told.lines), frame.label, frame.changes,
+    shown = [moment.path.partition("~")[0], list(run.lines), frame.label, frame.changes,
              frame.picture, page.hexdigest()]  # fmt: skip
     text = json.dumps(shown, sort_keys=True, ensure_ascii=False)
     return sha256(text.encode()).hexdigest()[:16]

@@ -41,19 +41,19 @@ def run_of_story(story: Story, packer: Packer) -> dict[str, Any]:
             beats.append(_beat(len(lines), "refused", words, _why_not(here, lines, command),
                                label=command.label))  # fmt: skip
         elif command.verb == "check":
-            told = _checked(here, lines, command.what)
-            beats.append(_beat(len(lines), "check", command.what, told))
+            run = _checked(here, lines, command.what)
+            beats.append(_beat(len(lines), "check", command.what, run))
     return _run(heading, lines, beats, [here.frame(lines[:n]) for n in range(len(lines) + 1)],
                 packer)  # fmt: skip
 
 
-def run_of(told: ReplayedRun, frames: Sequence[RunFrame], packer: Packer) -> dict[str, Any]:
+def run_of(run: ReplayedRun, frames: Sequence[RunFrame], packer: Packer) -> dict[str, Any]:
     """The run of a replayed run: each step a beat."""
-    lines = list(told.lines[: len(frames) - 1])
+    lines = list(run.lines[: len(frames) - 1])
     beats = [_beat(0, "start", "the initial state")]
     beats += [_beat(n, "step", frames[n].words, label=frames[n].label)
               for n in range(1, len(frames))]  # fmt: skip
-    return _run(told.heading, lines, beats, frames, packer)
+    return _run(run.heading, lines, beats, frames, packer)
 
 
 def _run(

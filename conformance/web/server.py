@@ -124,8 +124,8 @@ def application(
         path = STORIES / f"{request.path_params['name']}.story"
         if _NAME.fullmatch(request.path_params["name"]) is None or not path.is_file():
             return _plain(404, "no such story; they are files of specs/stories")
-        told = await run_in_threadpool(read_run, path)
-        where = f"/play?at=0#{address(told.heading, told.lines)}"
+        played = await run_in_threadpool(read_run, path)
+        where = f"/play?at=0#{address(played.heading, played.lines)}"
         return Response(None, 302, HEADERS | {"Location": where})
 
     async def moving(request: Request) -> Response:
@@ -236,9 +236,9 @@ def application(
 @cache
 def _moving() -> dict[str, Any]:
     """The run of the start page, packed."""
-    told = read_run(STORIES / f"{MOVING}.story")
+    played = read_run(STORIES / f"{MOVING}.story")
     packer = Packer()
-    run = run_of(told, frames_of(board(told.heading), told.lines), packer)
+    run = run_of(played, frames_of(board(played.heading), played.lines), packer)
     return {"run": {**run, "begins": MOVING_BEGINS}, "table": packer.table}
 
 
@@ -246,13 +246,13 @@ async def _searching(
     way: Callable[[dict[str, Any], Report], dict[str, Any]], asked: dict[str, Any]
 ) -> AsyncGenerator[str]:
     """A search as lines of JSON: how far it is, then what it found. It ends with who listens."""
-    told: list[str] = []
+    played: list[str] = []
     gone = threading.Event()
 
     def report(line: str) -> None:
         if gone.is_set():
             raise _NobodyListensError
-        told.append(line)
+        played.append(line)
 
     def run() -> dict[str, Any]:
         try:
@@ -265,7 +265,7 @@ async def _searching(
         while not search.done():
             await asyncio.wait([search], timeout=SECONDS_OF_SILENCE)
             if not search.done():
-                yield json.dumps({"progress": told[-1] if told else "preparing"}) + "\n"
+                yield json.dumps({"progress": played[-1] if played else "preparing"}) + "\n"
         yield json.dumps(_data(search.result())) + "\n"
     finally:
         gone.set()

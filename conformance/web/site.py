@@ -106,9 +106,9 @@ def recorded_pages(stories: Sequence[Path] | None = None) -> Iterator[tuple[str,
     for lesson in lessons():
         yield f"played/{lesson.name}.html", lesson_page(lesson, STATIC_SITE)
     for path in ALL_STORIES if stories is None else stories:
-        told = read_run(path)
-        data = packed(told, frames_of(board(told.heading), told.lines))
-        yield f"stories/{path.stem}.html", beside_files("index.html", told.title, data, "../board/")
+        run = read_run(path)
+        data = packed(run, frames_of(board(run.heading), run.lines))
+        yield f"stories/{path.stem}.html", beside_files("index.html", run.title, data, "../board/")
 
 
 def write(
@@ -117,7 +117,7 @@ def write(
 ) -> list[Path]:  # fmt: skip
     """Writes the pages and pictures into a folder, and what mkdocs needs beside them.
 
-    `stories`: those that get a page; all if None. `report` is told how far it is.
+    `stories`: those that get a page; all if None. `report` is called with how far it is.
     """
     pages_of = folder / "docs"
     written = []

@@ -42,7 +42,7 @@ def system_of(path: Path) -> str:
 
 def stepped(path: Path) -> ReplayedRun:
     """The run of a trace, up to the line that does not fit. Raises NoRunError, OSError."""
-    return _Run(path).told()
+    return _Run(path).run()
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Run:
     places: list[str] = field(default_factory=list)
     seq: dict[str, int] = field(default_factory=dict)
 
-    def told(self) -> ReplayedRun:
+    def run(self) -> ReplayedRun:
         (_, header), *rows = self._rows()
         here = self._board(header)
         *events, (last, end) = rows or [(1, {})]
@@ -158,10 +158,10 @@ class _Run:
     @staticmethod
     def _as_observed(here: Board, state: SparseState, event: dict[str, Any]) -> None:
         for path, seen in (event.get("observed") or {}).items():
-            told = here.leaves.named(path, state)
-            if len(told) != 1 or not told[0].startswith(f"{path}: "):
+            lines = here.leaves.named(path, state)
+            if len(lines) != 1 or not lines[0].startswith(f"{path}: "):
                 raise ProtocolError(f"{path} is no leaf of {here.name}")
-            shown = told[0].removeprefix(f"{path}: ")
+            shown = lines[0].removeprefix(f"{path}: ")
             if text(seen, is_set=isinstance(seen, list)) != shown:
                 raise ProtocolError(
                     f"{path} was seen as {text(seen, is_set=isinstance(seen, list))}, and after "

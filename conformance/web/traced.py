@@ -81,21 +81,21 @@ def _whole(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
 
     report = judge(trace, str(path), heard)
     first = next(iter(report.findings), None)
-    told = ReplayedRun(
+    found = ReplayedRun(
         f"{path.name}: {report.accepted} of {report.events} lines are a run of "
         f"replication {trace.header.version}",
         heading, tuple(lines), None, diagnosis(first), tuple(places),
     )  # fmt: skip
     if first is None:
-        return told, None
+        return found, None
     at = next((n for n, event in enumerate(trace.events) if event.line == first.line), None)
     if at is None:
-        return told, ObservedStep("the beginning", abstract(next(trace.observations())))
+        return found, ObservedStep("the beginning", abstract(next(trace.observations())))
     event = trace.events[at]
     before, after = itertools.islice(trace.observations(), at, at + 2)
     given = ", ".join(f"{name}={value}" for name, value in event.args.items())
     label, could = f"{event.step}({given})", _candidates(recorded, event.step, event.args, before)
-    return told, ObservedStep(label, abstract(after), could)
+    return found, ObservedStep(label, abstract(after), could)
 
 
 def _candidates(
@@ -139,12 +139,12 @@ def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
         sorts = [sort for sort in steps[name].parameters.values() if isinstance(sort, Sort)]
         lines.append(_words(name, tuple(steps[name].parameters), sorts, taken))
         places.append(f"{path.name}:{line} {'hidden before it' if hidden else ''}".strip())
-    told = ReplayedRun(
+    found = ReplayedRun(
         f"{path.name}: a run of replication {trace.version} that fits {len(trace.events)} lines",
         heading_line(recorded, {"brokers": trace.brokers}), tuple(lines), None, diagnosis(first),
         tuple(places),
     )  # fmt: skip
-    return told, None
+    return found, None
 
 
 def _words(

@@ -86,10 +86,14 @@ def register_controller(question: Question) -> dict[str, Any]:
         if asked["controllerZnode"] == "exists then missing":
             session.after = it_vanishes
     try:
-        office = wait(client.register_controller(asked["me"], NOW_MS))
+        registered = wait(client.register_controller(asked["me"], NOW_MS))
     except ControllerMoved:
         return {"result": "ControllerMovedException"}
-    return {"result": "elected", "epoch": office.epoch, "epochZkVersion": office.epoch_version}
+    return {
+        "result": "elected",
+        "epoch": registered.epoch,
+        "epochZkVersion": registered.epoch_version,
+    }
 
 
 def _lose_one_reply(session: _Interrupted) -> None:
@@ -253,7 +257,7 @@ def _catch_up(stage: Stage, controller: EventController, target: list[int]) -> N
         stage.run(controller)
 
 
-# Office
+# Controllership
 
 
 def restarts(question: Question) -> dict[str, Any]:
@@ -267,8 +271,8 @@ def restarts(question: Question) -> dict[str, Any]:
                 stage.start_broker(broker)
                 if wait(stage.admin.controller()) is None:
                     stage.controller(broker)
-    office = wait(stage.admin.controller_epoch())
-    return {"controllerEpoch": None if office is None else office.epoch}
+    registered = wait(stage.admin.controller_epoch())
+    return {"controllerEpoch": None if registered is None else registered.epoch}
 
 
 _TRIGGERS = ("TopicCreation", "TopicDeletion", "PreferredReplicaElection", "PartitionReassignment")
@@ -285,9 +289,9 @@ def moved(question: Question) -> dict[str, Any]:
     stage.create_topic("t", {0: (0, 1)})
     stage.run(controller)
     if asked["externalEpochBump"]:
-        office = wait(stage.admin.controller_epoch())
-        assert office is not None, "a controller has been elected"
-        wait(stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version))
+        registered = wait(stage.admin.controller_epoch())
+        assert registered is not None, "a controller has been elected"
+        wait(stage.admin.set_controller_epoch(registered.epoch + 1, registered.epoch_version))
     wait(stage.admin.make_path("/admin"))
     match asked["trigger"]:
         case "TopicCreation":

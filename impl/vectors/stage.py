@@ -108,7 +108,7 @@ class Stage:
         config: ControllerConfig,
         journal: ControllerJournal | None = None,
     ) -> ControllerCore:
-        """The parts of a controller in office, at an epoch."""
+        """The parts of an active controller, at an epoch."""
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch)))
         node = wait(self.admin.read(paths.CONTROLLER_EPOCH))
         session = EmbeddedSession(self.zookeeper)

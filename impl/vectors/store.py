@@ -56,8 +56,8 @@ def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
                 wait(port.create(paths.CONTROLLER_EPOCH, str(epoch)))
                 return "OK"
             case ["get"]:
-                office = wait(client.controller_epoch())
-                return "NONODE" if office is None else office.epoch
+                registered = wait(client.controller_epoch())
+                return "NONODE" if registered is None else registered.epoch
             case _:
                 raise ValueError(f"no call of the controller epoch: {call}")
     except ZooKeeperError as error:

@@ -9,7 +9,7 @@ from impl.log import HighWatermarkCheckpoint, ReplicaLog
 from impl.log.replica_log import SavedLog
 from impl.releases import Release
 from impl.world.journal import Journal
-from impl.world.office import PartitionController, SavedController
+from impl.world.partition_controller import PartitionController, SavedController
 from impl.world.replicas import Replicas, SavedReplicas
 from impl.znodes import BrokerInfo, paths
 from impl.znodes.client import ZnodeClient

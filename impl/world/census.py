@@ -1,9 +1,9 @@
 """Who does what in a world at this moment: so that only steps worth asking about are asked about.
 
 A group is a list of arguments, sorted. A step that is not among its group's is refused by the very
-first thing that its refusal looks at (a role, an office, what is on a connection); whether one that
-is among them may be taken, its refusal says. So a group only saves time, and a test holds every
-answer to the full grid.
+first thing that its refusal looks at (a role, a controllership, what is on a connection); whether
+one that is among them may be taken, its refusal says. So a group only saves time, and a test holds
+every answer to the full grid.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from impl.znodes import (
     paths,
     topic_version,
 )
-from impl.znodes.controller import Office
+from impl.znodes.controller import ControllerEpoch
 from impl.znodes.states import NO_LEADER, decode_state
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.store import Saved as SavedZooKeeper
@@ -116,10 +116,10 @@ class PartitionCluster:
         return None if node is None else decode_controller(node.data)
 
     @property
-    def registered_office(self) -> Office:
+    def registered_controller_epoch(self) -> ControllerEpoch:
         """The controller epoch and the data version of its znode."""
         node = self.zookeeper.get(paths.CONTROLLER_EPOCH)
-        return Office(decode_controller_epoch(node.data), node.version)
+        return ControllerEpoch(decode_controller_epoch(node.data), node.version)
 
     @property
     def registered_brokers(self) -> dict[int, int]:

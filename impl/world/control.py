@@ -8,7 +8,7 @@ from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
-from impl.world.office import Reply
+from impl.world.partition_controller import Reply
 from impl.world.steps import (
     PROCESS_IS_UP,
     SESSION_IS_ALIVE,

@@ -33,10 +33,10 @@ from impl.core.partition import UNKNOWN_END
 from impl.world.broker import PartitionBroker
 from impl.world.cluster import PartitionCluster
 from impl.world.network import Fetch, OrderInFlight
-from impl.world.office import Cached
+from impl.world.partition_controller import Cached
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch
-from impl.znodes.controller import Office
+from impl.znodes.controller import ControllerEpoch
 from impl.znodes.states import NO_LEADER
 
 NOT_LEADING = -1
@@ -74,13 +74,13 @@ def _in_flight(world: PartitionCluster) -> list[Observation]:
 
 
 def _zookeeper(world: PartitionCluster) -> Observation:
-    office, live, state = (
-        world.registered_office, world.registered_brokers, world.registered_state,
+    registered, live, state = (
+        world.registered_controller_epoch, world.registered_brokers, world.registered_state,
     )  # fmt: skip
     return {
         "controller": world.registered_controller,
-        "controller_epoch": office.epoch,
-        "epoch_version": office.epoch_version,
+        "controller_epoch": registered.epoch,
+        "epoch_version": registered.epoch_version,
         "state": {**_state(state), "version": state.zk_version},
         "registered": list(live),
         "broker_epochs": live,
@@ -125,7 +125,7 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
         "checkpoint": broker.checkpoint.offset,
         "controller": {
             "epoch_version": None if belief is None else belief.epoch_version,
-            "read": None if candidacy is None else _office(candidacy.read),
+            "read": None if candidacy is None else _epoch_of(candidacy.read),
             "reply": None if reply is None else reply.value,
             "won": candidacy is not None and candidacy.won,
             "cached": None if cached is None else _cached(cached),
@@ -133,7 +133,7 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
     }
 
 
-def _office(read: Office | None) -> list[int] | None:
+def _epoch_of(read: ControllerEpoch | None) -> list[int] | None:
     return None if read is None else [read.epoch, read.epoch_version]
 
 

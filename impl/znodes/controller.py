@@ -14,7 +14,7 @@ from impl.zookeeper.znode import Create, Delete, SetData
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class Office:
+class ControllerEpoch:
     """A controller's epoch, and the version of the znode that holds it: the fence of its writes."""
 
     epoch: int
@@ -72,12 +72,16 @@ class ControllerZnodes(ZnodeAccess):
         node = await self.read(paths.CONTROLLER, watch)
         return None if node is None else decode_controller(node.data)
 
-    async def controller_epoch(self) -> Office | None:
+    async def controller_epoch(self) -> ControllerEpoch | None:
         """The epoch and its version, None before the first controller."""
         node = await self.read(paths.CONTROLLER_EPOCH)
-        return None if node is None else Office(decode_controller_epoch(node.data), node.version)
+        return (
+            None
+            if node is None
+            else ControllerEpoch(decode_controller_epoch(node.data), node.version)
+        )
 
-    async def create_controller_epoch(self, epoch: int) -> Office:
+    async def create_controller_epoch(self, epoch: int) -> ControllerEpoch:
         """Create the epoch znode; if somebody was faster, what they wrote."""
         try:
             await self.again(lambda: self.port.create(paths.CONTROLLER_EPOCH, str(epoch)))
@@ -85,7 +89,7 @@ class ControllerZnodes(ZnodeAccess):
             there = await self.controller_epoch()
             if there is not None:
                 return there
-        return Office(epoch, 0)
+        return ControllerEpoch(epoch, 0)
 
     async def set_controller_epoch(self, epoch: int, version: int) -> int:
         """A conditional write of the epoch; the new version. BadVersion, NoNode."""
@@ -94,8 +98,8 @@ class ControllerZnodes(ZnodeAccess):
             await self.again(lambda: self.port.set_data(paths.CONTROLLER_EPOCH, text, version))
         ).version
 
-    async def register_controller(self, broker: int, now_ms: int) -> Office:
-        """Take office, with the next epoch; ControllerMoved if somebody else has it.
+    async def register_controller(self, broker: int, now_ms: int) -> ControllerEpoch:
+        """Become controller, with the next epoch; ControllerMoved if somebody else has it.
 
         EpochNotCounted (1.1 to 2.0) leaves a ``/controller`` of its own behind. Up to 1.0 the error
         was only logged, and the controller went on under the epoch that it had read
@@ -105,7 +109,7 @@ class ControllerZnodes(ZnodeAccess):
             return await self._register_at_once(broker, now_ms)
         return await self._register_and_then_count(broker, now_ms)
 
-    async def _register_at_once(self, broker: int, now_ms: int) -> Office:
+    async def _register_at_once(self, broker: int, now_ms: int) -> ControllerEpoch:
         read = await self.controller_epoch() or await self.create_controller_epoch(0)
         wanted = read.epoch + 1
         claim = Create(paths.CONTROLLER, encode_controller(broker, now_ms), owner=self.port.session)
@@ -113,12 +117,12 @@ class ControllerZnodes(ZnodeAccess):
         outcomes = await self.again(lambda: self.port.multi([claim, count]))
         version = outcomes[1]
         if isinstance(version, int):
-            return Office(wanted, version)
+            return ControllerEpoch(wanted, version)
         if any(isinstance(one, NodeExists | BadVersion) for one in outcomes):
             return await self._whose_it_is(broker, wanted)
         raise next(one for one in outcomes if isinstance(one, ZooKeeperError) and one.code)
 
-    async def _whose_it_is(self, broker: int, wanted: int) -> Office:
+    async def _whose_it_is(self, broker: int, wanted: int) -> ControllerEpoch:
         """My own registration, whose answer was lost, if id and epoch are mine; else it moved."""
         holder, now = await self.controller(), await self.controller_epoch()
         if holder is None:
@@ -127,7 +131,7 @@ class ControllerZnodes(ZnodeAccess):
             return now
         raise ControllerMoved(f"broker {holder} was elected as controller")
 
-    async def _register_and_then_count(self, broker: int, now_ms: int) -> Office:
+    async def _register_and_then_count(self, broker: int, now_ms: int) -> ControllerEpoch:
         """Up to 2.0: first the ephemeral znode, then the epoch; in between two may write."""
         text = encode_controller(broker, now_ms)
         try:
@@ -141,9 +145,9 @@ class ControllerZnodes(ZnodeAccess):
             made = await self.create_controller_epoch(1)
             if made.epoch != 1:
                 raise EpochNotCounted("another controller counted the epoch")
-            return Office(1, 1)  # Kafka's constant; the znode itself is at version 0
+            return ControllerEpoch(1, 1)  # Kafka's constant; the znode itself is at version 0
         try:
-            return Office(
+            return ControllerEpoch(
                 read.epoch + 1, await self.set_controller_epoch(read.epoch + 1, read.epoch_version)
             )
         except (BadVersion, NoNode) as moved:
@@ -152,5 +156,5 @@ class ControllerZnodes(ZnodeAccess):
             raise EpochNotCounted("another controller counted the epoch") from moved
 
     async def delete_controller(self, epoch_version: int) -> None:
-        """Leave office on purpose, so that brokers elect anew (``triggerControllerMove``)."""
+        """Resign on purpose, so that brokers elect anew (``triggerControllerMove``)."""
         await self.fenced_delete(paths.CONTROLLER, epoch_version)

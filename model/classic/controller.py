@@ -1,4 +1,4 @@
-"""The steps that all five designs share: the controller, taking office, writing."""
+"""The steps that all five designs share: the controller, electing leaders, writing."""
 
 from model.classic.state import EPOCHS, REPLICAS
 from model.classic.words import ALL_RECORDS, LAST_EPOCH, LOG_SIZE, presumes_leadership
@@ -25,7 +25,8 @@ def controller_elects_leader(now, new, replica):
 
 @transition(replica=REPLICAS)
 def controller_drops_replica(now, new, replica):
-    """A replica fails or shuts down: the controller takes it out of office and out of the ISR."""
+    """A replica fails or shuts down: the controller takes its leadership away and removes it from
+    the ISR."""
     leads = now.quorum.leader == replica
     alone = all_of(leads, now.quorum.isr.is_only(replica))
     require(now.next_epoch <= LAST_EPOCH,                     "an unused leader epoch is left")

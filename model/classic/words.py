@@ -1,4 +1,5 @@
-"""The words in which the five designs are told; `l`, `f` in the published rules are spelled out."""
+"""The words in which the five designs are written; `l`, `f` in the published rules are spelled
+out."""
 
 from model.classic.state import OFFSETS
 from model.language import (

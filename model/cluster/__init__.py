@@ -1,4 +1,4 @@
-"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are told.
+"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are notified.
 
 One event queue and one thread in stages, a queue of requests for each broker, metadata caches, and
 leaders that change the ISR by themselves. Of the logs it is kept who has all that was committed:
@@ -14,7 +14,7 @@ from model.cluster.conflicts import (
     controller_write_conflicts,
 )
 from model.cluster.controllership import (
-    controller_is_still_in_office,
+    controller_is_still_active,
     controller_node_is_deleted,
     controller_resigns,
     controller_resigns_and_goes_on,
@@ -137,7 +137,7 @@ def of_a_partition(*steps):
 _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "unclean_leader_election",
     "metadata_first", "announcement", "bounces_seen", "dead_replicas_taken_offline",
-    "isr_takes_the_living", "leaving_leader_is_told", "shutdown_fenced",
+    "isr_takes_the_living", "leaving_leader_is_notified", "shutdown_fenced",
     "preferred_leaders_stay", "preferred_needs_isr",
     "node_owner_checked", "events_dropped", "broker_data_watched",
     "log_dirs_fail_alone", "responses_fenced")
@@ -153,7 +153,7 @@ SYSTEM = System(
         winner_takes_itself_for_another, controller_node_is_deleted,
         session_ends_before_its_nodes, node_of_an_ended_session_goes,
         broker_replaces_its_old_node, broker_takes_its_old_node_for_its_own,
-        controller_resigns, controller_is_still_in_office, controller_resigns_and_goes_on,
+        controller_resigns, controller_is_still_active, controller_resigns_and_goes_on,
         controller_is_fenced,
         controller_reads_context, controller_announces_brokers, controller_restores_replicas,
         *of_a_partition(controller_reads_state, controller_write_conflicts,

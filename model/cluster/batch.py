@@ -1,7 +1,8 @@
 """ControllerBrokerRequestBatch: what is put together, and the one queue that each broker has.
 
-LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is told of a new leader is
-told who lives, but after it. A queue is memory of the controller, and goes with its office.
+LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is notified of a new leader
+is notified of the live brokers, but after it. A queue is memory of the controller, and goes with
+when it resigns.
 
 By itself UpdateMetadata is sent for six reasons, five of them here (the sixth is reassignment):
 failover (`controller_announces_brokers`), a broker's start (`controller_welcomes_brokers`), another
@@ -58,20 +59,20 @@ def batch(now, broker, goes, tells, stops=None):
                 "endpoints": now.cache[broker].endpoints,
                 "about": about(lambda partition: when(
                     tells(partition), cached(now, broker, partition), None))}
-        told = when(
+        informing = when(
             all_of(is_reached(now, broker, target, live), some(PARTITIONS, tells)),
             when(some(PARTITIONS, lambda partition: obeys(partition, target)),
                 queue.append(**order).append(**news),
                 queue.append(**news)),
             queue)
         if not stops:
-            return told
+            return informing
         return when(
             all_of(is_reached(now, broker, target, live),
                    some(PARTITIONS, lambda partition: stops(partition, target))),
             when(some(PARTITIONS, tells), queue.append(**news), queue)
                 .append(**stopping(now, broker, target, stops)),
-            told)
+            informing)
 
     return lam(BROKERS, with_requests)
 

@@ -67,7 +67,7 @@ def is_settled(now):
     """With faults over: processes and sessions agree, and nothing is pending or under way."""
     return all_of(
         now.up == now.zk.registered, now.zk.outlived.is_empty(), now.asked.is_empty(),
-        now.untold.is_empty(),
+        now.failure_unreported.is_empty(),
         every(BROKERS, lambda broker: not_(now.late[broker].held)),
         some(BROKERS, lambda broker: is_at_rest(now, broker)),
         everywhere(now, lambda own: every(BROKERS, lambda broker:

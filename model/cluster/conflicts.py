@@ -104,7 +104,7 @@ def controller_leaves_replica(now, new, broker, replica):
 
 
 def is_to_delete(now, broker):
-    """It deletes what it was told by: notifications, or the request for preferred leaders."""
+    """It deletes what notified it: notifications, or the request for preferred leaders."""
     cache, noted, named = now.cache[broker], is_noted(now), not_(now.zk.log_dir_events.is_empty())
     idle = cache.stage == "idle"
     return any_of(

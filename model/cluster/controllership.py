@@ -1,4 +1,4 @@
-"""How a controller loses its office: it hears so by an event; `conflicts` has the other way.
+"""How a controller is deposed: it learns so by an event; `conflicts` has the other way.
 
 Source: KafkaController.maybeResign, onControllerResignation
 """
@@ -41,8 +41,9 @@ def controller_resigns(now, new, broker):
 
 
 @transition(broker=BROKERS)
-def controller_is_still_in_office(now, new, broker):
-    """The event is about an office that it lost before it ever heard of it; it has another now."""
+def controller_is_still_active(now, new, broker):
+    """The event is about a controllership that it lost before it heard of it; it is the controller
+    again by now."""
     require_controllership(now, broker)
     require_next(now, broker, "controller_change",  CHANGED)
     require(now.zk.controller == broker,            "/controller is its own")

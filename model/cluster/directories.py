@@ -27,11 +27,11 @@ EVENT = "a LogDirEventNotification is next in its queue"
 RESPONSE = "a response of the broker is next in its queue"
 
 
-def are_told(v):
+def are_notified(v):
     return v.log_dirs_fail_alone
 
 
-@transition(fault=True, only=are_told, broker=BROKERS)
+@transition(fault=True, only=are_notified, broker=BROKERS)
 def log_directory_fails(now, new, broker):
     """The replica is offline at once: it neither leads nor fetches. The broker goes on with the
     others; until 0.11 it would have halted."""
@@ -41,12 +41,12 @@ def log_directory_fails(now, new, broker):
 
     new.spent.directories = now.spent.directories + 1
     new.failed            = now.failed.including(broker)
-    new.untold            = now.untold.including(broker)
+    new.failure_unreported = now.failure_unreported.including(broker)
     new.replica[broker].version  = None
     new.replica[broker].fetching = False
 
 
-@transition(only=are_told, broker=BROKERS)
+@transition(only=are_notified, broker=BROKERS)
 def log_directory_is_repaired(now, new, broker):
     """While the broker is stopped, its directory is mounted again, with all that was in it."""
     require(now.failed.has(broker),                 "the replica's log directory has failed")
@@ -55,19 +55,19 @@ def log_directory_is_repaired(now, new, broker):
     new.failed = now.failed.without(broker)
 
 
-@transition(only=are_told, broker=BROKERS)
+@transition(only=are_notified, broker=BROKERS)
 def broker_reports_log_dir_failure(now, new, broker):
     """The broker creates a /log_dir_event_notification, which names nobody but itself."""
-    require(now.untold.has(broker),                 "a log directory of it failed, and it did not "
+    require(now.failure_unreported.has(broker),     "a log directory of it failed, and it did not "
                                                     "say so yet")
     require(now.zk.registered.has(broker),          "it has a ZooKeeper session")
 
-    new.untold            = now.untold.without(broker)
+    new.failure_unreported = now.failure_unreported.without(broker)
     new.zk.log_dir_events = now.zk.log_dir_events.including(broker)
     new.cache             = notified(now, "log_dir_event")
 
 
-@transition(only=are_told, broker=BROKERS)
+@transition(only=are_notified, broker=BROKERS)
 def controller_asks_for_log_dirs(now, new, broker):
     """LeaderAndIsr for every replica of the brokers that are named, each as it is cached: who has
     it still has this epoch already. Then the notifications are deleted, which is no step of its
@@ -85,7 +85,7 @@ def controller_asks_for_log_dirs(now, new, broker):
                 named.has(one), now.partition[partition].replicas.has(one)))))
 
 
-@transition(only=are_told, broker=BROKERS)
+@transition(only=are_notified, broker=BROKERS)
 def controller_finds_no_log_dir_event(now, new, broker):
     """The event was of a deletion, or of what was read with the event before."""
     require_controllership(now, broker)
@@ -101,7 +101,7 @@ def is_lost_now(now, broker, partition, subject):
     return all_of(mine.refusing.has(subject), not_(mine.lost.has(subject)))
 
 
-@transition(only=are_told, broker=BROKERS, subject=BROKERS)
+@transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_marks_replicas_offline(now, new, broker, subject):
     """Replicas that the response names go offline as if their broker had died; it lives, and is
     sent StopReplica for them."""
@@ -126,7 +126,7 @@ def controller_marks_replicas_offline(now, new, broker, subject):
                     cache.events)), context)
 
 
-@transition(only=are_told, broker=BROKERS, subject=BROKERS)
+@transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_hears_no_news(now, new, broker, subject):
     """What the response names is known, or a replica obeys that was on a failed directory: it
     counts as live again."""

@@ -111,7 +111,7 @@ def find_nobody(now, new, broker, kind):
     new.context[broker].read = None
 
 
-def tell(now, new, broker, kind, stage, is_told=None, unbalanced=None, due=None):
+def tell(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=None):
     """The batch: LeaderAndIsr to those replicas of whom `is_told(context, target)` says so, of all
     if it is not given; UpdateMetadata to all brokers. Where the event goes on with other partitions
     these are `due(partition)`, and `unbalanced` is what is left after them."""
@@ -124,9 +124,9 @@ def tell(now, new, broker, kind, stage, is_told=None, unbalanced=None, due=None)
         return own(now, broker, partition).batched
 
     def goes(partition, target):
-        if is_told is None:
+        if is_notified is None:
             return batched(partition)
-        return all_of(batched(partition), is_told(own(now, broker, partition), target))
+        return all_of(batched(partition), is_notified(own(now, broker, partition), target))
 
     ends = any_of(stage == "idle", stage == "comparing")
     new.cache[broker] = now.cache[broker].but(
@@ -185,7 +185,7 @@ def controller_tells_elections(now, new, broker):
          when(cache.stage == "retrying", at("removing_followers"),
          when(some_is_gone(now, broker), at("removing"),
          when(cache.started.is_empty(), done(cache), at("welcoming"))))),
-         is_told=lambda mine, target: all_of(
+         is_notified=lambda mine, target: all_of(
              not_(cache.shutting.has(target)), not_(mine.lost.has(target))))
 
 

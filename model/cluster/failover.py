@@ -28,7 +28,7 @@ def controller_reads_context(now, new, broker):
     """It sets its watches, drops all notifications, and reads who lives and every partition's
     state.
 
-    Why:   what a notification would have told it, it reads anyway. Its own deletion fires the
+    Why:   what a notification would have said, it reads anyway. Its own deletion fires the
            watch, and that event will find nothing. To delete is all that is fenced here: where
            there is nothing to delete a deposed controller reads on, and tells what it has read.
     Kafka: KafkaController.onControllerFailover, initializeControllerContext
@@ -70,7 +70,7 @@ def echoes(now, cache):
 def controller_announces_brokers(now, new, broker):
     """UpdateMetadata to every live broker, so that all know who may lead."""
     require_acting(now, broker)
-    require(now.cache[broker].stage == "announcing", "nobody is told yet who is alive")
+    require(now.cache[broker].stage == "announcing", "no broker is sent the live brokers yet")
 
     new.cache[broker] = now.cache[broker].but(
         stage="restoring", queue=live_brokers(now, broker))
@@ -86,7 +86,7 @@ def controller_restores_replicas(now, new, broker):
     """
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "restoring",              "all are told who is alive")
+    require(cache.stage == "restoring",              "all brokers are sent the live brokers")
 
     def is_dead(partition):
         return now.partition[partition].replicas.such_that(lambda one: not_(cache.live.has(one)))

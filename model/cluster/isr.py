@@ -18,7 +18,7 @@ def require_current(now, leader):
 
 
 def write_isr(now, new, leader, isr):
-    """No new leader epoch, and the controller epoch as the leader was told."""
+    """No new leader epoch, and the controller epoch that the leader was sent."""
     after = now.version + 1
     new.version      = after
     new.state[after] = mine(now, leader).but(isr=isr)
@@ -76,7 +76,7 @@ def leader_expands_isr(now, new, leader, replica):
 
 @transition(ends="refused", shows="refused_write", leader=BROKERS)
 def leader_isr_write_is_refused(now, new, leader):
-    """A leader that was not told of the newest state: "Cached zkVersion not equal to that in
+    """A leader that was not notified of the newest state: "Cached zkVersion not equal to that in
     zookeeper, skip updating ISR". Nothing changes, and it will try again."""
     require_leader(now, leader)
     require(some(BROKERS, lambda one: any_of(

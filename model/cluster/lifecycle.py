@@ -26,7 +26,7 @@ def forget_all(now, new, broker):
     new.alive[broker]      = []
     new.addresses[broker]  = BLANK
     new.leaving[broker]    = "stays"
-    new.untold             = now.untold.without(broker)
+    new.failure_unreported = now.failure_unreported.without(broker)
     new.mistaken           = now.mistaken.without(broker)
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
@@ -95,7 +95,7 @@ def outdate(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens a new one, leaves office and registers again."""
+    """A live process whose session expired opens a new one, resigns and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
     require(not_(now.mistaken.has(broker)),         "it does not take itself for registered")
@@ -152,7 +152,7 @@ def broker_takes_its_old_node_for_its_own(now, new, broker):
 
 
 def register_anew(now, new, broker):
-    """Out of office, with its event queue cleared, and under a new broker epoch; what it knows of
+    """Resigned, with its event queue cleared, and under a new broker epoch; what it knows of
     partitions stays.
 
     Kafka: KafkaController.Expire, put before all other events, and RegisterBrokerAndReelect

@@ -223,7 +223,7 @@ def controller_notifies_brokers(now, new, broker):
 def controller_welcomes_brokers(now, new, broker):
     """UpdateMetadata: to those that started about every partition, to the others about none.
 
-    Until 2.1 every broker was told of every partition.
+    Until 2.1 every broker was notified of every partition.
     """
     cache = now.cache[broker]
     require_acting(now, broker)
@@ -243,7 +243,7 @@ def controller_instates_replicas(now, new, broker):
     """
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "instating",             "brokers have started, and all are told")
+    require(cache.stage == "instating",             "brokers have started, and all are notified")
 
     new.cache[broker] = cache.but(
         stage="electing", started=[],

@@ -49,10 +49,10 @@ def require_log(now, broker):
     require(not_(now.failed.has(broker)),            "the partition's log directory works")
 
 
-def is_newer(now, broker, told):
+def is_newer(now, broker, sent):
     """The leader epoch is above that of the broker's own Partition, if it has one."""
     mine = now.replica[broker].version
-    return any_of(is_none(mine), now.state[told].epoch > now.state[mine].epoch)
+    return any_of(is_none(mine), now.state[sent].epoch > now.state[mine].epoch)
 
 
 NONE, STORAGE_ERROR, EPOCH_ERROR = "NONE", "KAFKA_STORAGE_ERROR", "STALE_CONTROLLER_EPOCH"
@@ -96,35 +96,35 @@ def respond(now, new, broker, sender, last, error):
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def broker_becomes_leader(now, new, broker, sender, partition):
-    """A broker takes office with the ISR and zkVersion that it is told."""
-    told = first(now, sender, broker).about[partition]
+    """A broker becomes leader with the ISR and zkVersion of its LeaderAndIsr."""
+    sent = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
     require_log(now, broker)
-    require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
-    require(now.state[told].leader == broker,        "it names the broker the leader")
+    require(is_newer(now, broker, sent),             "the leader epoch is newer than the broker's")
+    require(now.state[sent].leader == broker,        "it names the broker the leader")
 
-    new.replica[broker].version  = told
+    new.replica[broker].version  = sent
     new.replica[broker].fetching = False
     take(now, new, broker, sender, partition)
 
 
-def knows_leader(now, broker, told):
+def knows_leader(now, broker, sent):
     """The leader is among the brokers that its metadata cache holds for alive."""
     return some(BROKERS, lambda one: all_of(
-        now.state[told].leader == one, now.alive[broker].has(one)))
+        now.state[sent].leader == one, now.alive[broker].has(one)))
 
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def broker_becomes_follower(now, new, broker, sender, partition):
     """A broker follows, and its fetcher starts anew."""
-    told = first(now, sender, broker).about[partition]
+    sent = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
     require_log(now, broker)
-    require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
-    require(now.state[told].leader != broker,        "it names another the leader, or none")
-    require(knows_leader(now, broker, told),         "the broker knows the leader to be alive")
+    require(is_newer(now, broker, sent),             "the leader epoch is newer than the broker's")
+    require(now.state[sent].leader != broker,        "it names another the leader, or none")
+    require(knows_leader(now, broker, sent),         "the broker knows the leader to be alive")
 
-    new.replica[broker].version  = told
+    new.replica[broker].version  = sent
     new.replica[broker].fetching = True
     take(now, new, broker, sender, partition)
 
@@ -135,12 +135,12 @@ def broker_knows_no_such_leader(now, new, broker, sender, partition):
 
     Kafka: "cannot become follower since the new leader is unavailable"; the epoch does not advance
     """
-    told = first(now, sender, broker).about[partition]
+    sent = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
     require_log(now, broker)
-    require(is_newer(now, broker, told),             "the leader epoch is newer than the broker's")
-    require(now.state[told].leader != broker,        "it names another the leader, or none")
-    require(not_(knows_leader(now, broker, told)),   "the broker does not know the leader")
+    require(is_newer(now, broker, sent),             "the leader epoch is newer than the broker's")
+    require(now.state[sent].leader != broker,        "it names another the leader, or none")
+    require(not_(knows_leader(now, broker, sent)),   "the broker does not know the leader")
 
     take(now, new, broker, sender, partition)
 
@@ -148,10 +148,10 @@ def broker_knows_no_such_leader(now, new, broker, sender, partition):
 @transition(ends="refused", broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def older_epoch_is_refused(now, new, broker, sender, partition):
     """The broker has this leader epoch already, or a newer one."""
-    told = first(now, sender, broker).about[partition]
+    sent = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
     require_log(now, broker)
-    require(not_(is_newer(now, broker, told)),       "the leader epoch is not newer")
+    require(not_(is_newer(now, broker, sent)),       "the leader epoch is not newer")
 
     take(now, new, broker, sender, partition, EPOCH_ERROR)
 

@@ -12,7 +12,7 @@ from model.protocol.state import BROKERS
 
 CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
-    "controller_resigns", "controller_is_still_in_office", "controller_is_fenced")
+    "controller_resigns", "controller_is_still_active", "controller_is_fenced")
 SESSION_STEPS = (
     "broker_starts", "broker_reconnects", "node_of_an_ended_session_goes")
 THREAD_STEPS = (

@@ -1,6 +1,6 @@
 """The replica state machine: replicas of dead brokers go Offline, and so out of the ISR.
 
-The others are told even if nothing is written: at the same leader epoch they ignore it.
+The others are notified even if nothing is written: at the same leader epoch they ignore it.
 
 Source: ReplicaStateMachine.removeReplicasFromIsr (2.3)
 """
@@ -31,7 +31,7 @@ def require_removal(now, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removes_replica(now, new, broker, replica):
-    """A dead replica is taken out of office and out of the ISR; the last ISR member is kept."""
+    """A dead replica loses its leadership and leaves the ISR; the last ISR member is kept."""
     current = as_read(now, broker)
     require_writing(now, broker)
     require_removal(now, broker, replica)
@@ -46,7 +46,8 @@ def controller_removes_replica(now, new, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_finds_it_removed(now, new, broker, replica):
-    """The replica is in the ISR no more: nothing is written, and the others are told all the same.
+    """The replica is in the ISR no more: nothing is written, and the others are notified all the
+    same.
 
     What it read of the state is kept.
     """
@@ -68,7 +69,7 @@ def controller_tells_removals(now, new, broker):
     A broker that shuts down lives, and so does one of whose directories one has failed, so that
     StopReplica reaches it. Next at a failover: elections.
     After a failure, brokers that bounced are welcomed; if no partition lost its leader, all are
-    told once more who is alive.
+    sent the live brokers once more.
     """
     cache = now.cache[broker]
     require_acting(now, broker)

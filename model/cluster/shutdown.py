@@ -162,12 +162,12 @@ def controller_tells_moves(now, new, broker):
     """
     shutting = now.cache[broker].shutting
 
-    def is_told(mine, target):
-        told = not_(mine.lost.has(target))
-        return told if version.leaving_leader_is_told else all_of(
-            told, not_(shutting.has(target)))
+    def is_notified(mine, target):
+        reachable = not_(mine.lost.has(target))
+        return reachable if version.leaving_leader_is_notified else all_of(
+            reachable, not_(shutting.has(target)))
 
-    tell(now, new, broker, MOVES, at("stopping"), is_told)
+    tell(now, new, broker, MOVES, at("stopping"), is_notified)
 
 
 @transition(broker=BROKERS)

@@ -1,4 +1,4 @@
-"""Where a cluster starts: up, led and told, and its controller has just gone."""
+"""Where a cluster starts: up, led and notified, and its controller has just gone."""
 
 from functools import reduce
 

@@ -121,7 +121,7 @@ STATE = Record(
     leaving=per(BROKERS, LEAVING),              # how far a broker is with its controlled shutdown
     asked=SetOf(BROKERS),                       # whose ControlledShutdown is under way
     former=SetOf(BROKERS),                      # and whose names their last registration
-    untold=SetOf(BROKERS),                      # a log directory failed, and they have not said so
+    failure_unreported=SetOf(BROKERS),          # a log directory failed, and they have not said so
     mistaken=SetOf(BROKERS),                    # took the node of their last session for their own
     resigned=SetOf(BROKERS),                    # resigned, and go on with events (KAFKA-4447)
     # A StopReplica that was sent again after its connection broke: the first copy is still to come

@@ -1,7 +1,7 @@
 """Why a condition does not hold: the values of the places that it looks at.
 
 `mine.zk_version == now.zk.version` becomes `view[1].zk_version 3, zk.version 5`. Of a conjunction
-only the parts that fail are told, of an `every` only the first value for which it fails.
+only the parts that fail are shown, of an `every` only the first value for which it fails.
 """
 
 from __future__ import annotations

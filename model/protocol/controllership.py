@@ -1,4 +1,4 @@
-"""The controller's office: how a broker comes to it, and how it leaves or loses it.
+"""Controllership: how a broker is elected, and how it resigns or is deposed.
 
 Every system with a controller that acts has these steps; they are about the same parts of its
 state, declared by `CONTROLLER_NODES` and `CONTROLLERSHIP` of `model.protocol.state`. What a
@@ -48,7 +48,7 @@ def require_fence(now, broker):
 CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
     "controller_resigns")
-"""What brokers do about the office of themselves; no fault."""
+"""What brokers do about their controllership by themselves; no fault."""
 
 
 @transition(broker=BROKERS)

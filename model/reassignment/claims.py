@@ -119,7 +119,7 @@ def assignment_is_whole(now):
         is_same(now.zk.assignment, now.wanted))
 
 
-@always("a controller that came to office after a request was withdrawn does not work on it",
+@always("a controller that was elected after a request was withdrawn does not work on it",
         companion="a_request_is_withdrawn", only=is_twelve_steps)
 def moves_are_asked_for(now):
     return every(BROKERS, lambda b: any_of(
@@ -128,16 +128,16 @@ def moves_are_asked_for(now):
         is_same(now.cache[b].target, now.zk.requested)))
 
 
-@always("clients are told of every leader epoch that a leader is told of, unless a deposed "
-        "controller told the leader",
+@always("clients are notified of every leader epoch that a leader is notified of, unless a deposed "
+        "controller notified the leader",
         companion="the_leader_is_moved")
 def clients_know_the_epoch(now):
     return any_of(now.read_late, every(BROKERS, lambda b: implies(
-        now.replica[b].role == "leader", now.replica[b].epoch <= now.told)))
+        now.replica[b].role == "leader", now.replica[b].epoch <= now.metadata_epoch)))
 
 
-def is_told_all(now, controller, broker):
-    """The newest controller waits for events, and what it told a broker that runs has arrived."""
+def is_notified_of_all(now, controller, broker):
+    """The newest controller waits for events, and what it sent a broker that runs has arrived."""
     return all_of(
         now.belief[controller] == now.zk.epoch, is_at(now, controller, "idle"),
         now.cache[controller].reached.has(broker), now.up.has(broker),
@@ -146,11 +146,11 @@ def is_told_all(now, controller, broker):
 
 
 @always("a broker sends clients to the registered leader whenever the newest controller waits for "
-        "events, and all that it told the broker has arrived",
+        "events, and all that it sent the broker has arrived",
         companion="clients_are_sent_astray")
 def clients_find_the_leader(now):
-    return every(BROKERS, lambda b: every(BROKERS, lambda told: implies(
-        is_told_all(now, b, told), now.metadata[told].leader == now.zk.leader)))
+    return every(BROKERS, lambda b: every(BROKERS, lambda notified: implies(
+        is_notified_of_all(now, b, notified), now.metadata[notified].leader == now.zk.leader)))
 
 
 @always("a leader can drop from its ISR whoever lags behind, its replica or not",

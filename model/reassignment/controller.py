@@ -82,7 +82,7 @@ def controller_bumps_epoch(now, new, broker):
     """Steps 2 and 3: a new leader epoch, the same leader and ISR; LeaderAndIsr to old and new.
 
     Then it waits. Step 3 sends RAR - OAR the same again, in a batch of its own, and is refused as
-    an epoch that the brokers know: it is not told apart here.
+    an epoch that the brokers know: it is not distinguished here.
     Kafka: KafkaController.updateLeaderEpochAndSendRequest, startNewReplicasForReassignedPartition
     """
     cache = now.cache[broker]
@@ -91,7 +91,7 @@ def controller_bumps_epoch(now, new, broker):
 
     write_state(
         now, new, broker, cache.leader, cache.isr, to=both(cache), replicas=both(cache),
-        told=told_epoch(now, broker), task="idle", other=others(now, broker))
+        sent=sent_epoch(now, broker), task="idle", other=others(now, broker))
 
 
 def others(now, broker):
@@ -99,7 +99,7 @@ def others(now, broker):
     return now.cache[broker].other if version.requests_loaded_whole else now.zk.other
 
 
-def told_epoch(now, broker):
+def sent_epoch(now, broker):
     """The epoch that UpdateMetadata carries: what is in the controller's memory by then."""
     if version.epoch_noted_when_raised:             # else KAFKA-9212
         return now.zk.leader_epoch + 1
@@ -133,8 +133,8 @@ def controller_sees_targets_in_sync(now, new, broker):
 def controller_adopts_target(now, new, broker):
     """Steps 5 and 6: RAR goes online; in memory, and there only, RAR is the assignment.
 
-    Who is new is told nothing. Whoever was online before is told once more what he was told in this
-    leader epoch, and refuses it as one that he knows: it is not told apart here.
+    Who is new is notified of nothing. Whoever was online before is sent once more what it was sent
+    in this leader epoch, and refuses it as one that it knows: it is not distinguished here.
     """
     cache = now.cache[broker]
     require_task(now, broker, "adopting",           "every target was in the ISR")
@@ -165,7 +165,7 @@ def controller_keeps_leader(now, new, broker):
     write_state(
         now, new, broker, cache.leader, cache.isr,
         to=those(lambda b: any_of(listed(cache.target, b), cache.old.has(b))),
-        replicas=members(cache.target), told=told_epoch(now, broker), task="leaving")
+        replicas=members(cache.target), sent=sent_epoch(now, broker), task="leaving")
 
 
 @transition(broker=BROKERS, leader=BROKERS)

@@ -1,4 +1,4 @@
-"""What a controller does when it takes office, and when brokers come and go.
+"""What a controller does when it is elected, and when brokers come and go.
 
 It is one thread: an event is handled when no other is. A leader that died is replaced by any live
 member of the ISR, which covers every order of the assignment.
@@ -73,7 +73,7 @@ def still_resumes(resumes, then):
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_cluster(now, new, broker):
-    """A broker in office reads ZooKeeper, and tells every live replica what it found.
+    """An elected controller reads ZooKeeper, and tells every live replica what it found.
 
     A running reassignment is not among it: that is in the request, or, since 2.4, in the topic.
     Nothing fences a read. Who is deposed by now sends, under the leader epoch of its successor, a
@@ -121,7 +121,7 @@ def controller_notices_death(now, new, broker, dead):
 
 @transition(broker=BROKERS, started=BROKERS)
 def controller_notices_start(now, new, broker, started):
-    """A broker is registered that the controller does not reach: it is told what it hosts.
+    """A broker is registered that the controller does not reach: it is sent what it hosts.
 
     A partition without a leader is tried again. A move to that broker is resumed: if it has not
     caught up, from step 1. KIP-380 makes a bounce between two looks visible.

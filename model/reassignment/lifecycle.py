@@ -46,7 +46,7 @@ def broker_crashes(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts and registers; nobody has told it what it hosts."""
+    """A process starts and registers; nobody has sent it what it hosts."""
     require(not_(now.up.has(broker)),               "the process does not run")
     require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
 
@@ -57,7 +57,7 @@ def broker_starts(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens a new one, leaves office and registers again."""
+    """A live process whose session expired opens a new one, resigns and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 

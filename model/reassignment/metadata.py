@@ -37,7 +37,7 @@ def require_update(now, broker, controller):
 
 @transition(broker=BROKERS, controller=CONTROLLERS)
 def broker_updates_metadata(now, new, broker, controller):
-    """What was late arrives: the broker is told who leads, and tells clients."""
+    """What was late arrives: the broker is notified of the leader, and tells clients."""
     require_update(now, broker, controller)
     require(not_(is_outdated(now, broker, controller)),
                                                "the broker has seen no newer controller")
@@ -48,7 +48,7 @@ def broker_updates_metadata(now, new, broker, controller):
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def update_of_older_controller_is_refused(now, new, broker, controller):
-    """STALE_CONTROLLER_EPOCH: clients are told what they were told."""
+    """STALE_CONTROLLER_EPOCH: clients are answered as before."""
     require_update(now, broker, controller)
     require(is_outdated(now, broker, controller),
                                                "the broker has seen a newer controller")

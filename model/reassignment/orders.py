@@ -187,7 +187,7 @@ def broker_stops_replica(now, new, broker, controller):
 def broker_deletes_replica(now, new, broker, controller):
     """StopReplica with delete: the partition is not hosted any more, and its log is gone.
 
-    Up to 2.5 it has no leader epoch: whatever the broker was told meanwhile, it deletes.
+    Up to 2.5 it has no leader epoch: whatever the broker was sent meanwhile, it deletes.
     """
     require(now.stop[controller][broker].what == "delete", "StopReplica with delete is in flight")
     require_stop(now, broker, controller)
@@ -204,7 +204,7 @@ def broker_deletes_replica(now, new, broker, controller):
 
 @transition(ends="refused", broker=BROKERS, controller=CONTROLLERS)
 def stop_of_older_controller_is_refused(now, new, broker, controller):
-    """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not in office any more."""
+    """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not active any more."""
     require(now.stop[controller][broker].what != "none", "StopReplica is in flight")
     require_stop(now, broker, controller)
     require(controller < now.replica[broker].controller_epoch,

@@ -146,7 +146,9 @@ def controller_drops_unknown_partition(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_moves_other_partition(now, new, broker):
-    """The other partition's move is done, and its entry removed; its steps are not told here."""
+    """The other partition's move is done, and its entry removed; its steps are not modelled
+    here.
+    """
     require_other(now, broker, "moving",            "the request names another partition")
     require(any_of(is_empty(now.zk.requested), not_(is_empty(now.cache[broker].target))),
                                                     "the request has been taken up")

@@ -65,7 +65,7 @@ STATE = Record(
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
         other=OTHERS,
         resumes=BOOL)),                         # the move goes on when it is done with the dead
-    kept=per(BROKERS, LIST),                    # what outlives an office; only before KAFKA-5310
+    kept=per(BROKERS, LIST),                    # what outlives its term; only before KAFKA-5310
     # LeaderAndIsr in flight: of a leader epoch and a controller epoch, to these brokers
     request=per(LEADER_EPOCHS, per(CONTROLLERS, Record(
         to=SetOf(BROKERS), leader=BROKERS.or_none, isr=SetOf(BROKERS), version=ZK_VERSIONS,
@@ -76,7 +76,7 @@ STATE = Record(
         role=ROLES, leader=BROKERS.or_none, epoch=LEADER_EPOCHS.or_none,
         isr=SetOf(BROKERS), zk_version=ZK_VERSIONS,
         controller_epoch=CONTROLLER_EPOCHS,     # the highest it has seen
-        replicas=SetOf(BROKERS),                # those that it was told of as a leader
+        replicas=SetOf(BROKERS),                # those that it was notified of as a leader
         caught_up=SetOf(BROKERS),               # who has all of its log, as far as it knows
         unheard=BOOL)),                         # its ISR write was not answered
     # UpdateMetadata, and to whom it is in flight: of several the newest, which says all they say.
@@ -87,7 +87,7 @@ STATE = Record(
     next_record=NEXT_RECORD,
     # Where a broker sends clients, and the controller epoch of the UpdateMetadata that said so
     metadata=per(BROKERS, Record(leader=BROKERS.or_none, controller=CONTROLLER_EPOCHS)),
-    told=ghost(LEADER_EPOCHS),                  # the leader epoch that UpdateMetadata had last
+    metadata_epoch=ghost(LEADER_EPOCHS),        # the leader epoch that UpdateMetadata had last
     # Counted only where a bound limits them. Whatever happens unasked is counted with the sessions
     # that expire, so that one bound says how much of it there is in all.
     spent=Record(
@@ -101,7 +101,7 @@ STATE = Record(
     overtaken=ghost(BOOL),                      # a leader took its own ISR write for a failure
     crossed=ghost(BOOL),                        # whom a changed move left out was in the ISR
     stuck=ghost(BOOL),                          # a leader could not drop who lagged behind
-    read_late=ghost(BOOL),                      # a controller took office after it was deposed
+    read_late=ghost(BOOL),                      # a controller became active after it was deposed
     withdrawn=ghost(BOOL),                      # a request was withdrawn
     withdrawn_in=ghost(CONTROLLER_EPOCHS),      # the controller epoch in which that was
 )

@@ -80,7 +80,7 @@ def look(now):
 
 
 def read_state(now, **more):
-    """What it finds there and keeps: the leader epoch is that of which brokers were told."""
+    """What it finds there and keeps: the leader epoch is that of which brokers were notified."""
     return {**look(now), "epoch": now.zk.leader_epoch, **more}
 
 
@@ -92,16 +92,16 @@ def register(now, new, leader, isr):
     new.zk.version      = now.zk.version + 1
 
 
-def write_state(now, new, broker, leader, isr, to, replicas, told=None, **more):
+def write_state(now, new, broker, leader, isr, to, replicas, sent=None, **more):
     """Registers a state, keeps what was written, sends LeaderAndIsr and UpdateMetadata."""
     epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1
     register(now, new, leader, isr)
     send(now, new, broker, epoch, to.within(now.cache[broker].reached), {
         "leader": leader, "isr": isr, "version": version_after, "replicas": replicas})
-    told = epoch if told is None else told
+    sent = epoch if sent is None else sent
     new.cache[broker] = now.cache[broker].but(
-        leader=leader, isr=isr, version=version_after, epoch=told, **more)
-    tell(now, new, broker, told, leader)
+        leader=leader, isr=isr, version=version_after, epoch=sent, **more)
+    tell(now, new, broker, sent, leader)
 
 
 def send(now, new, broker, epoch, to, state):
@@ -113,10 +113,10 @@ def send(now, new, broker, epoch, to, state):
     mine, was = now.belief[broker], now.request[epoch][now.belief[broker]]
     added = those(lambda b: any_of(was.to.has(b), to.has(b)))
     nothing = to.is_empty()
-    told = {part: when(nothing, getattr(was, part), value) for part, value in state.items()}
+    entry = {part: when(nothing, getattr(was, part), value) for part, value in state.items()}
     # a changed move (KIP-455) has other replicas; what is in flight already is not changed by it
-    told["replicas"] = when(was.to.is_empty(), told["replicas"], was.replicas)
-    new.request[epoch][mine] = was.but(to=added, **told)
+    entry["replicas"] = when(was.to.is_empty(), entry["replicas"], was.replicas)
+    new.request[epoch][mine] = was.but(to=added, **entry)
 
 
 def stop(now, new, broker, whom, how, epoch):
@@ -142,13 +142,14 @@ def tell(now, new, broker, epoch, leader, to=None):
     new.metadata = lam(BROKERS, lambda b: when(
         all_of(to.has(b), not_(late.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))),
         now.metadata[b].but(leader=leader, controller=mine), now.metadata[b]))
-    new.told = when(fence_is_passed(now, broker), epoch, now.told)
+    new.metadata_epoch = when(
+        fence_is_passed(now, broker), epoch, now.metadata_epoch)
 
 
 def is_outdated(now, broker, controller):
     """The broker has seen a newer controller than the one that an UpdateMetadata is of.
 
-    LeaderAndIsr is not compared with what UpdateMetadata told: that arrives at once here, and may
+    LeaderAndIsr is not compared with what UpdateMetadata said: that arrives at once here, and may
     be late in truth.
     """
     return any_of(controller < now.replica[broker].controller_epoch,

@@ -1,7 +1,8 @@
 """What replication promises: what was committed is never lost, and logs agree below it.
 
 That a broker's high watermark never falls is not among it: a follower's does, when its next leader
-is one round behind (`insync` shows it in 22 steps). What consumers see is a leader's, in office.
+is one round behind (`insync` shows it in 22 steps). What consumers see is what an acting leader
+has.
 """
 
 from model.language import (
@@ -112,7 +113,7 @@ def a_leader_is_elected(now):
     return some(BROKERS, lambda b: now.zk.leader == b)
 
 
-@sometimes("a record is committed, and a later epoch's leader holds office")
+@sometimes("a record is committed, and a later epoch has a leader")
 def a_commit_survives_an_election(now):
     return some(BROKERS, lambda b: all_of(
         now.committed.end > 0,

@@ -128,7 +128,7 @@ def require_removable(now, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_removes_replica(now, new, broker, replica):
-    """A dead replica is taken out of office and out of the ISR; the last ISR member is kept.
+    """A dead replica loses its leadership and leaves the ISR; the last ISR member is kept.
 
     Why:   with an empty ISR nobody could ever be elected; before 0.8 it became empty (KAFKA-708).
 

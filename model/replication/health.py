@@ -65,8 +65,8 @@ def controller_is_in_office(now):
         any_of(now.belief[b] == now.zk.epoch, now.campaign[b] == now.zk.epoch)))
 
 
-@always("the high watermark that a broker started with stays in its checkpoint until it is told of "
-        "the partition",
+@always("the high watermark that a broker started with stays in its checkpoint until it is "
+        "notified of the partition",
         companion="a_high_watermark_is_checkpointed")
 def checkpoint_survives_start(now):
     return every(BROKERS, lambda b: implies(

@@ -217,8 +217,8 @@ def leader_learns_isr_is_refused(now, new, leader):
 def leader_gives_up_isr_write(now, new, leader):
     """The session ended before the write could be read back: the leader keeps ISR and version.
 
-    Why:   if the write was its own, the leader's version is out of date until it is told of a new
-           epoch, or tries the same change again and finds it done.
+    Why:   if the write was its own, the leader's version is out of date until it is notified of a
+           new epoch, or tries the same change again and finds it done.
     Kafka: ZooKeeperClientExpiredException out of KafkaZkClient.retryRequestsUntilConnected
     """
     require(now.isr_write[leader].state == "refused",      "its write was refused")

@@ -125,7 +125,7 @@ def broker_starts_empty(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens a new one, leaves office and registers again."""
+    """A live process whose session expired opens a new one, resigns and registers again."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 
@@ -146,14 +146,14 @@ def broker_checkpoints_hw(now, new, broker):
 
 @transition(only=lambda v: not v.checkpoint_complete, broker=BROKERS)
 def broker_checkpoints_what_it_hosts(now, new, broker):
-    """The checkpoint is rewritten before the broker was told of the partition, and lacks it.
+    """The checkpoint is rewritten before the broker was notified of the partition, and lacks it.
 
     Why:   it skipped a partition whose leader is not alive; from 0.8.2 it makes the replica first.
     Kafka: KAFKA-1647
     """
     mine = now.replica[broker]
     require(now.up.has(broker),                     "the process runs")
-    require(mine.role == "none",                    "it was told of no partition yet")
+    require(mine.role == "none",                    "it was notified of no partition yet")
     require(mine.checkpoint > 0,                    "the partition is in the checkpoint")
 
     new.replica[broker].checkpoint = 0

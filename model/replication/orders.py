@@ -34,7 +34,7 @@ def require_newer(now, broker, epoch, controller):
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def broker_becomes_leader(now, new, broker, epoch, controller):
-    """A broker takes office: it adopts ISR and version, and knows no other replica's end."""
+    """A broker becomes leader: it adopts ISR and version, and knows no other replica's end."""
     request, mine = now.request[epoch][controller][broker], now.replica[broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)

@@ -91,7 +91,7 @@ def answer(now, new, record, acks):
 
 @transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
 def leader_acknowledges(now, new, broker, offset):
-    """acks=1: the leader has the record, and its producer is told so; it may be lost yet."""
+    """acks=1: the leader has the record, and its producer is acknowledged; it may be lost yet."""
     require_own(now, broker, offset)
 
     answer(now, new, now.log[broker][offset].id, "one")
@@ -99,7 +99,7 @@ def leader_acknowledges(now, new, broker, offset):
 
 @transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
 def leader_acknowledges_for_isr(now, new, broker, offset):
-    """acks=all: the high watermark has passed the record, and its producer is told so.
+    """acks=all: the high watermark has passed the record, and its producer is acknowledged.
 
     Kafka: DelayedProduce.tryComplete
     Refused: leader_is_left_with_too_few
@@ -114,7 +114,9 @@ def leader_acknowledges_for_isr(now, new, broker, offset):
 
 @transition(only=asks_for_more, broker=BROKERS, offset=OFFSETS)
 def leader_is_left_with_too_few(now, new, broker, offset):
-    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is told of an error."""
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is answered with an
+    error.
+    """
     require_own(now, broker, offset)
     require(offset < now.replica[broker].hw,              "the high watermark has passed it")
     require(not_(enough(now, broker)),                    "its ISR has too few members")

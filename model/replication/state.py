@@ -77,7 +77,7 @@ STATE = Record(
     # What was committed: raised above by a leader's high watermark, at any time
     committed=ghost(Record(end=ENDS, at=per(OFFSETS, Record(id=RECORDS, epoch=LEADER_EPOCHS)))),
     committed_twice=ghost(BOOL),                # two records were committed at one offset
-    # What producers asked for, by record, and which records they were told are written
+    # What producers asked for, by record, and which records were acknowledged to them
     acks=ghost(per(RECORDS, ACKS)),
     acknowledged=ghost(SetOf(RECORDS)),
     # What consumers read, by offset, and whether two ever read different records at one

@@ -102,8 +102,8 @@ def is_of_failed(now, broker, partition, replica):
 
 @transition(broker=BROKERS)
 def controller_takes_replicas_offline(now, new, broker):
-    """The failed broker's replicas go offline and out of the ISR; the other live replicas are told,
-    whether that changed anything or not."""
+    """The failed broker's replicas go offline and out of the ISR; the other live replicas are
+    notified, whether that changed anything or not."""
     cache = now.cache[broker]
     require_task(now, broker, "takes_offline",      "its partitions were given to others")
     require_current(now, broker, writes=removes(
@@ -124,7 +124,7 @@ def controller_takes_replicas_offline(now, new, broker):
 
 @transition(broker=BROKERS, started=BROKERS)
 def controller_sees_start(now, new, broker, started):
-    """A broker registered: it is told of every replica that it hosts, of a topic that is being
+    """A broker registered: it is notified of every replica that it hosts, of a topic that is being
     deleted as well, and that deletion may go on.
 
     Kafka: onBrokerStartup, TopicDeletionManager.resumeDeletionForTopics
@@ -155,7 +155,7 @@ def controller_starts_returned(now, new, broker, started):
 def starts(now, new, broker, started, reached):
     cache = now.cache[broker]
 
-    def told(p, b):
+    def is_notified(p, b):
         return all_of(b == started, is_assigned(now, broker, p, b),
                       may_go_online(now, broker, p, b))
 
@@ -165,10 +165,10 @@ def starts(now, new, broker, started, reached):
             cache, all_of(has_partition(cache.known, 0), not_(cache.queued)),
             "elects_for_started", "waits")),
         live=cache.live.including(started), reached=reached, returns=None,
-        replica=moved_to(now, broker, "OnlineReplica", told),
+        replica=moved_to(now, broker, "OnlineReplica", is_notified),
         ineligible=all_of(cache.ineligible, not_(hit)))
     send_orders(now, new, broker,
-                to=lambda p, b: all_of(told(p, b), cache.led[p], any_of(
+                to=lambda p, b: all_of(is_notified(p, b), cache.led[p], any_of(
                     not_(now.zk.registered.has(b)), reached.has(b))),
                 leader=lambda p: cache.leader[p], anew=True)
 

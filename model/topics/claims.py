@@ -66,7 +66,7 @@ def follows(table, before, after, names):
         all_of(after == target, may_become(table, before, target)) for target in names))
 
 
-@always_step("the state machines of a controller in office take the transitions of their tables "
+@always_step("the state machines of an active controller take the transitions of their tables "
              "and no other",
              companion="a_replica_is_ineligible")
 def machines_keep_to_tables(now, after):
@@ -112,16 +112,16 @@ def deleted_topics_get_no_orders(now, after):
 
 
 def is_at_rest(now, broker):
-    """The newest controller waits, and has been told of nothing that it has not looked at."""
+    """The newest controller waits, and has been notified of nothing that it has not looked at."""
     cache = now.cache[broker]
     return all_of(
         now.belief[broker] > 0, now.belief[broker] == now.zk.epoch,
         now.zk.registered.has(broker), cache.task == "waits",
-        not_(cache.told.topics), not_(cache.told.partitions), not_(cache.told.deletions))
+        not_(cache.fired.topics), not_(cache.fired.partitions), not_(cache.fired.deletions))
 
 
-@always("a controller that is told of nothing knows what is in ZooKeeper: the topic with each of "
-        "its partitions, and whether its deletion is requested",
+@always("a controller that is notified of nothing knows what is in ZooKeeper: the topic with each "
+        "of its partitions, and whether its deletion is requested",
         companion="a_controller_rests")
 def zookeeper_is_known(now):
     return every(BROKERS, lambda b: implies(is_at_rest(now, b), all_of(
@@ -147,7 +147,7 @@ def a_replica_is_ineligible(now):
         now.cache[b].replica[p][r] == "ReplicaDeletionIneligible")))
 
 
-@sometimes("a broker that starts is told what it hosts of a topic that is being deleted")
+@sometimes("a broker that starts is sent what it hosts of a topic that is being deleted")
 def a_broker_returns_into_a_deletion(now):
     # Of the newest controller: a deposed one leaves a state alone that a newer one has written,
     # and with it a replica that never stopped.

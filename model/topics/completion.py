@@ -25,7 +25,7 @@ def deletion_is_complete(now, new, broker):
     require(all_deleted(cache),                     "every replica is deleted")
 
     new.cache[broker] = cache.but(
-        task="unregisters", told=cache.told.but(partitions=False),
+        task="unregisters", fired=cache.fired.but(partitions=False),
         known=lam(PARTITIONS, lambda p: BLANK), led=lam(PARTITIONS, lambda p: False),
         leader=lam(PARTITIONS, lambda p: None),
         replica=moved_to(now, broker, "NonExistentReplica", lambda p, b: not_(

@@ -46,14 +46,14 @@ def the_dead_do_nothing(now):
 
 
 def goes_on(now, after, broker):
-    """The broker acts as a controller: with its next batch, or by what a watch told it."""
+    """The broker acts as a controller: with its next batch, or by what a watch notified it of."""
     before, then = now.cache[broker], after.cache[broker]
     return any_of(
         all_of(before.task != then.task, now.belief[broker] == after.belief[broker]),
         some(PARTITIONS, lambda p: before.leader[p] != then.leader[p]),
-        all_of(before.told.topics, not_(then.told.topics)),
-        all_of(before.told.partitions, not_(then.told.partitions)),
-        all_of(before.told.deletions, not_(then.told.deletions)))
+        all_of(before.fired.topics, not_(then.fired.topics)),
+        all_of(before.fired.partitions, not_(then.fired.partitions)),
+        all_of(before.fired.deletions, not_(then.fired.deletions)))
 
 
 def untouched(now, after):
@@ -65,13 +65,13 @@ def untouched(now, after):
 
 
 def taken_away_by_the_newest(now, after):
-    """One state after the other is removed in one task; and who drops a request is told of that
+    """One state after the other is removed in one task; and who drops a request is notified of that
     once more."""
     dropped = all_of(now.zk.requested, not_(after.zk.requested))
     return all_of(removed_by_the_newest(now, after), implies(dropped, some(
         BROKERS, lambda b: all_of(now.belief[b] == now.zk.epoch, any_of(
             now.cache[b].task == "removes_request",
-            all_of(now.cache[b].task == "waits", now.cache[b].told.deletions))))))
+            all_of(now.cache[b].task == "waits", now.cache[b].fired.deletions))))))
 
 
 def removed_by_the_newest(now, after):

@@ -13,9 +13,9 @@ from model.topics.tables import PARTITION_TABLE, moved
 from model.topics.zookeeper import fire, has_partition, topic_exists
 
 
-def require_told(now, broker, node, what):
+def require_fired(now, broker, node, what):
     require_task(now, broker, "waits",              "it is not in the middle of another event")
-    require(getattr(now.cache[broker].told, node),  what)
+    require(getattr(now.cache[broker].fired, node),  what)
 
 
 def is_unknown(now, broker, partition):
@@ -24,11 +24,11 @@ def is_unknown(now, broker, partition):
                   not_(has_partition(now.cache[broker].known, partition)))
 
 
-def takes_up(now, new, broker, told):
+def takes_up(now, new, broker, fired):
     """The unknown partitions' replica lists are read; known ones stay as they were."""
     cache = now.cache[broker]
     new.cache[broker] = cache.but(
-        task="makes_partitions", told=told,
+        task="makes_partitions", fired=fired,
         known=lam(PARTITIONS, lambda p: lam(PLACES, lambda k: when(
             is_unknown(now, broker, p), now.zk.assignment[p][k], cache.known[p][k]))))
 
@@ -40,12 +40,12 @@ def controller_sees_topic(now, new, broker):
     Kafka: TopicChange, onNewTopicCreation
     """
     cache = now.cache[broker]
-    require_told(now, broker, "topics",             "its watch of /brokers/topics fired")
+    require_fired(now, broker, "topics",             "its watch of /brokers/topics fired")
     require(topic_exists(now),                      "the topic exists")
     # redundant because what it knows already it does not take up again.
     require(not_(has_partition(cache.known, 0)),    "it does not know the topic")
 
-    takes_up(now, new, broker, cache.told.but(topics=False))
+    takes_up(now, new, broker, cache.fired.but(topics=False))
 
 
 @transition(broker=BROKERS)
@@ -56,13 +56,13 @@ def controller_sees_topic_gone(now, new, broker):
            and does not know.
     """
     cache = now.cache[broker]
-    require_told(now, broker, "topics",             "its watch of /brokers/topics fired")
+    require_fired(now, broker, "topics",             "its watch of /brokers/topics fired")
     require(not_(topic_exists(now)),                "the topic does not exist")
     require(has_partition(cache.known, 0),          "it knows the topic")
 
     new.cache[broker] = {
         "task": "waits", "live": cache.live, "reached": cache.reached, "shutting": cache.shutting,
-        "told": cache.told.but(topics=False, partitions=False),
+        "fired": cache.fired.but(topics=False, partitions=False),
         "queued": cache.queued, "started": cache.started, "ineligible": cache.ineligible}
 
 
@@ -70,11 +70,11 @@ def controller_sees_topic_gone(now, new, broker):
 def controller_sees_no_other_topic(now, new, broker):
     """The watch fired for what the controller knows already, or did itself."""
     cache = now.cache[broker]
-    require_told(now, broker, "topics",             "its watch of /brokers/topics fired")
+    require_fired(now, broker, "topics",             "its watch of /brokers/topics fired")
     require(topic_exists(now) == has_partition(cache.known, 0),
                                                     "it knows whether the topic exists")
 
-    new.cache[broker].told.topics = False
+    new.cache[broker].fired.topics = False
 
 
 @transition(broker=BROKERS)
@@ -84,13 +84,13 @@ def controller_sees_partitions(now, new, broker):
     Kafka: PartitionModifications
     """
     cache = now.cache[broker]
-    require_told(now, broker, "partitions",         "its watch of the topic's node fired")
-    # redundant because of a topic that stays it is told only when partitions were added.
+    require_fired(now, broker, "partitions",         "its watch of the topic's node fired")
+    # redundant because of a topic that stays it is notified only when partitions were added.
     require(some(PARTITIONS, lambda p: is_unknown(now, broker, p)),
                                                     "there are partitions that it does not know")
     require(not_(cache.queued),                     "the topic is not queued for deletion")
 
-    takes_up(now, new, broker, cache.told.but(partitions=False))
+    takes_up(now, new, broker, cache.fired.but(partitions=False))
 
 
 @transition(only=lambda v: v.additions_undone, broker=BROKERS)
@@ -101,7 +101,7 @@ def controller_undoes_addition(now, new, broker):
     Kafka: KafkaController.restorePartitionReplicaAssignment, KAFKA-6612 (2.0)
     """
     cache = now.cache[broker]
-    require_told(now, broker, "partitions",         "its watch of the topic's node fired")
+    require_fired(now, broker, "partitions",         "its watch of the topic's node fired")
     require(some(PARTITIONS, lambda p: is_unknown(now, broker, p)),
                                                     "there are partitions that it does not know")
     require(cache.queued,                           "the topic is queued for deletion")
@@ -115,23 +115,23 @@ def controller_undoes_addition(now, new, broker):
 def controller_skips_addition(now, new, broker):
     """Up to 1.1 the controller skips them, and ZooKeeper keeps them for the next to find."""
     cache = now.cache[broker]
-    require_told(now, broker, "partitions",         "its watch of the topic's node fired")
+    require_fired(now, broker, "partitions",         "its watch of the topic's node fired")
     # redundant because what the watch brings is passed over either way, new or not.
     require(some(PARTITIONS, lambda p: is_unknown(now, broker, p)),
                                                     "there are partitions that it does not know")
     require(cache.queued,                           "the topic is queued for deletion")
 
-    new.cache[broker].told.partitions = False
+    new.cache[broker].fired.partitions = False
 
 
 @transition(broker=BROKERS)
 def controller_sees_no_other_partition(now, new, broker):
     """The watch fired for what the controller knows already, or did itself."""
-    require_told(now, broker, "partitions",         "its watch of the topic's node fired")
+    require_fired(now, broker, "partitions",         "its watch of the topic's node fired")
     require(not_(some(PARTITIONS, lambda p: is_unknown(now, broker, p))),
                                                     "it knows every partition")
 
-    new.cache[broker].told.partitions = False
+    new.cache[broker].fired.partitions = False
 
 
 @transition(broker=BROKERS)
@@ -161,7 +161,7 @@ def controller_makes_replicas(now, new, broker):
 @transition(broker=BROKERS)
 def controller_creates_states(now, new, broker):
     """The states are written: the first live replica leads, the live ones are the ISR. They are
-    told by LeaderAndIsr. A partition without a live replica stays new.
+    sent by LeaderAndIsr. A partition without a live replica stays new.
 
     Kafka: initializeLeaderAndIsrForPartitions; NodeExists leaves the partition as it is
     """

@@ -17,7 +17,7 @@ from model.language import (
 )
 from model.protocol.controllership import require_fence, require_task
 from model.protocol.state import BROKERS
-from model.topics.creation import require_told
+from model.topics.creation import require_fired
 from model.topics.elections import at_rest, require_current
 from model.topics.replicas import (
     any_in,
@@ -50,24 +50,24 @@ def all_deleted(cache):
 def controller_queues_deletion(now, new, broker):
     """A deletion of a topic that the controller knows was requested."""
     cache = now.cache[broker]
-    require_told(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
+    require_fired(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
     require(now.zk.requested,                       "a deletion is requested")
     require(has_partition(cache.known, 0),          "it knows the topic")
 
     new.cache[broker] = cache.but(
-        task="resumes", queued=True, told=cache.told.but(deletions=False))
+        task="resumes", queued=True, fired=cache.fired.but(deletions=False))
 
 
 @transition(broker=BROKERS)
 def controller_drops_request(now, new, broker):
     """A request for a topic that the controller does not know, or any where deletion is disabled,
-    is removed: its topic stays, and nobody is told but in the log.
+    is removed: its topic stays, and nobody is notified but in the log.
 
     Why:   that the node goes fires the controller's own watch once more.
     Kafka: TopicDeletion; delete.topic.enable (default false up to 0.11)
     """
     cache = now.cache[broker]
-    require_told(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
+    require_fired(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
     require(now.zk.requested,                       "a deletion is requested")
     if version.delete_topic_enable:
         require(not_(has_partition(cache.known, 0)),  "it does not know the topic")
@@ -80,10 +80,10 @@ def controller_drops_request(now, new, broker):
 @transition(broker=BROKERS)
 def controller_sees_no_request(now, new, broker):
     """The watch fired for a request that is gone again."""
-    require_told(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
+    require_fired(now, broker, "deletions",          "its watch of /admin/delete_topics fired")
     require(not_(now.zk.requested),                 "no deletion is requested")
 
-    new.cache[broker].told.deletions = False
+    new.cache[broker].fired.deletions = False
 
 
 def require_resumed(now, broker):
@@ -121,7 +121,8 @@ def deletion_is_retried(now, new, broker):
 def stop_replicas(now, new, broker, then, chosen):
     """Replicas go offline, each with a StopReplica where the broker lives, and out of the ISR.
 
-    The topic is queued, so nobody is told of its ISR; the states in ZooKeeper shrink all the same.
+    The topic is queued, so nobody is notified of its ISR; the states in ZooKeeper shrink all the
+    same.
     """
     cache, gone = now.cache[broker], going_offline(now, broker, chosen)
     new.zk.state      = states_without(now, broker, gone)
@@ -136,7 +137,7 @@ def stop_replicas(now, new, broker, then, chosen):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def deletion_starts(now, new, broker):
-    """The partitions leave their state machine, and everybody is told that the topic goes. The
+    """The partitions leave their state machine, and everybody is notified that the topic goes. The
     replicas of dead brokers are ineligible.
 
     Kafka: onTopicDeletion; UpdateMetadata with leader -2

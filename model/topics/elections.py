@@ -120,12 +120,12 @@ def elect(now, new, broker, then, only_new=False):
             created, is_to_elect(now, broker, p)))
 
     write_leaders(now, new, broker, then, gets_leader, lambda p: choice(now, broker, p),
-                  told=now.cache[broker].live)
+                  recipients=now.cache[broker].live)
 
 
-def write_leaders(now, new, broker, then, chosen, choice, told):
+def write_leaders(now, new, broker, then, chosen, choice, recipients):
     """The partitions p of `chosen(p)` get the leader and the ISR of `choice(p)`, and of their
-    replicas those of `told` a LeaderAndIsr."""
+    replicas those of `recipients` a LeaderAndIsr."""
     cache = now.cache[broker]
     may_write, written = state_writer(now, broker)
 
@@ -145,5 +145,6 @@ def write_leaders(now, new, broker, then, chosen, choice, told):
         partition=lam(PARTITIONS, lambda p: moved(
             PARTITION_TABLE, cache.partition[p], "OnlinePartition", gets_leader(p))))
     send_orders(now, new, broker,
-                to=lambda p, b: all_of(gets_leader(p), in_list(cache.known[p], b), told.has(b)),
+                to=lambda p, b: all_of(
+                    gets_leader(p), in_list(cache.known[p], b), recipients.has(b)),
                 leader=leader)

@@ -88,7 +88,7 @@ def controller_reads_context(now, new, broker):
 def deletion_found(zk):
     """A request is queued, or, where deletion is disabled, left to be removed as any other is."""
     if not version.delete_topic_enable:
-        return {"told": {"deletions": zk.requested}}
+        return {"fired": {"deletions": zk.requested}}
     some_dead = some_replica(zk.assignment, lambda p, b: not_(zk.registered.has(b)))
     return {"queued": zk.requested, "ineligible": all_of(zk.requested, some_dead)}
 
@@ -99,8 +99,10 @@ def is_found_dead(now, broker, partition, replica):
         now, broker, lambda p, b: is_ineligible(now, broker, p, b))(partition, replica)
 
 
-def leader_told(now, broker, partition):
-    """What was read, or what became of it. Of a topic to be deleted nobody is told the latter."""
+def sent_leader(now, broker, partition):
+    """What was read, or what became of it. Of a topic to be deleted nobody is notified of the
+    latter.
+    """
     def dead(p, b):
         return is_found_dead(now, broker, p, b)
 
@@ -130,7 +132,7 @@ def replica_state_machine_starts(now, new, broker):
             return is_found_dead(now, broker, p, b)
 
         def leader(p):
-            return leader_told(now, broker, p)
+            return sent_leader(now, broker, p)
 
         new.zk.state              = states_without(now, broker, gone)
         new.cache[broker].replica = moved_to(now, broker, "OfflineReplica", gone)

@@ -27,9 +27,9 @@ from model.topics.zookeeper import in_order
 def controller_elects_preferred(now, new, broker, partition):
     """The head of a partition's list leads again, as an administrator or the imbalance wants it.
 
-    What stands about it in /admin/preferred_replica_election is told in `cluster`. A broker that
-    asked to go is told nothing here after its StopReplica: of a connection's requests the last but
-    one is a LeaderAndIsr (`state.py`).
+    What stands about it in /admin/preferred_replica_election is modelled in `cluster`. A broker
+    that asked to go is sent nothing here after its StopReplica: of a connection's requests the last
+    but one is a LeaderAndIsr (`state.py`).
     Story: specs/stories/leaders_are_moved.story
     """
     cache = now.cache[broker]
@@ -42,7 +42,7 @@ def controller_elects_preferred(now, new, broker, partition):
     require_fence(now, broker)
 
     write_leaders(now, new, broker, "waits", lambda p: p == partition, lambda p: choice,
-                  told=cache.live)
+                  recipients=cache.live)
     new.spent.elections = now.spent.elections + 1
 
 
@@ -108,7 +108,7 @@ def controller_moves_leaders(now, new, broker):
     write_leaders(now, new, broker, "stops_followers",
                   lambda p: is_to_move(now, broker, p),
                   lambda p: successor(now, broker, p),
-                  told=cache.live.joined(cache.shutting.such_that(lambda b: cache.gone == b)))
+                  recipients=cache.live.joined(cache.shutting.such_that(lambda b: cache.gone == b)))
 
 
 def is_followed(now, broker, partition, replica):
@@ -119,7 +119,8 @@ def is_followed(now, broker, partition, replica):
 
 @transition(broker=BROKERS)
 def controller_stops_followers(now, new, broker):
-    """What the broker follows it is told to stop, and is taken out of the ISR; the others are told.
+    """The broker is instructed to stop what it follows, and is taken out of the ISR; the others are
+    notified.
 
     Why:   since 2.6 it goes on following, whoever leads: the StopReplica has the leader epoch that
            it knows (KIP-570; mended in 3.5). Only that of a partition without a leader is newer.

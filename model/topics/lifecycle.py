@@ -79,7 +79,7 @@ def broker_reconnects(now, new, broker):
 
 @transition(only=lambda v: not v.dead_replicas_stay, broker=BROKERS, replica=BROKERS)
 def dead_replica_is_reassigned(now, new, broker, replica):
-    """The controller moves a topic's replicas off a broker that is away, which is not told.
+    """The controller moves a topic's replicas off a broker that is away, which is not notified.
 
     `reassignment` has its steps; here it is what becomes of it: the lists without the broker, and
     where nobody of them leads, a leader by the strategy of reassignments.

@@ -84,15 +84,15 @@ def is_answer(request):
 
 @transition(ends="lost", fault=True, controller=CONTROLLERS, broker=BROKERS)
 def request_is_lost(now, new, controller, broker):
-    """A controller that left office took what it had not sent with it, and hears no answer.
+    """A controller that resigned took what it had not sent with it, and hears no answer.
 
-    Why:   one in office repeats a request until it is answered, or the broker is gone.
+    Why:   an active one repeats a request until it is answered, or the broker is gone.
     Kafka: ControllerChannelManager.shutdown
     """
     request = now.request[controller][broker]
     require(any_of(is_order(request), is_stop(request), is_answer(request)),
                                                 "something is under way to the broker")
     require(every(BROKERS, lambda b: now.belief[b] != controller),
-                                                "the sender is not in office any more")
+                                                "the sender is not the controller any more")
 
     new.request[controller][broker] = BLANK

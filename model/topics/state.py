@@ -50,7 +50,7 @@ STATE = Record(
     # A controller's memory: its context, its two state machines, its topic deletion manager
     cache=per(BROKERS, Record(
         task=TASKS,
-        told=Record(topics=BOOL, partitions=BOOL, deletions=BOOL),  # watches that fired
+        fired=Record(topics=BOOL, partitions=BOOL, deletions=BOOL),  # watches that fired
         live=SetOf(BROKERS),                    # the brokers that it knows of,
         reached=SetOf(BROKERS),                 # and those of them that it has a connection to
         shutting=SetOf(BROKERS),                # those that asked to go: not counted as live

@@ -49,14 +49,14 @@ def fire(now, new, *nodes, writer=None, changed=None, **changes):
     A controller that is the writer also changes its own memory, by `changes`.
     """
     def fires(broker, node):
-        told = tells(now, broker, node)
-        return told if changed is None else all_of(changed, told)
+        fired = tells(now, broker, node)
+        return fired if changed is None else all_of(changed, fired)
 
     def cache(broker):
-        told = now.cache[broker].told.but(**{
-            node: any_of(getattr(now.cache[broker].told, node), fires(broker, node))
+        fired = now.cache[broker].fired.but(**{
+            node: any_of(getattr(now.cache[broker].fired, node), fires(broker, node))
             for node in nodes})
-        after = now.cache[broker].but(told=told)
+        after = now.cache[broker].but(fired=fired)
         return after if writer is None else when(broker == writer, after.but(**changes), after)
 
     new.cache = lam(BROKERS, cache)

@@ -98,7 +98,7 @@ ENTRIES = (
     ZooEntry(
         22, "KAFKA-9539", "a late StopReplica deletes a replica that was added again",
         ("KIP-570",), "2.6.0",
-        "It carries no leader epoch, so that it cannot be told from a current one.",
+        "It carries no leader epoch, so that it cannot be distinguished from a current one.",
         "no_message_loss", "sr_no_leader_epoch",
         excuse="needs StopReplica with reassignment: without it a broker gets a StopReplica only "
         "when it shuts down or is not alive, and its next incarnation has another broker epoch",

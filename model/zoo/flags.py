@@ -52,7 +52,7 @@ BESIDE: tuple[Flag, ...] = (
     ),
     Flag(
         "no_isr_notification", (), None, {},
-        "KAFKA-1367, about what clients are told: needs UpdateMetadata to be claimed about",
+        "KAFKA-1367, about what clients are answered: needs UpdateMetadata to be claimed about",
     ),
 )  # fmt: skip
 """Flags of the sheet's text, of a line that names two bugs, of an entry that is not shown."""

@@ -25,8 +25,8 @@ ENTRIES = (
         "epoch of its own",
         (), "no fix known",
         "A leader that is elected again forgets what it knew of the followers' log ends only if it "
-        "knows of a leader in between. If it was not told of one, by which a follower cut its log, "
-        "it commits alone what the next leader lacks.",
+        "knows of a leader in between. If it was not notified of one, by which a follower cut its "
+        "log, it commits alone what the next leader lacks.",
         "no_message_loss", "",
         excuse="needs three brokers under three leader epochs, with which the fixed protocol is "
         "too large to be explored whole; the story `known_ends_outlive_an_epoch` is a run, of "

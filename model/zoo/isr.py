@@ -86,7 +86,7 @@ ENTRIES = (
             {"isr_takes_the_living": False}, quick=True, plain=True,
         ),
         remark="No release of the presets has the fix; they are all taken as if they had it. It "
-        "narrows a window: a leader that was not told yet takes back who is gone.",
+        "narrows a window: a leader that was not notified yet takes back who is gone.",
     ),
     ZooEntry(
         30, "KAFKA-708", "the ISR becomes empty",

@@ -16,8 +16,8 @@ ENTRIES = (
             {"replicas": 2, "faults": 0, "crashes": 0}, {"leader_knows_replicas": False},
             quick=True,
         ),
-        remark="On 2.0, for KIP-320 would refuse the fetch: the old replica is told of no epoch "
-        "later than that of step 7. Two brokers are enough when the leader stays.",
+        remark="On 2.0, for KIP-320 would refuse the fetch: the old replica is notified of no "
+        "epoch later than that of step 7. Two brokers are enough when the leader stays.",
     ),
     ZooEntry(
         33, "KAFKA-9672", "an ISR member outside the assignment can never be dropped",
@@ -42,7 +42,7 @@ ENTRIES = (
             {"moves_forgotten_on_resign": False},
         ),
         remark="Shorter than the sheet has it: the broker that worked on the request comes to "
-        "office again, and nobody else in between.",
+        "controller again, and nobody else in between.",
     ),
     ZooEntry(
         35, "KAFKA-6193", "the request is removed when the first of several is done",
@@ -78,10 +78,10 @@ ENTRIES = (
         remark="No failover and no fault: every move had it.",
     ),
     ZooEntry(
-        38, "KAFKA-4443", "LeaderAndIsr arrives before anybody told who is alive",
+        38, "KAFKA-4443", "LeaderAndIsr arrives before anybody said who is alive",
         (), "0.10.2.0",
-        "A fresh broker does not know the leader's address, skips the partition, and is not told "
-        "again.",
+        "A fresh broker does not know the leader's address, skips the partition, and is not "
+        "notified again.",
         "no_wedge", "lai_before_um_failover",
         Expression(
             "cluster", "2.3", "no_wedge", _ONE_TERM, {"metadata_first": False},
@@ -100,15 +100,15 @@ ENTRIES = (
         remark="Besides being stuck, it leads in an epoch that is another's.",
     ),
     ZooEntry(
-        47, "KAFKA-7482", "a broker that shuts down is not told",
+        47, "KAFKA-7482", "a broker that shuts down is not notified",
         (), "2.1.0",
         "No LeaderAndIsr is sent to it, and it goes on leading in its old epoch.",
         "converges", "lai_skips_shutting_down",
         Expression(
             "cluster", "2.3", "converges",
             {**_ONE_TERM, "crashes": 0, "expiries": 0, "shutdowns": 1},
-            {"leaving_leader_is_told": False}, quick=True, plain=True,
+            {"leaving_leader_is_notified": False}, quick=True, plain=True,
         ),
-        remark="A regression of 1.1: the selectors up to 1.0 told it.",
+        remark="A regression of 1.1: the selectors up to 1.0 notified it.",
     ),
 )  # fmt: skip

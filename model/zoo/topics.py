@@ -11,7 +11,7 @@ ENTRIES = (
         Expression(
             "topics", "2.3", "no_wedge", {"crashes": 0}, {"deletion_resumed": False}, quick=True,
         ),
-        remark="One controller is enough, if the request is there before it comes to office.",
+        remark="One controller is enough, if the request is there before it is elected.",
     ),
     ZooEntry(
         41, "KIP-516", "a topic that was deleted lives on under its successor's name",

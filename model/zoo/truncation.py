@@ -9,8 +9,8 @@ ENTRIES = (
     ZooEntry(
         1, "KIP-101", "a follower cuts its log to its own high watermark",
         ("KAFKA-1211",), "0.11.0.0",
-        "A follower hears of a commit one round late; told to follow again, it cuts off what was "
-        "committed meanwhile, and may then be elected.",
+        "A follower hears of a commit one round late; instructed to follow again, it cuts off what "
+        "was committed meanwhile, and may then be elected.",
         "no_message_loss", "truncate_to_hw",
         Expression(
             "replication", "0.11", "no_message_loss", {"crashes": 1}, {"truncation": "hw"},

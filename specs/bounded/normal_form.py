@@ -57,15 +57,15 @@ def _cells(term: Term, memo: dict[Term, frozenset[int]]) -> frozenset[int]:
 
 
 class Introductions:
-    """Brokers that cannot be told apart are spoken of in the order of their names.
+    """Brokers that cannot be distinguished are taken in the order of their names.
 
     `all` has every broker, or nobody where the text tells them apart.
     """
 
     def __init__(self, grounded: Grounded, claim: str) -> None:
         named = [] if claim == DEADLOCK else [claim]
-        told_apart = why_not_symmetric(grounded.recorded, named) is not None
-        self.all = () if told_apart else tuple(range(1, _brokers(grounded) + 1))
+        distinguished = why_not_symmetric(grounded.recorded, named) is not None
+        self.all = () if distinguished else tuple(range(1, _brokers(grounded) + 1))
 
     def spoken_of(self, instance: Instance) -> set[int]:
         """The brokers among the parameters."""

@@ -7,8 +7,8 @@ proof's form does not see it. What has no line has no counterpart there at all: 
 allow it are outside of the chain.
 
 History variables are those of the proof's form itself: the histories of epochs, what was asked,
-sent and told, the offices of leaders that are gone. They are not computed from a state, but follow
-by the steps there.
+sent and answered, the terms of leaders that are gone. They are not computed from a state, but
+follow by the steps there.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _elected(e: Edge) -> dict[str, Any]:
     return {"leader": e.after.zk.leader, "isr": e.after.zk.isr}
 
 
-def _is_told_again(e: Edge) -> Scalar:
+def _is_sent_again(e: Edge) -> Scalar:
     replica = e["replica"]
     return all_of(
         replica == e.now.zk.leader, e.there.replica[replica].role == "down",
@@ -181,7 +181,7 @@ FOUND = (
 OFFICE = "who is the controller is election's affair; here only its writes count"
 REFUSED = "nothing changes: the controller forgets what it read, or resigns"
 UNHEARD = "a request that moves nobody: what was sent stays sent, and may still arrive"
-CLIENT = "what clients are told and read is below the high watermark that the proof speaks of"
+CLIENT = "what clients are answered and read is below the high watermark that the proof speaks of"
 QUESTION = "a question is no message in the proof's form; its answer says all"
 IGNORED = "the answer was for what the follower no longer is: it was dropped with its epoch"
 SESSION = "sessions are election's affair; a leader without one writes no ISR"
@@ -194,7 +194,7 @@ LINES = (
          (_is("broker_crashes",
               lambda e: {"broker": e["broker"], "hw": kept(e.now, e["broker"])}),)),
     Line("session_expires", SESSION),
-    Line("broker_starts", "down until it is told of the partition; its HW fell at the crash"),
+    Line("broker_starts", "down until it is notified of the partition; its HW fell at the crash"),
     Line("broker_reconnects", SESSION),
     Line("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
     # the controller's office
@@ -220,7 +220,7 @@ LINES = (
     Line("controller_removal_is_fenced", REFUSED),
     Line("controller_informs",
          "the epoch's request again; only a leader that came back finds another ISR in it",
-         (_is("controller_repeats_the_state", lambda e: {}, _is_told_again),)),
+         (_is("controller_repeats_the_state", lambda e: {}, _is_sent_again),)),
     Line("request_is_lost", UNHEARD),
     # how brokers take them
     Line("broker_becomes_leader", "again if it has the epoch already, from before it crashed",

@@ -322,7 +322,7 @@ def is_for_its_leader(now: Any, e: Any, c: Any, b: Any) -> Scalar:
     return all_of(now.request[e][c][b].in_flight, request.named, request.leader == b)
 
 
-def is_told_again(now: Any, e: Any, b: Any) -> Scalar:
+def is_sent_again(now: Any, e: Any, b: Any) -> Scalar:
     """The broker has that epoch, and its process died since."""
     seen = now.there.replica[b]
     return all_of(seen.epoch == e, seen.role == "down")
@@ -347,7 +347,7 @@ def requests_were_sent(now, e, c, b):
            why="that version is in force when it takes office")
 def requests_have_the_version(now, e, c, b):
     version = now.request[e][c][b].version
-    named, again = is_for_its_leader(now, e, c, b), is_told_again(now, e, b)
+    named, again = is_for_its_leader(now, e, c, b), is_sent_again(now, e, b)
     fresh = now.there.replica[b].epoch < e
     return implies(named, all_of(
         implies(fresh, version == now.there.request[e].version),
@@ -361,7 +361,7 @@ def requests_have_the_version(now, e, c, b):
            why="that ISR is the one it counts on when it takes office")
 def requests_have_the_isr(now, e, c, b, m):
     isr = now.request[e][c][b].isr
-    named, again = is_for_its_leader(now, e, c, b), is_told_again(now, e, b)
+    named, again = is_for_its_leader(now, e, c, b), is_sent_again(now, e, b)
     fresh = now.there.replica[b].epoch < e
     return implies(named, all_of(
         implies(fresh, isr.has(m) == now.there.request[e].isr.has(m)),

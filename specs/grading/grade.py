@@ -235,7 +235,7 @@ def _invariants(answer: ExerciseAnswer) -> tuple[Invariant, ...]:
 
 @contextlib.contextmanager
 def _blamed_on(answer: ExerciseAnswer) -> Iterator[None]:
-    """What an answer's own lines raise, while it is read or asked, is told with the line."""
+    """What an answer's own lines raise, while it is read or asked, is reported with the line."""
     try:
         yield
     except ProtocolError:

@@ -3,10 +3,10 @@
 Lines that fit as it is ask for nothing: the steps between them are put off until a line shows
 something new. What is new is brought about by a plan that worked before, or by one that is made.
 Where there is none, some earlier choice was wrong: the search jumps back to where the numbers that
-never fall were last raised (an office or an era began there, and who it was is what later lines
-contradict), then to the nearest lines, takes another plan there, and goes on as before as far as
-that is possible. Or too little was done in time: then what the line needs is put in before an
-earlier one. What is not found is unknown, never broken.
+never fall were last raised (a controllership or a leader epoch began there, and who it was is what
+later lines contradict), then to the nearest lines, takes another plan there, and goes on as before
+as far as that is possible. Or too little was done in time: then what the line needs is put in
+before an earlier one. What is not found is unknown, never broken.
 """
 
 from __future__ import annotations

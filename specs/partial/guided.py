@@ -313,7 +313,7 @@ class Guide:
         found: dict[Step, None] = {}
         for helper in self._writers.get(field, []):
             known: dict[str, int] = {}
-            told = self._changes.get(helper.name, {})
+            changes = self._changes.get(helper.name, {})
             useful = False
             for write in helper.writes:
                 if write.field != field:
@@ -321,7 +321,7 @@ class Guide:
                 useful = (
                     useful
                     or wanted is None
-                    or (could_write(write, wanted) and wanted in told.get(field, (wanted,)))
+                    or (could_write(write, wanted) and wanted in changes.get(field, (wanted,)))
                 )
                 for key, value in zip(write.keys, index, strict=False):
                     if key.op == "var" and value is not None:

@@ -49,7 +49,9 @@ class PlanCache:
         ]
 
     def _measured_by(self, sort: Numbers) -> tuple[int, ...]:
-        """The single number of the state that numbers of a kind are told from, if there is one."""
+        """The single number of the state that numbers of a kind are distinguished from, if there is
+        one.
+        """
         bound = getattr(sort.high, "bound", None)
         return tuple(
             number
@@ -70,7 +72,7 @@ class PlanCache:
         return tuple(sorted(found, key=str))
 
     def keep(self, kind: Kind, plan: list[Step], zeros: dict[Sort, int]) -> None:
-        """A plan that worked; `zeros` is what numbers were told from when it began."""
+        """A plan that worked; `zeros` is what numbers were distinguished from when it began."""
         habit = tuple(
             (move, tuple(
                 value - zeros.get(sort, 0) for sort, value in zip(move.sorts, given, strict=True)
@@ -84,7 +86,7 @@ class PlanCache:
         del kept[MOST_KEPT:]
 
     def zeros(self) -> dict[Sort, int]:
-        """What the numbers of each kind are told from, now."""
+        """What the numbers of each kind are distinguished from, now."""
         return {
             sort: self.ledger.read(number, ())
             for sort, numbers in self._measures.items()

@@ -13,7 +13,7 @@ from specs.partial.moves import Moves, TransitionMove
 from specs.verdict import Verdict
 
 MOST_HIDDEN = 8
-"""Steps that may be missing before a line, unless told otherwise."""
+"""Steps that may be missing before a line by default."""
 
 MOST_FOR_A_STEP = 90
 """Steps that may be tried to bring one step about in one state."""

@@ -225,8 +225,8 @@ class RankingObligations:
         such = self._predicate(f"{one.step} such", one.least.such, one.over)
         variables = [t.var(f"~value {n}", sort) for n, sort in enumerate(one.over[:-1])]
         names = {v.args[0]: value for v, value in zip(variables, values, strict=True)}
-        told_high = one.least.or_less(self._now(), *(Scalar(v) for v in variables))
-        high = self.code.term(told_high.term, self.state, names)
+        bounded = one.least.or_less(self._now(), *(Scalar(v) for v in variables))
+        high = self.code.term(bounded.term, self.state, names)
         least = z3.Function(f"least of {one.step}", *(v.sort() for v in values), z3.IntSort())
         found = least(*values)
         bottom = one.over[-1].bottom  # type: ignore[attr-defined]

@@ -23,9 +23,9 @@ show cache[1].known
 refused controller_skips_addition(broker=1)
     the topic is queued for deletion — false (cache[1].queued false)
 controller_skips_addition(broker=1)
-    cache[1].told.partitions: true → false
+    cache[1].fired.partitions: true → false
 refused controller_skips_addition(broker=1)
-    its watch of the topic's node fired — false (cache[1].told.partitions false)
+    its watch of the topic's node fired — false (cache[1].fired.partitions false)
 zk[0][0].assignment: 1
 zk[1][0].assignment: 1
 cache[1][0][0].known: 1

@@ -25,7 +25,7 @@ check zookeeper_is_known
 ----
 admin_adds_partition(partition=1, first=2, second=none, third=none)
     zk[1][0].assignment: none → 2
-    cache[1].told.partitions: false → true
+    cache[1].fired.partitions: false → true
 refused controller_sees_partitions(broker=1)
     the topic is not queued for deletion — false (cache[1].queued true)
 controller_undoes_addition(broker=1)
@@ -33,5 +33,5 @@ controller_undoes_addition(broker=1)
 refused controller_undoes_addition(broker=1)
     there are partitions that it does not know — false
 controller_sees_no_other_partition(broker=1)
-    cache[1].told.partitions: true → false
+    cache[1].fired.partitions: true → false
 zookeeper_is_known: holds

@@ -1,4 +1,4 @@
-# A broker gets another listener while it runs, and all brokers are told where it is.
+# A broker gets another listener while it runs, and all brokers are notified of the new address.
 # Shows: the data watch on its node fires once for two changes, the controller reads what is there
 # and sends UpdateMetadata to all; other nodes are not read. (KIP-226, 1.1)
 system cluster version 2.3 brokers 2 partitions 1 replicas 2

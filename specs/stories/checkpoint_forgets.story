@@ -1,5 +1,5 @@
 # The high watermark of a partition that is not hosted yet is left out of the checkpoint.
-# Shows: after a start the file was written anew before the broker was told what it hosts; at the
+# Shows: after a start the file was written anew before the broker was sent what it hosts; at the
 # next start the high watermark is 0. (KAFKA-1647, and KAFKA-851, KAFKA-858)
 system replication version 2.3 without checkpoint_complete brokers 2
 
@@ -30,7 +30,7 @@ broker_starts(broker=1)
 replica[1].checkpoint: 1
 checkpoint_survives_start: holds
 
-# Nobody has told broker 1 yet that it has the partition.
+# Broker 1 was not notified yet that it has the partition.
 broker_checkpoints_what_it_hosts broker=1
 check checkpoint_survives_start
 quietly broker_crashes broker=1
@@ -40,7 +40,7 @@ show replica[1].hw
 ----
 broker_checkpoints_what_it_hosts(broker=1)
     replica[1].checkpoint: 1 → 0
-checkpoint_survives_start: broken — the high watermark that a broker started with stays in its checkpoint until it is told of the partition
+checkpoint_survives_start: broken — the high watermark that a broker started with stays in its checkpoint until it is notified of the partition
     (replica[1].checkpoint 0, replica[1].hw 1, replica[1].role none, up {1,2})
 broker_starts(broker=1)
     zk.registered: {2} → {1,2}

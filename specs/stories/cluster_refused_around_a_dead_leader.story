@@ -44,7 +44,7 @@ refused controller_elects_leader(broker=2, leader=3, partition=0)
 refused controller_finds_it_removed(broker=1, replica=1, partition=0)
     the broker believes it is the controller — false (belief[1] 0)
 
-# The others are told.
+# The others are notified.
 quietly broker_becomes_leader broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 refused leader_commits leader=2 partition=0

@@ -1,4 +1,4 @@
-# What is refused while log directories fail, are told of, and come back.
+# What is refused while log directories fail, are reported, and come back.
 # Shows: who may tell, ask and answer, and what is news to the controller.
 system cluster version 2.3 brokers 2 partitions 2 replicas 2
 
@@ -107,7 +107,7 @@ refused older_epoch_is_refused(broker=1, sender=1, partition=0)
 refused broker_stops_fetching(broker=1, sender=1)
     it is a StopReplica — false (cache.queue[1][1][0].kind update_metadata)
 
-# The second failure is told: it is no news.
+# The second failure is reported: it is no news.
 quietly broker_reports_log_dir_failure broker=2
 quietly controller_asks_for_log_dirs broker=1
 quietly controller_finds_no_log_dir_event broker=1

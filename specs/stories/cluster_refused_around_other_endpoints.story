@@ -1,5 +1,5 @@
 # What is refused while brokers change their endpoints.
-# Shows: who watches is told, reads what is there by then, and may find nothing new.
+# Shows: who watches is notified, reads what is there by then, and may find nothing new.
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=1
@@ -59,7 +59,7 @@ refused controller_reads_endpoints(broker=1, subject=1)
 refused broker_changes_endpoints(broker=2)
     it is registered — false (zk.registered {1})
 
-# Broker 1 hears of its own change, and then that it is in office no more.
+# Broker 1 hears of its own change, and then that it is not the controller any more.
 quietly broker_changes_endpoints broker=1
 quietly controller_node_is_deleted
 refused controller_resigns broker=1

@@ -23,7 +23,7 @@ quietly broker_becomes_controller broker=2
 refused controller_resigns_and_goes_on(broker=1)
     a ControllerChange is next in its queue — false (cache[1].events.end 0)
 
-# Broker 2 has an event of an office that it has again.
+# Broker 2 has an event of a controllership that it has again.
 quietly controller_node_is_deleted
 refused controller_resigns_and_goes_on broker=2
 refused reply_is_lost broker=1
@@ -39,7 +39,7 @@ quietly controller_restores_replicas broker=2
 quietly controller_tells_elections broker=2
 refused controller_resigns_and_goes_on broker=2
 quietly session_expires broker=2
-refused controller_is_still_in_office broker=2
+refused controller_is_still_active broker=2
 refused controller_resigns broker=2
 refused controller_resigns_and_goes_on broker=2
 ----
@@ -53,7 +53,7 @@ refused broker_learns_it_won(broker=2)
     the reply arrives, or the broker finds itself — false (reply_lost[2] true, zk.controller none)
 refused controller_resigns_and_goes_on(broker=2)
     its event thread is done with the last event — false (cache[2].stage looking)
-refused controller_is_still_in_office(broker=2)
+refused controller_is_still_active(broker=2)
     it has a ZooKeeper session — false (zk.registered {1})
 refused controller_resigns(broker=2)
     it has a ZooKeeper session — false (zk.registered {1})

@@ -24,7 +24,7 @@ refused broker_becomes_leader(broker=1, sender=1, partition=1)
 refused broker_knows_no_such_leader(broker=1, sender=1, partition=1)
     it speaks of the partition — false (cache.queue[1][1][0][1].about none)
 
-# A LeaderAndIsr of broker 1 is next, and broker 2 is in office by now.
+# A LeaderAndIsr of broker 1 is next, and broker 2 is the controller by now.
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
@@ -48,9 +48,9 @@ refused broker_updates_metadata broker=1 sender=1
 quietly older_epoch_is_refused broker=1 sender=2 partition=0
 ----
 refused controller_announces_brokers(broker=1)
-    nobody is told yet who is alive — false (cache[1].stage looking)
+    no broker is sent the live brokers yet — false (cache[1].stage looking)
 refused controller_restores_replicas(broker=1)
-    all are told who is alive — false (cache[1].stage looking)
+    all brokers are sent the live brokers — false (cache[1].stage looking)
 refused controller_tells_removals(broker=1)
     it takes replicas offline — false (cache[1].stage looking)
 refused controller_tells_elections(broker=1)

@@ -22,7 +22,7 @@ refused controller_elects_preferred broker=2 leader=2 partition=0
 quietly controller_elects_preferred broker=2 leader=1 partition=0
 quietly controller_tells_preferred broker=2
 
-# Broker 1 takes the office. It finds the request, and leaves alone who leads as asked for already.
+# Broker 1 becomes controller. It finds the request, and leaves alone who leads as asked for already.
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1

@@ -1,5 +1,5 @@
 # A leader is stopped in order: the controller moves its partition first, then lets it go.
-# Shows: who is leaving is out of the ISR at once, and is told that it leads no more (KAFKA-7482);
+# Shows: who is leaving is out of the ISR at once, and is notified that it leads no more (KAFKA-7482);
 # nobody notices a leader that is away. (KafkaController.doControlledShutdown)
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 

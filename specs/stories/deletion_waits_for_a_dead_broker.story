@@ -35,7 +35,7 @@ refused deletion_starts broker=1
 deletion_waits broker=1
 show zk.requested
 
-# The broker starts. First it is told what it hosts, as any broker is; then the deletion goes on.
+# The broker starts. First it is sent what it hosts, as any broker is; then the deletion goes on.
 quietly broker_starts broker=2
 controller_sees_start broker=1 started=2
 quietly broker_obeys_leader_and_isr broker=2 controller=1
@@ -64,12 +64,12 @@ controller_takes_replicas_offline(broker=1)
     request[1][1][0].order: none → lead
 admin_deletes_topic()
     zk.requested: false → true
-    cache[1].told.deletions: false → true
+    cache[1].fired.deletions: false → true
 refused admin_deletes_topic()
     it is not marked for deletion already — false (zk.requested true)
 controller_queues_deletion(broker=1)
     cache[1].task: waits → resumes
-    cache[1].told.deletions: true → false
+    cache[1].fired.deletions: true → false
     cache[1].queued: false → true
 deletion_starts(broker=1)
     cache[1].task: resumes → stops
@@ -131,11 +131,11 @@ topic_node_is_removed(broker=1)
     zk[0][0].assignment: 1 → none
     zk[0][1].assignment: 2 → none
     cache[1].task: unregisters → removes_request
-    cache[1].told.topics: false → true
+    cache[1].fired.topics: false → true
 request_is_removed(broker=1)
     zk.requested: true → false
     cache[1].task: removes_request → waits
-    cache[1].told.deletions: false → true
+    cache[1].fired.deletions: false → true
     cache[1].queued: true → false
     cache[1].started: true → false
 deleted_is_gone: holds of every step

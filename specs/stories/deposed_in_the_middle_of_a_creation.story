@@ -2,7 +2,7 @@
 # Shows: the fence of /controller_epoch (KAFKA-6082), and what brokers do with an older controller.
 system topics version 2.3 brokers 2 partitions 1
 
-# A broker that crashed is no candidate, nor one that is in office or does not know yet.
+# A broker that crashed is no candidate, nor one that is the controller or does not know yet.
 quietly broker_crashes broker=2
 refused broker_becomes_controller broker=2
 quietly session_expires broker=2
@@ -60,7 +60,7 @@ controller_creates_states(broker=1)
     request[1][1][0].order: none → lead
     request[1][2][0].order: none → follow
 refused controller_sees_topic(broker=1)
-    its watch of /brokers/topics fired — false (cache[1].told.topics false)
+    its watch of /brokers/topics fired — false (cache[1].fired.topics false)
 refused reply_is_lost(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
 broker_obeys_leader_and_isr(broker=2, controller=2)
@@ -74,7 +74,7 @@ broker_refuses_older_controller(broker=2, controller=1)
     request[1][2][0].order: follow → none
 controller_queues_deletion(broker=1)
     cache[1].task: waits → resumes
-    cache[1].told.deletions: true → false
+    cache[1].fired.deletions: true → false
     cache[1].queued: false → true
 deletion_starts(broker=1)
     cache[1].task: resumes → stops

@@ -89,7 +89,7 @@ deletion_waits(broker=1)
 controller_resigns(broker=1)
     belief[1]: 1 → 0
     cache[1].task: waits → reads_zookeeper
-    cache[1].told.partitions: true → false
+    cache[1].fired.partitions: true → false
     cache[1].live: {1,2} → {}
     cache[1].reached: {1,2} → {}
     cache[1][0][0].known: 1 → none
@@ -104,7 +104,7 @@ controller_undoes_addition(broker=2)
     zk[1][1].assignment: 2 → none
 deletion_is_complete(broker=2)
     cache[2].task: resumes → unregisters
-    cache[2].told.partitions: true → false
+    cache[2].fired.partitions: true → false
     cache[2][0][0].known: 1 → none
     cache[2][0][1].known: 2 → none
     cache[2][0].led: true → false
@@ -114,6 +114,6 @@ topic_node_is_removed(broker=2)
     zk[0][0].assignment: 1 → none
     zk[0][1].assignment: 2 → none
     cache[2].task: unregisters → removes_request
-    cache[2].told.topics: false → true
+    cache[2].fired.topics: false → true
 deleted_is_gone: holds of every step
 the_deposed_write_nothing: holds of every step

@@ -45,7 +45,7 @@ controller_removes_replica(broker=1, replica=2)
 refused broker_starts_empty(broker=2)
     no leader remembers how far it was — false (known_end[1][2] 1, replica[1].role leader)
 
-# A leader that takes office anew has forgotten it.
+# A leader that becomes leader again has forgotten it.
 quietly controller_elects_leader broker=1 leader=1
 quietly broker_becomes_leader broker=1 epoch=3 controller=1
 broker_starts_empty broker=2

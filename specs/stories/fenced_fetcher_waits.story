@@ -1,4 +1,4 @@
-# A fetcher that is fenced waits until its broker is told of the newer epoch.
+# A fetcher that is fenced waits until its broker is notified of the newer epoch.
 # Shows: a follower whose leader is in a newer epoch than it does not ask again (KIP-320, 2.1); by
 # default the model lets it ask again, and be fenced again.
 system replication version 2.3 without fenced_fetchers_go_on brokers 2
@@ -24,7 +24,7 @@ refused follower_asks_records(broker=2, leader=1)
 refused fetch_is_lost(follower=2, leader=1)
     its fetcher was not fenced — false (fetch[2][1].state given_up)
 
-# Once it is told, it fetches anew.
+# Once it is notified, it fetches anew.
 broker_becomes_follower broker=2 epoch=2 controller=1
 follower_asks_records broker=2 leader=1
 ----

@@ -1,5 +1,5 @@
 # A deposed leader writes its ISR over the state of its successor.
-# Shows: an ISR write that names no version of the state cannot be told from a current one. The
+# Shows: an ISR write that names no version of the state cannot be distinguished from a current one. The
 # leader epoch goes back, and a broker leads that lacks what was committed. (KAFKA-428, before 0.8)
 system replication version 2.3 without isr_write_conditional brokers 2
 

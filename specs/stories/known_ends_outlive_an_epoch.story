@@ -1,6 +1,6 @@
 # A leader that is elected again counts on a log end that it saw in its earlier epoch: lost.
 # Shows: `Partition.makeLeader` forgets the followers' log ends only if another led before, as far as
-# the broker knows. It was not told of the leader in between, by which the follower cut its log.
+# the broker knows. It was not notified of the leader in between, by which the follower cut its log.
 system replication version 2.3 without known_ends_forgotten brokers 3
 
 # Broker 1 leads. Broker 2 has its record, and asks for the next; broker 3 is behind.
@@ -24,7 +24,7 @@ refused leader_advances_hw(broker=1)
     it knows the end of every ISR member — false (known_end[1][3] none, log[1].end 1, replica[1].isr {1,2,3})
 
 # The controller, broker 3, makes itself the leader: it is in the ISR. Broker 2 follows, and cuts what
-# broker 3 does not have. Before broker 1 is told, broker 3 dies.
+# broker 3 does not have. Before broker 1 is notified, broker 3 dies.
 quietly controller_elects_leader broker=3 leader=3
 quietly broker_becomes_leader broker=3 epoch=2 controller=1
 quietly broker_becomes_follower broker=2 epoch=2 controller=1

@@ -24,7 +24,7 @@ quietly broker_starts broker=2
 show cache[1].events
 ----
 log_directory_fails(broker=2, partition=0)
-    untold: {} → {2}
+    failure_unreported: {} → {2}
     partition[0].failed: {} → {2}
     partition[0][2].replica.version: 0 → none
     partition[0][2].replica.fetching: true → false

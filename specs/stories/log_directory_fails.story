@@ -30,9 +30,9 @@ broker_reports_log_dir_failure broker=1
 refused log_directory_is_repaired(broker=1, partition=0)
     the replica's log directory has failed — false (partition[0].failed {})
 refused broker_reports_log_dir_failure(broker=1)
-    a log directory of it failed, and it did not say so yet — false (untold {})
+    a log directory of it failed, and it did not say so yet — false (failure_unreported {})
 log_directory_fails(broker=1, partition=0)
-    untold: {} → {1}
+    failure_unreported: {} → {1}
     partition[0].failed: {} → {1}
     partition[0][1].replica.version: 0 → none
 refused log_directory_fails(broker=1, partition=0)
@@ -44,7 +44,7 @@ refused leader_commits(leader=1, partition=0)
 broker_reports_log_dir_failure(broker=1)
     zk.log_dir_events: {} → {1}
     cache[2].events: [] → [kind log_dir_event subject none]
-    untold: {1} → {}
+    failure_unreported: {1} → {}
 
 # The controller asks for both replicas, in the epoch that it knows.
 quietly controller_finds_no_request broker=2
@@ -91,7 +91,7 @@ controller_marks_replicas_offline(broker=2, subject=1)
     partition[0][2].context.lost: {} → {1}
     partition[0][2].context.refusing: {1} → {}
 
-# Partition 0 goes to broker 2. Broker 1 is told to stop, for it lives.
+# Partition 0 goes to broker 2. Broker 1 is instructed to stop, for it lives.
 quietly controller_reads_state broker=2 partition=0
 refused controller_elects_leader broker=2 leader=1 partition=0
 controller_elects_leader broker=2 leader=2 partition=0

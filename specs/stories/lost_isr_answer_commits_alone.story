@@ -40,7 +40,7 @@ refused leader_advances_hw(broker=1)
     no ISR write of it waits for an answer — false (isr_write[1].state applied)
 
 # The controller reads that broker 2 is in the ISR, and elects it: a clean election, as when the
-# preferred replica is to lead. Broker 1 is not told in time.
+# preferred replica is to lead. Broker 1 is not notified in time.
 quietly controller_reads_partition broker=1
 controller_elects_leader broker=1 leader=2
 check clean_election

@@ -37,7 +37,7 @@ replica[1].isr: {1,2}
 zk.isr: {1,2,3}
 clean_election: holds
 
-# Broker 2 still follows it, and has the record soon. Two replicas have it: the producer is told so.
+# Broker 2 still follows it, and has the record soon. Two replicas have it: the producer is acknowledged.
 quietly follower_asks_records broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1

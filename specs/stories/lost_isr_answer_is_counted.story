@@ -32,7 +32,7 @@ leader_learns_isr_is_refused(leader=1)
     isr_write[1].state_epoch: 1 → 0
 replica[1].isr: {1,2}
 
-# The record is not in the log of broker 2: it is not committed, and nobody is told that it was.
+# The record is not in the log of broker 2: it is not committed, and nobody is notified that it was.
 refused leader_advances_hw broker=1
 refused leader_acknowledges_for_isr broker=1 offset=0
 check no_message_loss

@@ -3,7 +3,7 @@
 # that one which was late turned a leader back into a follower. (KAFKA-1188)
 system replication version 2.3 without leader_epoch_checked brokers 2
 
-# Broker 1 leads in epoch 1. Broker 2 is told, and told once more: the second request is late.
+# Broker 1 leads in epoch 1. Broker 2 is notified, and notified once more: the second request is late.
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_partition broker=1

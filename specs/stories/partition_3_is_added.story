@@ -43,12 +43,12 @@ admin_adds_partition(partition=3, first=2, second=3, third=1)
     zk[3][0].assignment: none → 2
     zk[3][1].assignment: none → 3
     zk[3][2].assignment: none → 1
-    cache[3].told.partitions: false → true
+    cache[3].fired.partitions: false → true
 refused controller_undoes_addition(broker=3)
     the topic is queued for deletion — false (cache[3].queued false)
 controller_sees_partitions(broker=3)
     cache[3].task: waits → makes_partitions
-    cache[3].told.partitions: true → false
+    cache[3].fired.partitions: true → false
     cache[3][3][0].known: none → 2
     cache[3][3][1].known: none → 3
     cache[3][3][2].known: none → 1

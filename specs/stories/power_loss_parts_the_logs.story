@@ -48,7 +48,7 @@ show log
 log[1]: [id 0 epoch 1, id 1 epoch 1]
 log[2]: [id 0 epoch 1, id 2 epoch 2]
 
-# Broker 1 is told to follow. Its log ends where its high watermark is: there is nothing to cut, and
+# Broker 1 is instructed to follow. Its log ends where its high watermark is: there is nothing to cut, and
 # nothing to fetch. At offset 1 one replica has m2, and the other m3.
 quietly broker_starts broker=1
 quietly controller_informs broker=2 replica=1

@@ -1,7 +1,7 @@
 # A broker sends clients to a replica that is removed, until UpdateMetadata arrives.
 # Shows: each batch of the controller has an UpdateMetadata for every broker, which waits where a
 # connection is slow; the removed replica is gone before broker 3 hears of it. Of what waits only
-# the newest counts. What a deposed controller told last is refused.
+# the newest counts. What a deposed controller sent last is refused.
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=none third=none

@@ -1,4 +1,4 @@
-# Clients are told of a leader epoch that is no more.
+# Clients are notified of a leader epoch that is no more.
 # Shows: step 2 raises the epoch in ZooKeeper and in LeaderAndIsr, and UpdateMetadata carries what
 # was in the controller's memory before. (KAFKA-9212, fixed in 2.3.2 and 2.4)
 system reassignment version 2.3 without epoch_noted_when_raised brokers 2
@@ -14,7 +14,7 @@ controller_bumps_epoch broker=1
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 show replica[1].epoch
-show told
+show metadata_epoch
 check clients_know_the_epoch
 ----
 controller_bumps_epoch(broker=1)
@@ -28,6 +28,6 @@ controller_bumps_epoch(broker=1)
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1,2}
 replica[1].epoch: 1
-told: 0
-clients_know_the_epoch: broken — clients are told of every leader epoch that a leader is told of, unless a deposed controller told the leader
-    (read_late false, replica[1].epoch 1, replica[1].role leader, told 0)
+metadata_epoch: 0
+clients_know_the_epoch: broken — clients are notified of every leader epoch that a leader is notified of, unless a deposed controller notified the leader
+    (metadata_epoch 0, read_late false, replica[1].epoch 1, replica[1].role leader)

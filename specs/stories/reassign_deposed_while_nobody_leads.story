@@ -1,5 +1,5 @@
 # The leader is dead, nobody else is in the ISR, and the controller is deposed before it says so.
-# Shows: that nobody may lead is told of a state that is current, behind the fence.
+# Shows: that nobody may lead is written over a state that is current, behind the fence.
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=none third=none

@@ -1,5 +1,5 @@
 # A target that is dead drops out of the ISR and is back in it, and the controller is deposed.
-# Shows: that no target may lead is told of a state that is current, behind the fence.
+# Shows: that no target may lead is written over a state that is current, behind the fence.
 system reassignment version 2.3 brokers 3
 
 quietly topic_is_created first=1 second=none third=none

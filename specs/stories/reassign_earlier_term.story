@@ -1,4 +1,4 @@
-# A move that was withdrawn runs again when its controller comes back to office.
+# A move that was withdrawn runs again when its controller becomes controller again.
 # Shows: what was being reassigned outlives the resignation, and no request says so any more.
 # (KAFKA-5310, fixed in 0.11)
 system reassignment version 2.3 without moves_forgotten_on_resign brokers 2
@@ -10,7 +10,7 @@ quietly broker_learns_it_won broker=1
 quietly controller_reads_cluster broker=1
 quietly controller_begins_move broker=1
 
-# The administrator changes his mind: the request is deleted, and the controller leaves office.
+# The administrator changes his mind: the request is deleted, and the controller resigns.
 administrator_withdraws_request
 quietly session_expires broker=1
 quietly broker_reconnects broker=1
@@ -40,5 +40,5 @@ controller_reads_cluster(broker=1)
     metadata[2].controller: 1 → 2
 zk[1].requested: none
 zk[2].requested: none
-moves_are_asked_for: broken — a controller that came to office after a request was withdrawn does not work on it
+moves_are_asked_for: broken — a controller that was elected after a request was withdrawn does not work on it
     (belief[1] 2, cache[1][2].target 0, withdrawn true, withdrawn_in 1, zk.epoch 2, zk[2].requested none)

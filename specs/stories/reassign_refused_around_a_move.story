@@ -1,5 +1,5 @@
 # What is refused at each moment of a move.
-# Shows: what needs an office, a task, a request in flight, a leader, or somebody in the ISR; each
+# Shows: what needs a controllership, a task, a request in flight, a leader, or somebody in the ISR; each
 # line is refused for one reason alone.
 system reassignment version 2.3 brokers 3
 

@@ -41,7 +41,7 @@ controller_takes_old_replica_offline(broker=1, replica=2)
     stop[1][2].what: none → stop
     stop[1][2].epoch: 0 → 2
 
-# Broker 2 is told as well, does not find that it is not listed, and goes on fetching.
+# Broker 2 is notified as well, does not find that it is not listed, and goes on fetching.
 quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly broker_becomes_leader broker=1 epoch=2 controller=1

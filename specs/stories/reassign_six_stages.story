@@ -1,6 +1,6 @@
 # A partition moves from {1,0,2} to {2,3,5}, in the six stages of the article.
 # Shows: AR, leader and ISR of each stage; the leader epoch is 0, 1, 1, 2, 4, 4. (article 002)
-# Brokers have no id 0 here: broker 4 stands for it. A list is told as the place of each replica.
+# Brokers have no id 0 here: broker 4 stands for it. A list is shown as the place of each replica.
 system reassignment version 2.3 brokers 5
 
 # Stage 1: AR {1,0,2}, leader 1, ISR {1,0,2}.

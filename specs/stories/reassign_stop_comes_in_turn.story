@@ -1,5 +1,5 @@
 # StopReplica is taken after what was sent before it, and not from a controller of the past.
-# Shows: UpdateMetadata is late, and an old replica is told of its end by one controller after the other.
+# Shows: UpdateMetadata is late, and an old replica is notified of its end by one controller after the other.
 system reassignment version 2.3 brokers 2 replicas 1
 
 quietly topic_is_created first=1 second=none third=none
@@ -17,7 +17,7 @@ quietly leader_expands_isr leader=1 replica=2
 quietly controller_sees_targets_in_sync broker=1
 quietly controller_adopts_target broker=1
 
-# The leader moves; the old one is told late who leads.
+# The leader moves; the old one is notified late of the leader.
 quietly controller_moves_leader broker=1 leader=2
 quietly metadata_is_late broker=1 controller=1
 quietly controller_takes_old_replica_offline broker=1 replica=1

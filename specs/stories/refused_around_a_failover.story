@@ -1,5 +1,5 @@
 # What is refused at each moment while a controller crashes and another takes over.
-# Shows: what needs a process, a session, an office or a broker that starts.
+# Shows: what needs a process, a session, a controllership or a broker that starts.
 system topics version 2.3 brokers 2 partitions 1
 
 quietly broker_becomes_controller broker=1

@@ -62,7 +62,7 @@ refused controller_elects_preferred(broker=1, partition=0)
 refused controller_begins_shutdown(broker=1, subject=1)
     it has a ZooKeeper session — false (zk.registered {2})
 
-# Another controller, and the first is not told so: what it was about to write is fenced.
+# Another controller, and the first is not notified: what it was about to write is fenced.
 quietly session_expires broker=2
 quietly broker_starts broker=2
 quietly broker_becomes_controller broker=2

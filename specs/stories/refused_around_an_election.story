@@ -124,7 +124,7 @@ refused older_epoch_is_refused(broker=3, epoch=1, controller=1)
 refused leaderless_request_is_ignored(broker=1, epoch=2, controller=2)
     the leader epoch is newer than the broker's — false (replica[1].epoch 3)
 
-# Broker 2 is back, and is told who leads.
+# Broker 2 is back, and is notified of the leader.
 quietly broker_reconnects broker=2
 quietly controller_informs broker=3 replica=2
 quietly request_is_lost broker=2 epoch=3 controller=2

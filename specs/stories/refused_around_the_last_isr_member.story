@@ -1,5 +1,5 @@
 # The ISR shrinks to one member, which dies.
-# Shows: the controller takes it out of office and keeps it in the ISR, once.
+# Shows: the controller takes its leadership away and keeps it in the ISR, once.
 system replication version 2.3 brokers 3
 
 quietly broker_becomes_controller broker=3

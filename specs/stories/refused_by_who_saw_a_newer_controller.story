@@ -22,7 +22,7 @@ quietly session_expires broker=1
 quietly controller_reads_partition broker=3
 quietly controller_removes_replica broker=3 replica=1
 
-# It is told by itself, as a controller, that nobody leads.
+# It is notified by itself, as a controller, that nobody leads.
 quietly leaderless_request_is_ignored broker=3 epoch=5 controller=2
 refused broker_becomes_leader broker=3 epoch=1 controller=1
 refused leaderless_request_is_ignored broker=3 epoch=3 controller=1

@@ -1,5 +1,5 @@
 # A process is dead and its session is not.
-# Shows: whatever is sent to it, it takes up no role and no office, and answers nothing.
+# Shows: whatever is sent to it, it takes up no role and no controllership, and answers nothing.
 system replication version 2.3 brokers 3
 
 quietly broker_becomes_controller broker=3

@@ -17,16 +17,16 @@ check zookeeper_is_known
 ----
 admin_creates_topic(first=2, second=none, third=none, count=1)
     zk[0][0].assignment: none → 2
-    cache[1].told.topics: false → true
+    cache[1].fired.topics: false → true
 admin_deletes_topic()
     zk.requested: false → true
-    cache[1].told.deletions: false → true
+    cache[1].fired.deletions: false → true
 refused controller_queues_deletion(broker=1)
     it knows the topic — false (cache[1][0][0].known none)
 controller_drops_request(broker=1)
     zk.requested: true → false
 controller_sees_topic(broker=1)
     cache[1].task: waits → makes_partitions
-    cache[1].told.topics: true → false
+    cache[1].fired.topics: true → false
     cache[1][0][0].known: none → 2
 zookeeper_is_known: holds

@@ -1,5 +1,5 @@
 # A follower whose leader is the same as before does not look where to cut, though epochs passed.
-# Shows: up to 2.0.0 a follower that was told to follow the leader that it had went on where it was;
+# Shows: up to 2.0.0 a follower that was instructed to follow the leader that it had went on where it was;
 # what happened under another leader in between it never heard of. Fencing does not help: it fetches
 # in the right epoch. (KAFKA-7164)
 system replication version 2.1 with truncates_again=new_leader brokers 3
@@ -42,7 +42,7 @@ log[1]: [id 1 epoch 3]
 log[2]: [id 1 epoch 3]
 log[3]: [id 0 epoch 1]
 
-# Broker 3 missed epoch 2, and is told of epoch 3: its leader is broker 1, as it was.
+# Broker 3 missed epoch 2, and is notified of epoch 3: its leader is broker 1, as it was.
 broker_becomes_follower broker=3 epoch=3 controller=1
 refused follower_asks_epoch broker=3 leader=1
 check fetchers_match_their_leader

@@ -1,6 +1,6 @@
 # The third broker starts: it asks where its last epoch ends, fetches, and is taken into the ISR.
 # Shows: what the third broker does between its LeaderAndIsr and the last UpdateMetadata of the source
-# article 001: OffsetForLeaderEpoch, then fetches; with its second fetch it is told that the leader has
+# article 001: OffsetForLeaderEpoch, then fetches; with its second fetch it is notified that the leader has
 # it all, and the leader writes the larger ISR. The requests are those of `three_brokers_start`. (1.1)
 system replication version 1.1 brokers 3
 
@@ -42,7 +42,7 @@ log[1]: [id 0 epoch 1, id 1 epoch 1]
 log[2]: [id 0 epoch 1, id 1 epoch 1]
 log[3]: [id 0 epoch 1]
 
-# It starts, and is told who leads. What it does not know yet is whether its log fits the leader's.
+# It starts, and is notified of the leader. What it does not know yet is whether its log fits the leader's.
 quietly broker_starts broker=3
 quietly controller_informs broker=1 replica=3
 broker_becomes_follower broker=3 epoch=1 controller=1

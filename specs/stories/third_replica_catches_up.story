@@ -1,4 +1,4 @@
-# A replica catches up, its leader takes it into the ISR, and all brokers are told.
+# A replica catches up, its leader takes it into the ISR, and all brokers are notified.
 # Shows: the last UpdateMetadata of the source article 001: the leader writes the ISR by itself, and
 # notifies the controller, which reads the state and tells everybody. (1.1)
 system cluster version 1.1 brokers 2 partitions 1 replicas 2
@@ -29,7 +29,7 @@ leader_commits leader=1 partition=0
 leader_commits(leader=1, partition=0)
     partition[0].complete: {1,2} → {1}
 
-# It starts, and is told to follow.
+# It starts, and is instructed to follow.
 quietly broker_starts broker=2
 quietly controller_sees_new_brokers broker=1
 quietly controller_welcomes_brokers broker=1

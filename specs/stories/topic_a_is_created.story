@@ -44,12 +44,12 @@ admin_creates_topic(first=2, second=3, third=1, count=3)
     zk[2][0].assignment: none → 1
     zk[2][1].assignment: none → 2
     zk[2][2].assignment: none → 3
-    cache[3].told.topics: false → true
+    cache[3].fired.topics: false → true
 refused admin_creates_topic(first=2, second=3, third=1, count=3)
     there is no topic of that name — false (zk[0][0].assignment 2)
 controller_sees_topic(broker=3)
     cache[3].task: waits → makes_partitions
-    cache[3].told.topics: true → false
+    cache[3].fired.topics: true → false
     cache[3][0][0].known: none → 2
     cache[3][0][1].known: none → 3
     cache[3][0][2].known: none → 1

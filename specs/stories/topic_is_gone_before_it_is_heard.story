@@ -36,10 +36,10 @@ check only_the_requested_is_deleted
 topic_node_is_removed(broker=2)
     zk[0][0].assignment: 2 → none
     cache[2].task: unregisters → removes_request
-    cache[1].told.topics: false → true
-    cache[2].told.topics: false → true
+    cache[1].fired.topics: false → true
+    cache[2].fired.topics: false → true
 controller_sees_topic_gone(broker=1)
-    cache[1].told.topics: true → false
+    cache[1].fired.topics: true → false
     cache[1][0][0].known: 2 → none
     cache[1][0].led: true → false
     cache[1][0].leader: 2 → none
@@ -48,14 +48,14 @@ controller_sees_topic_gone(broker=1)
 request_is_removed(broker=2)
     zk.requested: true → false
     cache[2].task: removes_request → waits
-    cache[2].told.deletions: false → true
+    cache[2].fired.deletions: false → true
     cache[2].queued: true → false
     cache[2].started: true → false
 controller_sees_no_request(broker=1)
-    cache[1].told.deletions: true → false
+    cache[1].fired.deletions: true → false
 controller_sees_no_request(broker=2)
-    cache[2].told.deletions: true → false
+    cache[2].fired.deletions: true → false
 controller_sees_no_other_topic(broker=2)
-    cache[2].told.topics: true → false
+    cache[2].fired.topics: true → false
 deleted_is_gone: holds of every step
 only_the_requested_is_deleted: holds of every step

@@ -19,7 +19,7 @@ refused broker_becomes_controller(broker=2)
 refused controller_reads_partition(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 
-# It looks, finds itself, and takes office.
+# It looks, finds itself, and is the controller.
 refused broker_finds_it_moved broker=1
 broker_learns_it_won broker=1
 quietly controller_reads_partition broker=1

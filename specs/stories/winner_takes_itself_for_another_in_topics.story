@@ -1,4 +1,4 @@
-# A broker wins the office, the answer is lost, and it finds a controller: nobody acts.
+# A broker wins the election, the answer is lost, and it finds a controller: nobody acts.
 # Shows: without a look at whose the node is, deletions and creations wait for ever (KAFKA-13407).
 system topics version 2.3 without winner_finds_itself brokers 2
 

@@ -61,7 +61,7 @@ refused leader_advances_hw(broker=1)
     it knows the end of every ISR member — false (known_end[1][3] none, log[1].end 1, replica[1].isr {1,2,3})
 isr_holds_committed: holds
 
-# Told of epoch 3, broker 3 asks where its own epoch ends, and cuts before it fetches.
+# Notified of epoch 3, broker 3 asks where its own epoch ends, and cuts before it fetches.
 quietly broker_becomes_follower broker=3 epoch=3 controller=1
 quietly follower_asks_epoch broker=3 leader=1
 quietly leader_answers_epoch leader=1 follower=3

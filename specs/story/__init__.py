@@ -4,7 +4,7 @@
     # Shows: the conditional write fences it, and that it does not notice.
     system replication version 2.3 brokers 3
 
-    quietly session_expires broker=1      # a step that is not told
+    quietly session_expires broker=1      # a step without output
     refused leader_shrinks_isr leader=1 replica=3
     check no_message_loss
     ----
@@ -12,7 +12,7 @@
         the cached version is current — false (replica[1].zk_version 1, zk.version 2)
     no_message_loss: holds
 
-Above each `----` are the lines to play, below it, up to a blank line, what was told. Every step is
+Above each `----` are the lines to play, below it, up to a blank line, the output. Every step is
 looked up in the system as it is recorded, so that a story knows no step that the model does not.
 """
 

@@ -17,7 +17,7 @@ from model.language.schema import SetOf
 from model.language.sorts import Bounded, Enumeration, Numbers, Sort
 from model.language.terms import Term
 from model.systems import system
-from model.versions import SWITCHES
+from model.versions import SWITCHES, current_name
 
 OPENING = "system replication version 2.3 brokers 3"
 
@@ -82,6 +82,7 @@ def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
 
 
 def _thrown_back(name: str) -> tuple[str, object]:
+    name = current_name(name)
     values = SWITCHES[name].values if name in SWITCHES else (False,)
     if not isinstance(values[0], bool):
         shown = ", ".join(map(str, values))
@@ -91,6 +92,7 @@ def _thrown_back(name: str) -> tuple[str, object]:
 
 def _setting(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
+    name = current_name(name)
     values = SWITCHES[name].values if name in SWITCHES else ()
     if not equals:
         raise ProtocolError(f"with {text}: write with SWITCH=VALUE, such as with truncation=hw")

@@ -30,7 +30,7 @@ class LeafPlace:
 
 
 class Leaves:
-    """How the fields of a system group into leaves; `kept` are the fields that are told."""
+    """How the fields of a system group into leaves; `kept` are the fields that are shown."""
 
     def __init__(self, twin: Evaluator, kept: Iterable[str]) -> None:
         self._twin = twin
@@ -104,7 +104,7 @@ class Leaves:
     def named(self, wanted: str, state: SparseState) -> list[str]:
         """`zk.isr: {1,2}` for a path, a line for each leaf below it or of it.
 
-        Of a map over numbers only the entries that are not blank are told. Raises ProtocolError
+        Of a map over numbers only the entries that are not blank are shown. Raises ProtocolError
         for what the system does not have, or has not there.
         """
         name, keys = _split(wanted)

@@ -25,24 +25,24 @@ FEW = 3
 
 @dataclass
 class StoryOutcome:
-    """What a story told when it was played; `failed` is the line that did not go as it says.
+    """The output of a story that was played; `failed` is the line that did not go as it says.
 
-    `told` has the lines of each scene, command by command, up to the line that failed.
+    `output` has the lines of each scene, command by command, up to the line that failed.
     """
 
     story: Story
-    told: list[list[list[str]]] = field(default_factory=list)
+    output: list[list[list[str]]] = field(default_factory=list)
     failed: tuple[int, str] | None = None
 
     @property
     def lines(self) -> list[list[str]]:
-        """By scene: what was told."""
-        return [[line for part in scene for line in part] for scene in self.told]
+        """By scene: the output."""
+        return [[line for part in scene for line in part] for scene in self.output]
 
     @property
     def is_as_recorded(self) -> bool:
-        """Was told just what the story's file has below its rules?"""
-        return self.lines == [scene.told for scene in self.story.scenes]
+        """Is the output just what the story's file has below its rules?"""
+        return self.lines == [scene.output for scene in self.story.scenes]
 
     @property
     def steps(self) -> int:
@@ -57,7 +57,7 @@ class StoryOutcome:
     @property
     def is_new(self) -> bool:
         """Nothing is recorded yet, though there is something to tell."""
-        return not any(scene.told for scene in self.story.scenes) and any(self.lines)
+        return not any(scene.output for scene in self.story.scenes) and any(self.lines)
 
     @property
     def verdict(self) -> Verdict:
@@ -73,10 +73,10 @@ class StoryOutcome:
         """The position among the story's commands of the first that did not tell as recorded."""
         position = 0
         for number, scene in enumerate(self.story.scenes):
-            recorded = list(scene.told)
-            told = self.told[number] if number < len(self.told) else []
+            recorded = list(scene.output)
+            output = self.output[number] if number < len(self.output) else []
             for at in range(len(scene.commands)):
-                lines = told[at] if at < len(told) else None
+                lines = output[at] if at < len(output) else None
                 if lines is None or recorded[: len(lines)] != lines:
                     return position
                 del recorded[: len(lines)]
@@ -100,11 +100,11 @@ def play(story: Story, recorded: RecordedSystem | None = None) -> StoryOutcome:
         return outcome
     stage = _StoryStage(story, story.heading, recorded or story.heading.recorded)
     for scene in story.scenes:
-        told: list[list[str]] = []
-        outcome.told.append(told)
+        output: list[list[str]] = []
+        outcome.output.append(output)
         for command in scene.commands:
             try:
-                told.append(stage.play(command))
+                output.append(stage.play(command))
             except (Unlike, ProtocolError) as error:
                 outcome.failed = command.line, str(error)
                 return outcome

@@ -1,11 +1,11 @@
-"""Reads the text of a story: comments, the heading, and scenes of lines and what they told.
+"""Reads the text of a story: comments, the heading, and scenes of lines and their output.
 
 # comments: what happens, and `# Shows:` what one sees by it
 system ...                   the heading (specs.story.heading)
 line                         a step, or a word with what it takes (specs.story.commands);
 line   # comment             blank lines and comments may stand between lines
 ----                         ends the lines of a scene
-told                         the recorded output, up to a blank line
+output                        the recorded output, up to a blank line
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from specs.story.heading import Heading, read_heading
 RULE = "----"
 
 TO_PLAY = re.compile(rf"(({'|'.join(WORDS)}) )?\w+( \w+=\S+)*")
-"""What a line to play looks like, and nothing that is ever told."""
+"""What a line to play looks like, and nothing that is ever output."""
 
 
 @dataclass
 class StoryScene:
-    """Some lines and what was told below them; `above` is their text, rule included."""
+    """Some lines and the output below them; `above` is their text, rule included."""
 
     above: list[str]
     commands: list[Command]
-    told: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -83,7 +83,7 @@ class _StoryReader:
         for number, raw in enumerate(text.splitlines(), 1):
             line = raw.rstrip()
             if self.is_telling and line:
-                self._told(number, line)
+                self._output(number, line)
                 continue
             self.is_telling = False
             self.above.append(line)
@@ -96,7 +96,7 @@ class _StoryReader:
         if self.commands:
             raise StoryError(
                 self.source, self.commands[-1].line,
-                f"no {RULE} stands below this line; write one: what is told goes below it "
+                f"no {RULE} stands below this line; write one: the output goes below it "
                 "(insync story FILE --accept puts it there)",
             )  # fmt: skip
         tail = self.above
@@ -104,14 +104,14 @@ class _StoryReader:
             tail.pop()
         return Story(self.source, self.title, self.heading, self.scenes, tail)
 
-    def _told(self, number: int, line: str) -> None:
+    def _output(self, number: int, line: str) -> None:
         # Else --accept would take the next scene for old output, and write over it.
         if line == RULE or TO_PLAY.fullmatch(line.split("#", 1)[0].rstrip()):
             raise StoryError(
                 self.source, number,
-                f"{line!r} is to be played, and stands in what was told; leave a blank line above",
+                f"{line!r} is to be played, and stands in the output; leave a blank line above",
             )  # fmt: skip
-        self.scenes[-1].told.append(line)
+        self.scenes[-1].output.append(line)
 
     def _line(self, number: int, line: str) -> None:
         content = line.split("#", 1)[0].strip()

@@ -8,16 +8,16 @@ from specs.story.play import StoryOutcome
 
 
 def rerecorded(outcome: StoryOutcome) -> str:
-    """The story's text with what was told below each rule; comments and lines stay as they are."""
+    """The story's text with the output below each rule; comments and lines stay as they are."""
     lines: list[str] = []
-    for scene, told in zip(outcome.story.scenes, outcome.lines, strict=True):
-        lines += [*scene.above, *told]
+    for scene, output in zip(outcome.story.scenes, outcome.lines, strict=True):
+        lines += [*scene.above, *output]
     lines += outcome.story.tail
     return "\n".join(lines) + "\n"
 
 
 def difference(outcome: StoryOutcome, before: str) -> list[str]:
-    """A unified diff from the recorded text to what was told; empty if there is none."""
+    """A unified diff from the recorded text to the output; empty if there is none."""
     source = outcome.story.source
     if outcome.is_as_recorded:
         return []
@@ -25,6 +25,6 @@ def difference(outcome: StoryOutcome, before: str) -> list[str]:
         line.rstrip("\n")
         for line in difflib.unified_diff(
             before.splitlines(), rerecorded(outcome).splitlines(),
-            f"{source} (recorded)", f"{source} (told now)", lineterm="", n=2,
+            f"{source} (recorded)", f"{source} (output now)", lineterm="", n=2,
         )
     ]  # fmt: skip

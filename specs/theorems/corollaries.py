@@ -122,7 +122,7 @@ COROLLARIES = (
     ),
     _stated(
         NO_MESSAGE_LOSS, what_is_told_is_committed, in_every_state,
-        "what lies below a high watermark that the leader of any epoch ever told, and so could be "
+        "what lies below a high watermark that the leader of any epoch ever sent, and so could be "
         "read, is the committed record at its offset: readers of any two leaders agree",
         f"every state, {ANY}",
     ),

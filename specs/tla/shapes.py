@@ -2,7 +2,7 @@
 
 A record stays a record, `per(...)` a function, a set a set, a relation a set of tuples, a log a
 sequence: the record at offset o is `At(log, o)`, and the log's end is `Len(log)`. So a state has
-one form only, and states are told apart exactly as the engines tell them apart.
+one form only, and states are distinguished exactly as the engines tell them apart.
 """
 
 from __future__ import annotations

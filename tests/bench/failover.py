@@ -3,11 +3,11 @@
     python -m tests.bench.failover                    # a minute; on a quiet machine
     python -m tests.bench.failover --rounds 20 --version 2.7 --json failover.json
 
-The leader of a partition with 3 replicas is killed (SIGKILL), or told to end (SIGTERM), in turn,
-while every broker is sent a record every few milliseconds. Of a kill counts the time from when
-ZooKeeper has let go of the broker (its session is over) until another broker has taken a record; of
-a shutdown the time between the last record that the old leader took and the first of the new one.
-Leaves with 1 if a median is longer than the aim (1 s, and 0.3 s).
+The leader of a partition with 3 replicas is killed (SIGKILL), or instructed to end (SIGTERM), in
+turn, while every broker is sent a record every few milliseconds. Of a kill counts the time from
+when ZooKeeper has let go of the broker (its session is over) until another broker has taken a
+record; of a shutdown the time between the last record that the old leader took and the first of the
+new one. Leaves with 1 if a median is longer than the aim (1 s, and 0.3 s).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Figure:
 
 
 def measured(what: str, rounds: int, work: Callable[[int], int]) -> Figure:
-    """The median of some rounds; the work is told which round it is, and says how much it did."""
+    """The median of some rounds; the work is called with its round, and says how much it did."""
     work(0)  # compiled before the clock starts
     found = []
     for number in range(rounds):

@@ -31,7 +31,7 @@ def test_a_figure_on_the_wrong_side_of_its_goal_is_missed():
     assert Figure("copy", 1, "MB/s").well
 
 
-def test_a_disk_whose_syncs_do_nothing_loses_something_that_is_told(monkeypatch):
+def test_a_disk_whose_syncs_do_nothing_loses_something_that_is_reported(monkeypatch):
     monkeypatch.setattr(MemoryFile, "sync", lambda file: None)
 
     _, lost = crashes(impl.Plan(1, 1, 1, 1, 1, 1, 400))

@@ -25,7 +25,7 @@ def test_a_small_size_is_measured_and_what_was_planted_is_found(tmp_path: Path, 
     assert "2000-5-skew" in capsys.readouterr().out
 
 
-def test_runs_that_find_different_things_are_told():
+def test_runs_that_find_different_things_are_reported():
     line = ["violation", "rule", "/a.log", 3]
     one = {"cores": 1, "digest": "a", "findings": [line]}
     other = {"cores": 2, "digest": "b", "findings": []}

@@ -161,7 +161,7 @@ def test_a_run_that_does_not_settle_the_claim_when_replayed_is_not_believed(smal
         find_by_z3(small, BOUNDS, "epoch_is_small")
 
 
-def test_brokers_that_a_claim_names_are_told_apart(small):
+def test_brokers_that_a_claim_names_are_distinguished(small):
     @sometimes("broker 3 owns it")
     def three_owns_it(now):
         return now.owner == 3

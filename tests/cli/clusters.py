@@ -73,7 +73,7 @@ def isrs(folder: Path, topic: str) -> list[tuple[int, set[int]]]:
 
 
 class Sender(threading.Thread):
-    """Sends numbered records with acks=all, one after the other, until it is told to end."""
+    """Sends numbered records with acks=all, one after the other, until it is asked to end."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__(name="sender", daemon=True)

@@ -269,7 +269,7 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
         ("cluster start {empty} --broker-ids 0,1 --brokers 3", "leave out --brokers 3"),
         ("cluster start {empty} --listeners 127.0.0.1:1", "name 3 listeners, one a broker"),
         ("cluster start {empty} --brokers 1 --listeners SSL://h:1", "write HOST:PORT,HOST:PORT"),
-        ("cluster start {empty} --brokers 1 --listeners 0.0.0.0:9092", "that clients can be told"),
+        ("cluster start {empty} --brokers 1 --listeners 0.0.0.0:9092", "clients can connect to"),
         ("cluster start {empty} --config nowhere", "--config nowhere: No such file"),
         ("cluster start {empty} --config {wrong}", "server.properties:2: num.partitions is"),
         ("cluster start {here} --config {wrong}", "has a cluster already"),

@@ -152,7 +152,7 @@ def test_a_dead_end_comes_with_the_command_that_shows_it(insync, answer):
     assert "without any possible step" not in insync("explore election").stdout
 
 
-def test_what_grew_is_told_when_asked_for_and_offered_when_a_visit_was_cut_short(insync, answer):
+def test_what_grew_is_shown_when_asked_for_and_offered_when_a_visit_was_cut_short(insync, answer):
     asked = insync("explore classic --max-states 1000 --grew").stdout
     _, found = answer("explore classic --max-states 1000 --grew")
     cut_short = insync("explore classic --max-states 1000").stdout

@@ -32,7 +32,7 @@ def test_the_first_try_of_kip_320_breaks_one_epoch_later(answer):
     assert (code, run["verdict"], run["depth"]) == (1, "broken", 13)
 
 
-def test_a_run_is_told_in_english_step_by_step_and_can_be_replayed(insync):
+def test_a_run_is_reported_in_english_step_by_step_and_can_be_replayed(insync):
     result = insync("find single_writer election --without zk_writes_fenced")
 
     lines = result.stdout.splitlines()
@@ -143,7 +143,7 @@ def test_a_run_that_may_stay_without_it_breaks_an_eventually(insync, answer, wit
     assert (code, found["verdict"], found["steps"], found["loop"]) == (1, "broken", [], 0)
 
 
-def test_a_run_into_a_loop_breaks_an_eventually_and_is_told_with_its_loop(
+def test_a_run_into_a_loop_breaks_an_eventually_and_is_reported_with_its_loop(
     insync, answer, with_eventuallys
 ):
     result = insync("find somebody_has_read election")

@@ -13,7 +13,7 @@ CONTRACT = [
 ]  # fmt: skip
 
 
-def test_a_run_is_told_as_the_explorer_tells_it(insync, answer):
+def test_a_run_is_reported_as_the_explorer_tells_it(insync, answer):
     told = insync(f"{UNFENCED} --engine z3").stdout.splitlines()
     code, run = answer(f"{UNFENCED} --engine z3")
     _, explored = answer(UNFENCED)

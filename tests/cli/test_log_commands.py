@@ -28,7 +28,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         assert not found.running()
 
 
-def test_a_topic_that_is_told_to_compact_keeps_the_latest_of_each_key(here: Path):
+def test_a_topic_that_is_set_to_compact_keeps_the_latest_of_each_key(here: Path):
     topic = f"--zookeeper {here} --entity-type topics --entity-name t"
     policy = "cleanup.policy=compact,segment.bytes=1500,min.cleanable.dirty.ratio=0.01"
     said = done(f"configs {topic} --alter --add-config {policy}")

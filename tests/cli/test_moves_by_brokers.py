@@ -201,7 +201,7 @@ def test_a_held_move_between_directories_is_in_progress_until_it_is_cancelled(
     assert (home / "kept-0").exists()
 
 
-def test_elections_by_brokers_are_told_with_their_outcome(here: Path):
+def test_elections_by_brokers_are_reported_with_their_outcome(here: Path):
     filled(here, "led", "2:3")
     one = f"elect --bootstrap-server {here} --topic led --partition 0 --election-type"
     done(f"cluster stop {here} 2")
@@ -337,7 +337,7 @@ OF_COMMANDS = "kafka.common.AdminCommandFailedException: "
              f"{FAILING}Replication factor: 9 larger than available brokers: 3."]),
     ],
 )  # fmt: skip
-def test_what_fails_at_work_is_told_on_the_stream_and_with_the_exit_code_of_the_release(
+def test_what_fails_at_work_is_reported_on_the_stream_and_with_the_exit_code_of_the_release(
     here: Path, tmp_path: Path, line: str, code: int, stream: str, told: list[str]
 ):
     plan = planned(tmp_path, "nowhere", [9])
@@ -406,7 +406,7 @@ def test_an_election_by_zookeeper_passes_over_what_does_not_exist_and_one_waits_
     assert skipped["2.3"].stdout.startswith("Warning: --zookeeper is deprecated and will be ")
 
 
-def test_a_broker_that_is_no_number_is_told_as_java_tells_it(here: Path):
+def test_a_broker_that_is_no_number_is_reported_as_java_tells_it(here: Path):
     cluster = Cluster(here)
     port = cluster.session()
     wait(port.create("/brokers/ids/x", "y", ephemeral=True))

@@ -192,7 +192,7 @@ def test_a_broken_run_is_made_small_and_still_broken(insync, answer, tmp_path, m
     assert f"    {steps_of(small)[-1]}" in result.stdout.splitlines()
 
 
-def test_a_run_is_told_with_the_commit_that_gives_it_again(answer):
+def test_a_run_is_reported_with_the_commit_that_gives_it_again(answer):
     _, found = answer("simulate --seed 1 --steps 20 --faults swarm")
 
     assert re.fullmatch(r"[0-9a-f]{40}(\+changes)?|unknown .*", found["commit"])
@@ -214,7 +214,7 @@ def test_a_whole_cluster_is_run_and_judged(answer):
     assert "power_fails" in found["never_taken"]
 
 
-def test_a_cluster_that_loses_what_it_told_is_broken_and_told_how_to_see_it_again(
+def test_a_cluster_that_loses_what_it_reported_is_broken_and_says_how_to_see_it_again(
     insync, monkeypatch
 ):
     def alone(self, now_ms):

@@ -28,7 +28,7 @@ def story(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_story_that_tells_what_it_told_holds(insync, story):
+def test_a_story_whose_output_is_as_recorded_holds(insync, story):
     insync(f"story --accept {story}")
 
     result = insync(f"story {story}")
@@ -57,7 +57,7 @@ def test_a_difference_is_broken_and_shown_as_a_diff(insync, story):
     assert story.read_text() == TEXT + "and more!\n"
 
 
-def test_accept_writes_what_was_told_and_leaves_nothing_else(insync, story):
+def test_accept_writes_the_output_and_leaves_nothing_else(insync, story):
     first = insync(f"story --accept {story}")
     second = insync(f"story --accept {story}")
 

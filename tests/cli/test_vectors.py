@@ -208,7 +208,7 @@ def test_a_wrong_file_is_exit_64_with_what_is_right(
     assert result.stdout == ""
 
 
-def test_a_folder_and_a_missing_file_are_told_what_to_write(tmp_path: Path):
+def test_a_folder_and_a_missing_file_are_answered_with_what_to_write(tmp_path: Path):
     folder, missing = run(str(tmp_path)), run(str(tmp_path / "election.json"))
 
     assert (folder.exit_code, missing.exit_code) == (64, 64)

@@ -198,7 +198,7 @@ ROWS = (
         {"losses": 1, "expiries": 1, "controllers": 2, "versions": 1},
         (
             "broker_finds_it_moved",
-            "controller_is_still_in_office",
+            "controller_is_still_active",
         ),
         deep=True,
     ),

@@ -23,7 +23,7 @@ def test_the_rows_fire_every_transition_of_every_release_and_of_every_switch_thr
     assert sorted(fired) == sorted(there)
 
 
-def test_what_is_left_to_large_instances_is_told_by_a_story():
+def test_what_is_left_to_large_instances_is_shown_by_a_story():
     fired, _ = told()
 
     left = {name for row in ROWS if row.deep for name in row.brings} - fired

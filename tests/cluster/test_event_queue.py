@@ -5,7 +5,7 @@ from __future__ import annotations
 from specs.story import parse, play
 
 OPENING = "system cluster version 2.3 brokers {} partitions 1 replicas 2\n"
-IN_OFFICE = """\
+BECOMES_CONTROLLER = """\
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
@@ -17,8 +17,8 @@ quietly controller_finds_no_request broker=1
 
 
 def told(lines: str, brokers: int = 2) -> str:
-    """What the lines tell after broker 1 has come into office."""
-    outcome = play(parse(f"{OPENING.format(brokers)}{IN_OFFICE}{lines}----\n"))
+    """What the lines tell after broker 1 has become controller."""
+    outcome = play(parse(f"{OPENING.format(brokers)}{BECOMES_CONTROLLER}{lines}----\n"))
     assert outcome.failed is None, outcome.failed
     return "\n".join(outcome.lines[0])
 

@@ -26,7 +26,7 @@ def broken(found: Exploration) -> set[str]:
     }  # fmt: skip
 
 
-def test_a_failed_directory_is_told_and_its_replica_taken_offline_on_every_way():
+def test_a_failed_directory_is_reported_and_its_replica_taken_offline_on_every_way():
     bounds = CLUSTER.limits(ONE_FAILURE)
 
     found = explore(CLUSTER.recorded(), bounds, engine="python")

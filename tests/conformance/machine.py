@@ -122,7 +122,7 @@ class InStep(RuleBasedStateMachine):
         world = self.pair.world
         target(float(len(self.pair.progress.fired)), label="transitions fired")
         target(float(self.most_believing), label="brokers that believe they are the controller")
-        target(float(world.registered_office.epoch), label="controller epochs")
+        target(float(world.registered_controller_epoch.epoch), label="controller epochs")
         target(float(len(world.network.leader_and_isr)), label="requests in flight")
 
 

@@ -30,7 +30,7 @@ from impl.zookeeper.port import wait
 from model.systems import system
 
 TWO = {**cluster.BOUNDS, **SHAPES[1]}
-IN_OFFICE = ("broker_stands", "controller_goes_on", "controller_goes_on")
+BECOMES_CONTROLLER = ("broker_stands", "controller_goes_on", "controller_goes_on")
 
 
 @pytest.mark.parametrize("faults", [*STAGED_PROFILES, SWARM])
@@ -239,7 +239,7 @@ def test_a_broker_that_obeys_an_older_controller_is_noticed(
     pair, _ = a_controller()
     pair.take(Step("controller_goes_on", (1,)))
     pair.take(Step("controller_node_is_deleted", ()))
-    for name in (*IN_OFFICE, "controller_goes_on"):
+    for name in (*BECOMES_CONTROLLER, "controller_goes_on"):
         pair.take(Step(name, (2,)))
     pair.take(Step("update_metadata_arrives", (2, 2)))
     monkeypatch.setattr(answers, "controller_epoch_error", lambda asked, known: "NONE")
@@ -254,12 +254,12 @@ def test_a_broker_that_obeys_an_older_controller_is_noticed(
 def a_controller() -> tuple[Lockstep, EffectsOfCluster]:
     effects = EffectsOfCluster()
     pair = Lockstep(TWO, about=cluster.MAP, watcher=effects)
-    for name in IN_OFFICE:
+    for name in BECOMES_CONTROLLER:
         pair.take(Step(name, (1,)))
     return pair, effects
 
 
-def test_to_take_office_is_two_writes_and_to_announce_a_request_to_each_broker() -> None:
+def test_to_become_controller_is_two_writes_and_to_announce_a_request_to_each_broker() -> None:
     pair, effects = a_controller()
     before = effects.requests
 

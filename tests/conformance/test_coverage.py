@@ -243,7 +243,7 @@ def test_the_command_names_the_lines_that_no_walk_reached() -> None:
     assert "not walked: impl.core.strategies offline" in done.output
 
 
-def test_a_reason_that_nothing_needs_is_told_and_a_line_without_one_too() -> None:
+def test_a_reason_that_nothing_needs_is_reported_and_a_line_without_one_too() -> None:
     found = CoreCoverage()
     explained = {f"{one.module} {one.function}" for one in found.missing() if one.why}
 

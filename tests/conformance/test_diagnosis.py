@@ -32,7 +32,7 @@ def plays(text: str, folder: Path) -> Verdict:
     return play(read_story(path)).verdict
 
 
-def test_a_wrong_end_is_told_leaf_by_leaf_with_a_short_run(
+def test_a_wrong_end_is_reported_leaf_by_leaf_with_a_short_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     plant(monkeypatch, "KIP-101")
@@ -50,7 +50,7 @@ def test_a_wrong_end_is_told_leaf_by_leaf_with_a_short_run(
     assert plays(told.story, tmp_path) is Verdict.HOLDS
 
 
-def test_a_step_that_the_model_refuses_is_told_with_the_values_seen(
+def test_a_step_that_the_model_refuses_is_reported_with_the_values_seen(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     takes_anybody(monkeypatch)
@@ -67,7 +67,7 @@ def test_a_step_that_the_model_refuses_is_told_with_the_values_seen(
     assert "nearest accepted alternative" in told.as_text()
 
 
-def test_a_step_that_the_implementation_refuses_is_told_the_other_way_round(
+def test_a_step_that_the_implementation_refuses_is_reported_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     kind = KINDS["leader_appends"]

@@ -32,7 +32,7 @@ def plays(text: str, folder: Path) -> Verdict:
     return play(read_story(path)).verdict
 
 
-def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
+def test_a_wrong_end_in_election_is_reported_from_the_start_by_a_short_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def deletes(self: ControllerZnodes, version: int) -> None:
@@ -51,7 +51,7 @@ def test_a_wrong_end_in_election_is_told_from_the_start_by_a_short_run(
     assert plays(told.story, tmp_path) is Verdict.HOLDS
 
 
-def test_a_step_of_election_that_cannot_be_driven_is_told_the_other_way_round(
+def test_a_step_of_election_that_cannot_be_driven_is_reported_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(Controllers, "_broker_stands_refusal", lambda *_: "it rains")
@@ -63,7 +63,7 @@ def test_a_step_of_election_that_cannot_be_driven_is_told_the_other_way_round(
     assert plays(told.story, tmp_path) is Verdict.HOLDS
 
 
-def test_a_batch_that_is_left_out_in_topics_is_told_with_its_story(
+def test_a_batch_that_is_left_out_in_topics_is_reported_with_its_story(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def leaves_out(self: ReplicaMachine, broker: int, partitions: object) -> None:

@@ -35,7 +35,7 @@ def steps_of(world: SteppedCluster, *names: str) -> None:
         world.do(Step(step, (int(broker),)))
 
 
-IN_OFFICE = ("broker_connects 1", "broker_stands 1", "controller_goes_on 1",
+BECOMES_CONTROLLER = ("broker_connects 1", "broker_stands 1", "controller_goes_on 1",
              "controller_goes_on 1")  # fmt: skip
 
 
@@ -112,8 +112,8 @@ def test_a_silent_step_that_changes_something_is_found(monkeypatch: pytest.Monke
 def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "controller_epoch_error", lambda asked, known: answers.NONE)
     pair = Lockstep(MAP.small, about=MAP)
-    for name in (*IN_OFFICE, "controller_sends_request 1", "controller_event_fails 1",
-                 *IN_OFFICE[1:], "controller_sends_request 1"):  # fmt: skip
+    for name in (*BECOMES_CONTROLLER, "controller_sends_request 1", "controller_event_fails 1",
+                 *BECOMES_CONTROLLER[1:], "controller_sends_request 1"):  # fmt: skip
         step, broker = name.split()
         pair.take(Step(step, (int(broker),)))
     pair.take(Step("request_arrives", (1, 1, 2)))
@@ -122,9 +122,9 @@ def test_an_older_controller_that_is_obeyed_is_found(monkeypatch: pytest.MonkeyP
         pair.take(Step("request_arrives", (1, 1, 1)))
 
 
-def test_a_winner_whose_answer_is_lost_finds_itself_in_office() -> None:
+def test_a_winner_whose_answer_is_lost_finds_itself_elected() -> None:
     world = election_world()
-    steps_of(world, *IN_OFFICE[:3], "reply_is_lost 1")
+    steps_of(world, *BECOMES_CONTROLLER[:3], "reply_is_lost 1")
 
     steps_of(world, "controller_goes_on 1")
 
@@ -147,7 +147,7 @@ def test_a_registration_on_an_epoch_that_moved_is_refused_whole() -> None:
 
 def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
     world = election_world()
-    steps_of(world, *IN_OFFICE, "broker_connects 2", "controller_starts_write 1",
+    steps_of(world, *BECOMES_CONTROLLER, "broker_connects 2", "controller_starts_write 1",
              "session_expires 1", "broker_stands 2", "controller_goes_on 2",
              "controller_goes_on 2", "write_arrives_late 1")  # fmt: skip
 
@@ -156,8 +156,8 @@ def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
 
 def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
     world = election_world()
-    steps_of(world, *IN_OFFICE, "broker_connects 2", "session_expires 1", "broker_stands 2",
-             "controller_goes_on 2", "controller_goes_on 2", "controller_starts_write 2",
+    steps_of(world, *BECOMES_CONTROLLER, "broker_connects 2", "session_expires 1",
+             "broker_stands 2", "controller_goes_on 2", "controller_goes_on 2", "controller_starts_write 2",
              "controller_goes_on 2", "controller_starts_write 1")  # fmt: skip
 
     assert world.under_way(1) == ()
@@ -174,7 +174,7 @@ def test_an_election_is_given_up_when_its_session_is_over() -> None:
     assert world.enabled()[-1] == Step("session_expires", (1,))
 
 
-def test_a_controller_that_keeps_silent_in_office_is_found(
+def test_a_controller_that_keeps_silent_while_active_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def stays(self: EventController) -> None:

@@ -35,7 +35,7 @@ EDGES = {
 }  # fmt: skip
 """Those of each family in 2.3."""
 
-IN_OFFICE = ("broker_stands", *["controller_goes_on"] * 4)
+BECOMES_CONTROLLER = ("broker_stands", *["controller_goes_on"] * 4)
 
 
 def steps_of(world: SteppedCluster, *names: str) -> None:
@@ -49,7 +49,7 @@ def acts(world: SteppedCluster, broker: int) -> str | None:
 
 def with_a_topic() -> SteppedCluster:
     world = SteppedCluster(2, BATCHES)
-    steps_of(world, *IN_OFFICE)
+    steps_of(world, *BECOMES_CONTROLLER)
     world.do(Step("admin_creates_topic", (1, 2, 0, 1)))
     steps_of(world, "controller_hears_of_topics")
     return world
@@ -301,7 +301,7 @@ def test_a_world_is_put_back_into_the_middle_of_an_event() -> None:
 def test_partitions_are_removed_in_whichever_order_they_are_listed(order: tuple[int, ...]) -> None:
     pair = Lockstep({**MAP.small, "brokers": 1, "partitions": len(order)}, about=MAP)
     life: Iterable[tuple[str, tuple[int, ...]]] = (
-        *((name, (1,)) for name in IN_OFFICE),
+        *((name, (1,)) for name in BECOMES_CONTROLLER),
         ("admin_creates_topic", (1, 0, 0, len(order))),
         ("controller_hears_of_topics", (1,)), *[("controller_goes_on", (1,))] * 4,
         ("orders_arrive", (1, 1)), ("admin_deletes_topic", ()),
@@ -366,7 +366,7 @@ def test_a_controller_whose_session_is_over_ends_what_it_does_and_writes_nothing
 
 def test_several_brokers_that_fail_at_once_are_one_event_as_in_kafka() -> None:
     world = SteppedCluster(3, BATCHES)
-    steps_of(world, *IN_OFFICE)
+    steps_of(world, *BECOMES_CONTROLLER)
     world.do(Step("admin_creates_topic", (2, 3, 1, 1)))
     steps_of(world, "controller_hears_of_topics", *["controller_goes_on"] * 4)
     for broker in (2, 3):

@@ -19,13 +19,13 @@ from impl.world.network import OrderInFlight
 from impl.znodes.client import States, Updated, ZnodeClient
 from tests.planting import commits_alone
 
-IN_OFFICE = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
+BECOMES_CONTROLLER = ("controller_reads_epoch", "controller_registers", "controller_learns_outcome",
              "controller_reads_partition")  # fmt: skip
 
 
 def a_controller(effects: EffectsOfOnePartition) -> Lockstep:
     pair = Lockstep(BOUNDS, watcher=effects)
-    for name in IN_OFFICE:
+    for name in BECOMES_CONTROLLER:
         pair.take(Step(name, (1,)))
     return pair
 
@@ -64,7 +64,7 @@ def test_a_znode_that_is_written_on_the_side_is_a_mismatch(monkeypatch: pytest.M
         pair.take(Step("controller_elects_leader", (1, 2)))
 
 
-def test_a_request_that_is_told_and_never_sent_is_a_mismatch(
+def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def drops(world: World, requests: Iterable[OrderInFlight]) -> None:

@@ -65,7 +65,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_an_election_that_meets_a_newer_controllers_state_is_told_as_a_soft_failure(
+def test_an_election_that_meets_a_newer_controllers_state_is_reported_as_a_soft_failure(
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
@@ -103,7 +103,7 @@ def test_an_election_that_meets_a_newer_controllers_state_is_told_as_a_soft_fail
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_a_replica_that_cannot_leave_a_newer_controllers_isr_is_told_as_a_soft_failure(
+def test_a_replica_that_cannot_leave_a_newer_controllers_isr_is_reported_as_a_soft_failure(
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)
@@ -132,7 +132,7 @@ def test_a_replica_that_cannot_leave_a_newer_controllers_isr_is_told_as_a_soft_f
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_an_election_of_a_partition_without_a_state_is_told_with_the_state_it_is_in(
+def test_an_election_of_a_partition_without_a_state_is_reported_with_the_state_it_is_in(
     tmp_path: Path, version: str
 ):
     failing = Failing(tmp_path, version)

@@ -70,7 +70,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
-def test_a_request_that_is_ignored_and_a_move_that_waits_are_told_in_the_releases_words(
+def test_a_request_that_is_ignored_and_a_move_that_waits_are_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
     told = Told(tmp_path, version)
@@ -108,7 +108,7 @@ REMOVED = {
 
 
 @pytest.mark.parametrize("version", REMOVED)
-def test_an_entry_that_leaves_the_request_is_told_in_the_releases_words(
+def test_an_entry_that_leaves_the_request_is_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
     told = Told(tmp_path, version)
@@ -149,7 +149,7 @@ def test_entries_that_are_refused_leave_the_request_one_by_one_and_together_sinc
 
 
 @pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
-def test_the_state_of_a_moving_partition_that_is_gone_is_told_as_never_created(
+def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_created(
     tmp_path: Path, version: str
 ):
     told = Told(tmp_path, version)
@@ -177,7 +177,7 @@ def test_the_state_of_a_moving_partition_that_is_gone_is_told_as_never_created(
         ("2.3", "INFO", "t-0 since the topic is currently being deleted"),
     ],
 )
-def test_a_move_of_a_topic_that_is_being_deleted_is_told_as_skipped(
+def test_a_move_of_a_topic_that_is_being_deleted_is_reported_as_skipped(
     tmp_path: Path, version: str, level: str, words: str
 ):
     told = Told(tmp_path, version)

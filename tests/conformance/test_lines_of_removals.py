@@ -65,7 +65,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 @pytest.mark.parametrize(
     ("version", "name"), [("0.10.0", "[t,0]"), ("0.10", "t-0"), ("1.0", "t-0"), ("2.4", "t-0")]
 )
-def test_a_deleted_log_that_is_removed_is_told(tmp_path: Path, version: str, name: str):
+def test_a_deleted_log_that_is_removed_is_reported(tmp_path: Path, version: str, name: str):
     removing = Removing(tmp_path, version)
     removing.logs.remove_due()
 
@@ -117,7 +117,7 @@ def test_a_log_that_the_disk_does_not_let_go_is_tried_again_or_ends_its_director
         ("2.4", "Exception in kafka-delete-logs thread."),
     ],
 )
-def test_an_error_that_nobody_expects_of_a_removal_is_told_and_the_disk_stays(
+def test_an_error_that_nobody_expects_of_a_removal_is_reported_and_the_disk_stays(
     tmp_path: Path, version: str, text: str, monkeypatch: pytest.MonkeyPatch
 ):
     removing = Removing(tmp_path, version)

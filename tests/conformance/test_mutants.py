@@ -268,7 +268,7 @@ def test_who_notices_most_of_a_module_looks_first() -> None:
     assert in_order(mutant, here, catches)[0][0] == before[-1]
 
 
-def test_mutants_that_are_tried_at_once_are_told_as_they_end() -> None:
+def test_mutants_that_are_tried_at_once_are_reported_as_they_end() -> None:
     mutants = [m for m in mutants_of("impl.core.partition") if m.function.endswith("may_join")]
 
     trials = list(try_sample(mutants[:4], of_one_partition(mutants), at_once=2))

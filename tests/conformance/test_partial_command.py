@@ -31,7 +31,7 @@ def edited(line: str, **fields: object) -> str:
         (lambda lines: [lines[0], edited(lines[-1], events=0)], 1, "of 0 lines none names a step"),
     ],
 )
-def test_a_damaged_partial_trace_is_not_checked_and_told_by_its_line(
+def test_a_damaged_partial_trace_is_not_checked_and_reported_by_its_line(
     damage: Callable[[list[str]], list[str]], line: int, why: str, tmp_path: Path
 ) -> None:
     lines = [f"{one}\n" for one in lines_of_partial(simulated(3, 40))]

@@ -129,8 +129,8 @@ def test_two_partitions_move_in_one_request_and_another_follows_as_far_as_one_go
 def to_two_targets() -> Family:
     """Moves to two targets, once broker 1 is the controller and 2 and 3 are asked for."""
     family = MAP.families["two_targets"]
-    office = [("broker_stands", (1,)), *[("controller_goes_on", (1,))] * 2]
-    begins = [Step(*one) for one in (*office, ("admin_asks_for_move", (2, 3, 0)))]
+    elected = [("broker_stands", (1,)), *[("controller_goes_on", (1,))] * 2]
+    begins = [Step(*one) for one in (*elected, ("admin_asks_for_move", (2, 3, 0)))]
     return replace(family, begins=(*family.begins, *begins))
 
 

@@ -99,7 +99,7 @@ def test_a_mismatch_of_walks_in_step_is_kept_as_a_story(
     assert play(read_story(story)).verdict is Verdict.HOLDS
 
 
-def test_the_way_to_an_edge_that_differs_is_told_from_the_beginning_and_kept(
+def test_the_way_to_an_edge_that_differs_is_reported_from_the_beginning_and_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def deletes(self: ControllerZnodes, version: int) -> None:

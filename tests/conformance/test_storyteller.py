@@ -80,7 +80,7 @@ def story(text: str) -> Story:
     return parse(f"{text.rstrip()}\n----\n", "a.story")
 
 
-def test_a_state_that_differs_is_told_with_both_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_differs_is_reported_with_both_values(monkeypatch: pytest.MonkeyPatch) -> None:
     never_leads(monkeypatch)
 
     told = retell(story(LEADER))
@@ -92,7 +92,7 @@ def test_a_state_that_differs_is_told_with_both_values(monkeypatch: pytest.Monke
     assert "replica.isr[1, 1]: the story says 1, the implementation none" in why
 
 
-def test_a_step_that_only_the_model_can_take_is_told_with_the_reason(
+def test_a_step_that_only_the_model_can_take_is_reported_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kind = KINDS["leader_appends"]
@@ -108,7 +108,7 @@ def test_a_step_that_only_the_model_can_take_is_told_with_the_reason(
     )
 
 
-def test_what_only_the_model_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_only_the_model_refuses_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     takes_anybody(monkeypatch)
     shrunk = "leader_shrinks_isr leader=1 replica=2\nleader_learns_isr_is_written leader=1\n"
 

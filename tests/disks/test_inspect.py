@@ -108,7 +108,9 @@ def test_disks_of_a_killed_follower_and_two_stopped_brokers_hold(disks: Path):
     assert digest(disks) == before  # nothing is written, nor made
 
 
-def test_what_a_follower_would_cut_is_told_for_each_leader_and_an_unclean_one_is_named(disks: Path):
+def test_what_a_follower_would_cut_is_shown_for_each_leader_and_an_unclean_one_is_named(
+    disks: Path,
+):
     found = inspected(disks)["partitions"][0]["cuts"]
 
     assert {(each["leader"], each["follower"], each["clean"]) for each in found} == {
@@ -261,7 +263,7 @@ def test_planted_damage_of_a_stopped_broker_is_found_in_its_file(
     assert files <= {str(disks / f"broker{n}/data" / file) for n in (1, 2, 3)}
 
 
-def test_a_damaged_batch_is_told_with_its_byte_and_the_last_good_offset(disks: Path):
+def test_a_damaged_batch_is_reported_with_its_byte_and_the_last_good_offset(disks: Path):
     log = disks / f"broker3/data/{LOG}"
     at, one = batch(log, 6)
     changed(log, lambda data: data.__setitem__(at + 70, data[at + 70] ^ 4))
@@ -272,7 +274,7 @@ def test_a_damaged_batch_is_told_with_its_byte_and_the_last_good_offset(disks: P
     assert f"the last offset before it is {one.base_offset - 1}" in finding["why"]
 
 
-def test_divergence_is_told_by_offset_and_epochs(disks: Path):
+def test_divergence_is_reported_by_offset_and_epochs(disks: Path):
     log = disks / f"broker3/data/{LOG}"
     _, one = batch(log, 4)
     another_epoch(log, 4, 9)
@@ -294,7 +296,7 @@ def test_what_is_committed_and_lies_on_one_disk_is_at_risk(disks: Path):
     assert finding["place"] == f"offsets {max(end, 60)} to 119"
 
 
-def test_a_batch_that_a_kill_cut_is_usual_and_the_start_that_cuts_it_is_told(disks: Path):
+def test_a_batch_that_a_kill_cut_is_usual_and_the_start_that_cuts_it_is_reported(disks: Path):
     log = disks / f"broker2/data/{LOG}"
     first, _ = batch(log, 0)
     log.write_bytes(log.read_bytes() + log.read_bytes()[first : first + 40])

@@ -1,4 +1,4 @@
-"""Exercises can be solved, in the steps that they allow; a wrong answer is told why."""
+"""Exercises can be solved, in the steps that they allow; a wrong answer is explained."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_an_answer_that_goes_wrong_is_one_line_and_the_next_is_judged(text, said
     assert f"{right}: right (node-and-version)" in result.stdout
 
 
-def test_an_answer_without_end_is_cut_short_and_cannot_be_told(answer):
+def test_an_answer_without_end_is_cut_short_and_cannot_be_judged(answer):
     endless = answer("node-and-version", "while True:\n    pass\n")
     right = answer("what-belief-rests-on", IMPORTS + PROVED["what-belief-rests-on"])
 
@@ -269,6 +269,6 @@ def test_a_name_that_is_neither_file_nor_exercise_is_wrong_use():
     assert "insync grade lists them" in result.output
 
 
-def test_the_system_of_an_exercise_is_told_in_full():
+def test_the_system_of_an_exercise_is_reported_in_full():
     for one in RUNS:
         assert heading_line(one.heading.recorded, one.heading.given).startswith("system ")

@@ -110,7 +110,7 @@ def test_an_old_python_is_refused_with_one_line_that_names_it(machine: Machine):
     assert "3.11 or newer and found 3.9.2" in err
 
 
-def test_a_machine_without_python_is_told_so(machine: Machine):
+def test_a_machine_without_python_is_reported(machine: Machine):
     code, _, err = machine.run("verify")
 
     assert code == UNAVAILABLE

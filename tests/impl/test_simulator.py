@@ -62,7 +62,7 @@ def test_runs_are_lively_under_every_profile(faults: str) -> None:
         broker.replicas.log.high_watermark for broker in simulator.world.brokers.values()
     )
     assert committed >= 10
-    assert simulator.world.registered_office.epoch >= 1
+    assert simulator.world.registered_controller_epoch.epoch >= 1
 
 
 @pytest.mark.parametrize(

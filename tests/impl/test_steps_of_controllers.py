@@ -45,7 +45,7 @@ def test_of_two_candidates_the_slower_one_learns_that_it_lost() -> None:
     assert seen["brokers"][1]["controller"]["read"] is None
 
 
-def test_a_lost_reply_does_not_lose_the_office() -> None:
+def test_a_lost_reply_does_not_lose_the_controllership() -> None:
     world = World()
 
     take(world, "controller_reads_epoch 1", "controller_registers 1")

@@ -265,11 +265,11 @@ def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPa
     world = WideWorld()
     claims = Claims(world)
     claims.look()
-    office = next(node for node in world.nodes.values() if node.controller.active)
-    other = next(node for node in world.nodes.values() if node is not office)
+    current = next(node for node in world.nodes.values() if node.controller.active)
+    other = next(node for node in world.nodes.values() if node is not current)
 
     other.controller.active = True
-    other.controller.core.context.epoch = office.controller.core.context.epoch
+    other.controller.core.context.epoch = current.controller.core.context.epoch
 
     with pytest.raises(ClusterClaimBroken, match="two brokers hold controller epoch 1"):
         claims.look()

@@ -53,7 +53,7 @@ def test_a_search_goes_on_as_often_as_it_is_stopped(tmp_path, symmetry):
     assert len(list(tmp_path.iterdir())) == 2, "the description and one file of states"
 
 
-def test_a_finished_search_is_told_again_without_searching(tmp_path):
+def test_a_finished_search_is_reported_again_without_searching(tmp_path):
     steps: list[str] = []
 
     first = visited(tmp_path)

@@ -52,7 +52,7 @@ def test_every_loop_is_kept_in_the_folder_of_this_version():
     assert kept.parents[0].name == sources_key(NATIVE)
 
 
-def test_the_folder_is_beside_the_machine_code_unless_numba_is_told_another(tmp_path, monkeypatch):
+def test_the_folder_is_beside_the_machine_code_unless_numba_is_given_another(tmp_path, monkeypatch):
     monkeypatch.setenv("INSYNC_CACHE", str(tmp_path))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert loops_folder().parent == tmp_path / "loops"

@@ -86,7 +86,7 @@ def test_states_side_by_side_have_the_orbits_that_each_has_alone(size):
 HOT = Record(heat=Numbers("temperature", 0, Bounded("hottest"), beyond="raise"), fine=BOOL)
 
 
-def test_of_many_states_the_first_with_an_impossible_successor_is_told():
+def test_of_many_states_the_first_with_an_impossible_successor_is_reported():
     def heats(now, new):
         """It gets hotter, as far as it can."""
         new.heat = now.heat + 1

@@ -56,7 +56,7 @@ FAULTS = {
     "a-request-after-a-move-is-not-looked-for": Fault(
         EventController.guarded, "if self.reassigner.looks_again:", "if False:"
     ),
-    "a-failed-rename-is-told-as-done": Fault(
+    "a-failed-rename-is-reported-as-done": Fault(
         LogManager.delete, 'raise StorageError(home.path, "", str(error)) from error', "pass"
     ),
     "a-failed-rename-is-answered-as-done": Fault(

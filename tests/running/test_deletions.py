@@ -91,10 +91,10 @@ def test_a_topic_stays_while_a_log_of_it_cannot_be_renamed_and_the_check_holds(t
     assert "violation" not in {row["kind"] for row in result["findings"]}
 
 
-def test_a_log_that_is_told_as_renamed_and_was_not_is_found_at_its_line(
+def test_a_log_that_is_reported_as_renamed_and_was_not_is_found_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with_fault(monkeypatch, "a-failed-rename-is-told-as-done")
+    with_fault(monkeypatch, "a-failed-rename-is-reported-as-done")
 
     gone, result = deletion(tmp_path / "c")
 

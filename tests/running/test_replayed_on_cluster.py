@@ -60,7 +60,7 @@ PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
         BrokerEvents.changed,
         "registered = await self.core.client.brokers(watch=True)",
         "registered = await self.core.client.brokers()",
-        "a controller handles what was told, in the order in which it was told",
+        "a controller handles notifications in the order in which they arrived",
     ),
     "an ISR change is read and nobody hears of it": (
         EventController.isrs_changed,

@@ -109,7 +109,7 @@ FAULTS = {
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
         "return Truncation(0, True)",
     ),
-    "a replica that is told an older leader epoch obeys": (
+    "a replica that is sent an older leader epoch obeys": (
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
     ),
     "a deposed leader adopts a foreign zkVersion": (
@@ -194,7 +194,7 @@ STUCK = {
     "a leader takes nobody into the ISR": (
         Partition.follower_fetched, "if self.may_join(replica, offset):", "if False:",
     ),
-    "a replica that is told to follow asks nobody": (
+    "a replica that is instructed to follow asks nobody": (
         ReplicaManager._make_followers, "if self.fetchers is not None and changed:", "if False:",
     ),
 }  # fmt: skip

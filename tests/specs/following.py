@@ -70,7 +70,7 @@ def step_named(recorded: RecordedSystem, name: str) -> Recorded:
 
 
 def arguments(step: Recorded, given: Mapping[str, Any]) -> dict[str, int | frozenset[int]]:
-    """The arguments of a run's step, told as people write them, as the twin takes them."""
+    """The arguments of a run's step, rendered as people write them, as the twin takes them."""
     return {
         name: frozenset(code_of(sort.element, one) for one in given[name])
         if isinstance(sort, SetOf)

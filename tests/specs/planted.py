@@ -254,7 +254,10 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "an_old_fetch_is_in_flight"): (Bug(None, bounds=ONE_TERM),),
     ("cluster", "converges"): (
         Bug(
-            25, without=("leaving_leader_is_told",), bounds={**NO_FAULT, "shutdowns": 1}, plain=True
+            25,
+            without=("leaving_leader_is_notified",),
+            bounds={**NO_FAULT, "shutdowns": 1},
+            plain=True,
         ),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
         Bug(

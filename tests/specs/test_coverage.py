@@ -21,7 +21,7 @@ def epoch_grows(now, new):
     new.epoch = now.epoch + 1
 
 
-def test_successors_beyond_a_bound_are_counted_and_told():
+def test_successors_beyond_a_bound_are_counted_and_reported():
     found = explore(system(epoch_grows), {**BOUNDS, "epoch": 1})
 
     assert (found.distinct, found.complete) == (2, True)

@@ -34,7 +34,7 @@ def told(system: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("system", "version"), RELEASES)
-def test_each_guard_is_told_by_a_story_or_marked_or_a_claim_breaks_without_it(system, version):
+def test_each_guard_is_covered_by_a_story_or_marked_or_a_claim_breaks_without_it(system, version):
     recorded = SYSTEMS[system].recorded(version)
     shown, marks = told(system), marks_of(recorded)
 
@@ -60,7 +60,7 @@ def test_stories_tell_what_most_guards_refuse_and_marks_are_few():
 
 
 def taken(system: str) -> set[str]:
-    """Every transition that a story of the system takes, told or quietly."""
+    """Every transition that a story of the system takes, shown or quietly."""
     found: set[str] = set()
     for path in STORIES:
         text = path.read_text(encoding="utf-8")

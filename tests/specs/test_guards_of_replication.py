@@ -55,7 +55,7 @@ def broken_after(guard: Guard) -> int | None:
     return found.tally.settled[ANY] - 1
 
 
-def test_each_guard_is_told_by_a_story_or_marked_or_a_claim_breaks_without_it():
+def test_each_guard_is_covered_by_a_story_or_marked_or_a_claim_breaks_without_it():
     told = set()
     for path in STORIES:
         text = path.read_text(encoding="utf-8")

@@ -120,6 +120,6 @@ def test_plain_data_as_text(value, is_set, expected):
     assert text(value, is_set=is_set) == expected
 
 
-def test_arguments_are_told_by_name():
+def test_arguments_are_reported_by_name():
     assert named({"leader": 1, "isr": [1, 3]}) == "leader=1, isr={1,3}"
     assert named({}) == ""

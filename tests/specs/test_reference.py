@@ -56,7 +56,7 @@ def test_every_bug_with_a_switch_of_its_own_changes_some_transition(every):
     assert told == thrown
 
 
-def test_the_fence_of_kip_320_is_told_with_its_bug_and_its_releases(every):
+def test_the_fence_of_kip_320_is_reported_with_its_bug_and_its_releases(every):
     write = next(page for page in every["election"] if page.name == "write_is_applied")
 
     assert "KAFKA-6082" in [bug.id for bug in write.bugs]

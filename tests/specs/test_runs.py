@@ -1,4 +1,4 @@
-"""A run is told in plain words, as data, and as the command that shows the same run again."""
+"""A run is shown in plain words, as data, and as the command that shows the same run again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import System
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
-from specs.reading import told_arguments
+from specs.reading import shown_arguments
 from specs.runs import Run, build_run, replay_command
 from specs.verdict import Verdict
 
@@ -26,7 +26,7 @@ def run_of(model: System, claim: str, version: str | None = None, **changed: obj
     return run
 
 
-def test_a_run_is_told_a_line_a_step_and_only_what_changed():
+def test_a_run_is_reported_a_line_a_step_and_only_what_changed():
     run = run_of(ELECTION, "a_win_is_unheard")
 
     assert run.as_text().splitlines() == [
@@ -41,7 +41,7 @@ def test_a_run_is_told_a_line_a_step_and_only_what_changed():
     ]
 
 
-def test_logs_and_sets_are_told_as_an_engineer_writes_them():
+def test_logs_and_sets_are_reported_as_an_engineer_writes_them():
     told = run_of(CLASSIC, "strong_isr", "hw_truncation").as_text()
 
     assert "log[3]: [id 0 epoch 1] → []" in told
@@ -81,7 +81,7 @@ def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():
     found, run = find(ELECTION.recorded(), ELECTION.limits({}), "a_win_is_unheard")
     assert run is not None
     numbers = {
-        (one.step.transition.name, str(told_arguments(one))): one.number
+        (one.step.transition.name, str(shown_arguments(one))): one.number
         for one in found.grounded.instances
     }
     instances = [numbers[step.step, str(step.args)] for step in run.steps]

@@ -12,7 +12,7 @@ quietly broker_reads_epoch broker=1
 """
 
 
-def test_a_step_is_told_with_every_leaf_that_it_changes():
+def test_a_step_is_reported_with_every_leaf_that_it_changes():
     assert told("broker_connects broker=1\n") == [
         "broker_connects(broker=1)",
         "    session[1]: false → true",
@@ -91,7 +91,7 @@ def test_a_step_said_to_be_refused_must_be_refused():
     assert "broker_connects(broker=1) is possible here" in outcome.failed[1]
 
 
-def test_history_is_told_only_where_a_claim_of_the_story_reads_it():
+def test_history_is_reported_only_where_a_claim_of_the_story_reads_it():
     quiet = told(ELECTED + "broker_wins_election broker=1\ncheck single_writer\n")
     whole = told(ELECTED + "broker_wins_election broker=1\ncheck single_controller\n")
 
@@ -99,7 +99,7 @@ def test_history_is_told_only_where_a_claim_of_the_story_reads_it():
     assert "    won: {} → {(1,1)}" in whole
 
 
-def test_a_sometimes_is_told_to_be_so_or_not():
+def test_a_sometimes_is_asserted_to_hold_or_not():
     lines = told("check zombies_overlap\ncheck a_win_is_unheard\n" + ELECTED
                  + "quietly broker_wins_election broker=1\ncheck a_win_is_unheard\n")  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_a_sometimes_is_told_to_be_so_or_not():
     ]
 
 
-def test_a_broken_claim_is_told_with_its_sentence_and_what_it_looks_at():
+def test_a_broken_claim_is_reported_with_its_sentence_and_what_it_looks_at():
     steps = [
         "controller_elects_leader replica=1", "controller_drops_replica replica=2",
         "becomes_follower follower=3 leader=1 epoch=0", "becomes_leader replica=1 epoch=1",
@@ -139,7 +139,7 @@ def test_a_claim_about_steps_speaks_of_every_step_so_far():
     assert lines == ["controller_epoch_never_falls: holds of every step"]
 
 
-def test_the_first_step_that_is_possible_is_told_where_there_is_no_dead_end():
+def test_the_first_step_that_is_possible_is_reported_where_there_is_no_dead_end():
     steps = "".join(f"quietly controller_elects_leader replica={replica}\n" for replica in (1, 2))
     lines = told(steps + "check deadlock\n", "system classic brokers 2 log 1 records 1 epoch 1\n")
 
@@ -172,7 +172,7 @@ def test_a_step_beyond_a_bound_of_the_first_line_is_refused_with_the_bound():
     assert "leads beyond the bound controllers" in outcome.failed[1]
 
 
-def test_a_marked_state_is_found_again_or_told_to_differ():
+def test_a_marked_state_is_found_again_or_said_to_differ():
     there = "mark start\nquietly broker_connects broker=1\n"
     back = "quietly session_expires broker=1\nsame start\n"
 
@@ -219,7 +219,7 @@ def test_a_new_story_of_which_nothing_is_recorded_is_not_checked():
     assert play(parse(text)).verdict is Verdict.NOT_CHECKED
 
 
-def test_what_is_told_otherwise_is_broken_with_the_difference():
+def test_what_is_reported_otherwise_is_broken_with_the_difference():
     text = "system election brokers 2\nbroker_connects broker=1\ncheck single_writer\n----\n"
     right = rerecorded(play(parse(text)))
     wrong = right.replace("true", "false")

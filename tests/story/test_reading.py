@@ -20,7 +20,7 @@ def line_refused(line: str, opening: str = ELECTION) -> str:
     return refusal(f"# A title.\n{opening}{line}\n----\n")
 
 
-def test_comments_blank_lines_and_scenes_are_told_apart():
+def test_comments_blank_lines_and_scenes_are_distinguished():
     story = parse(
         "# A title.\n# Shows: something.\n\n" + ELECTION + "\n"
         "broker_connects broker=1   # a remark\n----\n"
@@ -33,8 +33,8 @@ def test_comments_blank_lines_and_scenes_are_told_apart():
         ["broker_connects(broker=1)"],
         ["single_writer"],
     ]
-    assert story.scenes[0].told == ["broker_connects(broker=1)", "    session[1]: false → true"]
-    assert story.scenes[1].told == ["single_writer: holds"]
+    assert story.scenes[0].output == ["broker_connects(broker=1)", "    session[1]: false → true"]
+    assert story.scenes[1].output == ["single_writer: holds"]
     assert story.tail == ["", "# The end."]
 
 
@@ -104,7 +104,7 @@ def test_a_step_of_another_version_is_not_merely_unknown():
     )
 
 
-def test_a_step_that_only_a_thrown_switch_brings_is_told_so():
+def test_a_step_that_only_a_thrown_switch_brings_is_reported():
     opening = "system replication version 2.3 brokers 2\n"
 
     told = line_refused("broker_fails_half_way broker=1 epoch=1 controller=1", opening)

@@ -1,4 +1,5 @@
-"""The stories of the repository: each tells what it told, says what it shows, and checks it."""
+"""The stories of the repository: each has the output that it tells, says what it shows, and checks
+it."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "reassign_clients_know_the_old_epoch",
            "deleted_topic_comes_back", "added_while_deleting",
            "fresh_broker_knows_no_leader", "bounce_is_overlooked", "node_of_the_last_session",
-           "leaving_leader_is_not_told", "resigned_controller_writes", "cached_version_for_ever",
-           "late_stop_replica", "dead_leader_stays_registered",
+           "leaving_leader_is_not_notified", "resigned_controller_writes",
+           "cached_version_for_ever", "late_stop_replica", "dead_leader_stays_registered",
            "dead_broker_is_taken_back", "late_response_stops_a_replica"}  # fmt: skip
 """Stories of what went wrong; each has a claim that breaks."""
 
@@ -38,7 +39,7 @@ def test_there_are_stories():
 
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
-def test_a_story_tells_what_it_told(path: Path):
+def test_the_output_of_a_story_is_as_recorded(path: Path):
     outcome = play(read_story(path))
 
     assert outcome.failed is None

@@ -48,7 +48,7 @@ def test_both_engines_find_the_same_states():
     assert native["distinct"] == 12_965
 
 
-def test_with_symmetry_brokers_are_told_apart_by_what_they_do_only():
+def test_with_symmetry_brokers_are_distinguished_by_what_they_do_only():
     orbits = explore(SYSTEM.recorded(), SYSTEM.limits(SMALL), ["no_resurrection"], symmetry=True)
 
     assert (orbits.distinct, orbits.complete) == (6_483, True)

@@ -55,7 +55,7 @@ def test_a_table_has_every_state_once_and_no_other(table, states):
     assert {before for befores in table.values() for before in befores} <= set(states.values)
 
 
-def test_a_table_is_told_a_line_for_each_target():
+def test_a_table_is_reported_a_line_for_each_target():
     told = list(rows(PARTITION_TABLE))
 
     assert told[1] == ("OnlinePartition      <- NewPartition, OnlinePartition, OfflinePartition")

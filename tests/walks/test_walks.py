@@ -37,7 +37,7 @@ Long ones fire all of them but for a few that hang on a coincidence; those are e
 class Machine(RuleBasedStateMachine):
     """Hypothesis chooses what takes part and how the walk goes on.
 
-    It need not shrink what fails: a broken claim is told with a run that is shortened already.
+    It need not shrink what fails: a broken claim is shown with a run that is shortened already.
     """
 
     ground: Ground

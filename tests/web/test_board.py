@@ -165,7 +165,7 @@ def test_what_the_last_step_made_possible_comes_first_and_faults_last():
         ("admin_deletes_topic", "admin deletes topic", "Clients and administrators"),
     ],
 )  # fmt: skip
-def test_a_step_is_told_in_words_under_who_takes_it(line: str, words: str, actor: str):
+def test_a_step_is_reported_in_words_under_who_takes_it(line: str, words: str, actor: str):
     name, *pairs = line.split()
     steps = [one for of in SYSTEMS.values() for one in of.transitions if one.name == name]
 

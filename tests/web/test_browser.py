@@ -154,7 +154,7 @@ def test_what_a_screen_reader_says_is_the_line_of_the_story(seen: Any, port: int
     )
 
 
-def test_nothing_is_told_by_colour_alone(seen: Any, port: int):
+def test_nothing_is_reported_by_colour_alone(seen: Any, port: int):
     told = read_run(STORIES / "m2_is_lost.story")
     seen.goto(at(port, told))
     seen.locator("#steps li").nth(len(told.lines)).wait_for()
@@ -236,7 +236,7 @@ def test_the_witness_of_a_broken_claim_glows_and_is_named(seen: Any, port: int):
 
 
 @pytest.mark.parametrize("width, height", SIZES)
-def test_messages_are_arrows_that_can_be_told_apart_without_colour(
+def test_messages_are_arrows_that_can_be_distinguished_without_colour(
     browser: Any, port: int, width: int, height: int
 ):
     shown = browser.new_page(viewport={"width": width, "height": height})
@@ -253,7 +253,7 @@ def test_messages_are_arrows_that_can_be_told_apart_without_colour(
             ends = message.locator(".head:visible").count()
             fate = message.get_attribute("class").split()[1]
             looks[fate] = (message.evaluate(line), *marks, ends)
-            words.append(" ".join(message.locator(".told").text_content().split()))
+            words.append(" ".join(message.locator(".sentence").text_content().split()))
     wide = shown.evaluate("document.documentElement.scrollWidth")
     shown.close()
 

@@ -105,7 +105,7 @@ def test_runs_of_two_systems_are_not_compared():
         compared(read_run(LOST), ReplayedRun("x", "system classic", ()))
 
 
-def test_what_differs_is_told_leaf_by_leaf_with_both_values():
+def test_what_differs_is_reported_leaf_by_leaf_with_both_values():
     heading = "system classic version kip_320 brokers 3"
     elected = "controller_elects_leader replica=1"
     other = "controller_elects_leader replica=2"

@@ -1,4 +1,4 @@
-"""A run told as a page, a picture or a text."""
+"""A run as a page, a picture or a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.cli.main import main
 from conformance.web.board import board
 from conformance.web.cards import letters
 from conformance.web.explain import frames_of
-from conformance.web.messages import told as in_words
+from conformance.web.messages import sentence as in_words
 from conformance.web.run_files import read_run
 
 STORIES = Path(__file__).resolve().parents[2] / "specs" / "stories"
@@ -32,13 +32,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_found_run_is_told_step_by_step_with_the_claim_that_breaks(run: Path):
-    told = insync("explain", str(run))
+def test_a_found_run_is_reported_step_by_step_with_the_claim_that_breaks(run: Path):
+    done = insync("explain", str(run))
 
-    assert told.exit_code == 0
+    assert done.exit_code == 0
     steps = json.loads(run.read_text())["steps"]
-    assert len(re.findall(r"^\d+\. ", told.output, re.MULTILINE)) == len(steps)
-    assert "claim **strong_isr** breaks here" in told.output
+    assert len(re.findall(r"^\d+\. ", done.output, re.MULTILINE)) == len(steps)
+    assert "claim **strong_isr** breaks here" in done.output
 
 
 def test_a_page_fetches_nothing_and_is_small(run: Path, tmp_path: Path):
@@ -71,12 +71,12 @@ def test_every_story_can_be_explained(story: Path):
 
 def test_a_picture_tells_each_message_in_words(tmp_path: Path):
     out = tmp_path / "m2.svg"
-    told = read_run(STORIES / "m2_is_lost.story")
+    run = read_run(STORIES / "m2_is_lost.story")
 
     insync("explain", str(STORIES / "m2_is_lost.story"), "--out", str(out))
 
     titles = {node.text for node in ET.parse(out).iter("{http://www.w3.org/2000/svg}title")}
-    frames = frames_of(board(told.heading), told.lines)
+    frames = frames_of(board(run.heading), run.lines)
     arrows = [in_words(one, f.picture) for f in frames for one in f.picture["messages"]]
     assert arrows
     assert set(arrows) <= titles
@@ -164,12 +164,12 @@ def test_a_story_becomes_cards_in_another_order_and_a_key_that_puts_them_right(t
     text = out.read_text()
     printed = re.findall(r"<li><b>([A-Z]+)</b><b>(\w+\([^<]*)</b>", text)
     key = re.search(r"class='key'>.*?<p>([A-Z ]+)</p>", text)
-    told = read_run(STORIES / "m2_is_lost.story")
+    run = read_run(STORIES / "m2_is_lost.story")
     assert result.exit_code == 0
     assert key is not None
     by_letter = dict(printed)
     in_order = [by_letter[letter] for letter in key[1].split()]
-    steps = [frame.label for frame in frames_of(board(told.heading), told.lines)[1:]]
+    steps = [frame.label for frame in frames_of(board(run.heading), run.lines)[1:]]
     assert in_order == steps
     assert [label for _, label in printed] != steps
     assert "isr_holds_committed breaks" in text
@@ -202,16 +202,16 @@ def test_a_claim_chooses_among_runs_and_a_story_is_only_one():
 def test_a_page_to_embed_says_what_to_put_into_a_page_of_ones_own(tmp_path: Path):
     out = tmp_path / "lost.html"
 
-    told = insync("explain", str(STORIES / "m2_is_lost.story"), "--embed", "--out", str(out))
+    done = insync("explain", str(STORIES / "m2_is_lost.story"), "--embed", "--out", str(out))
 
-    assert told.exit_code == 0
-    assert '<iframe src="lost.html" title="' in told.output
+    assert done.exit_code == 0
+    assert '<iframe src="lost.html" title="' in done.output
     assert not re.search(r"""(?:src|href)=["'](?!#)""", out.read_text())
 
 
 @pytest.mark.parametrize("words", [["--out", "x.svg"], [], ["--out", "x.html", "--cards"]])
 def test_what_cannot_be_embedded_is_refused_with_what_can(words: list[str]):
-    told = insync("explain", str(STORIES / "m2_is_lost.story"), "--embed", *words)
+    done = insync("explain", str(STORIES / "m2_is_lost.story"), "--embed", *words)
 
-    assert told.exit_code == 64
-    assert "--embed --out FILE.html" in told.output
+    assert done.exit_code == 64
+    assert "--embed --out FILE.html" in done.output

@@ -109,7 +109,7 @@ def test_a_question_without_one_right_answer_is_refused_with_its_line(tmp_path: 
         _ = read_lesson(path).questions
 
 
-def test_a_story_that_tells_something_else_is_told_with_its_line(tmp_path: Path):
+def test_a_story_that_tells_something_else_is_reported_with_its_line(tmp_path: Path):
     story = "# A.\nsystem classic\n\nshow next_epoch\n----\nnext_epoch: 7\n"
 
     wrong = read_lesson(written(tmp_path, f"# 1. X\n\n```story\n{story}```\n")).check()

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.web.board import board
 from conformance.web.in_flight import READERS
-from conformance.web.messages import told
+from conformance.web.messages import sentence
 from conformance.web.run_files import read_run
 from model.language import ProtocolError, transition
 from model.systems import SYSTEMS
@@ -26,7 +26,7 @@ ELECTED = (
 
 def drawn(heading: str, lines: Sequence[str]) -> list[str]:
     picture = board(heading).frame(lines).picture
-    return [told(one, picture) for one in picture["messages"]]
+    return [sentence(one, picture) for one in picture["messages"]]
 
 
 def of_story(name: str, steps: int) -> list[str]:

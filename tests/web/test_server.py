@@ -313,8 +313,8 @@ def test_a_folder_of_logs_that_is_dropped_is_checked_and_its_report_shown(port: 
     shown, report = ask(port, found["report"])
 
     assert (status, found["verdict"]) == (200, "broken")
-    assert "planted/broker1/server.log:29" in found["told"]
-    assert "/tmp" not in found["told"] + report
+    assert "planted/broker1/server.log:29" in found["output"]
+    assert "/tmp" not in found["output"] + report
     assert shown == 200
     assert "insync check: broken" in report
 

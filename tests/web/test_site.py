@@ -106,7 +106,7 @@ def test_the_first_five_minutes_end_as_the_text_says(
     assert codes == [int(code or 0) for _, code in shown]
 
 
-def test_a_command_is_told_in_its_own_words():
+def test_a_command_is_reported_in_its_own_words():
     @click.command(epilog="\b\nExample:\n  insync x --loud")
     @click.option("--loud", is_flag=True, help="Say it | aloud.")
     def x(loud: bool) -> None:

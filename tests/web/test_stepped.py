@@ -61,7 +61,7 @@ def test_it_ends_before_the_step_that_is_not_possible_with_the_reason(tmp_path: 
     assert laid.exit_code == 1
 
 
-def test_what_was_seen_otherwise_is_told_with_both_values(tmp_path: Path):
+def test_what_was_seen_otherwise_is_reported_with_both_values(tmp_path: Path):
     steps = [STEPS[0], {**STEPS[1], "observed": {"belief[1]": 2}}]
 
     told = stepped(written(tmp_path / "t.ndjson", steps))

@@ -17,7 +17,7 @@ from tests.specs.planted import BUGS
 
 OF_THE_SHEET = 48
 WENT_BACK = {
-    "leaving_leader_is_told",  # 1.1, mended in 2.1
+    "leaving_leader_is_notified",  # 1.1, mended in 2.1
     "fetch_session_caches_epoch",  # nothing to cache before 2.1, mended in 2.5
 }
 SHOWN = [one for one in ZOO if one.shown]

@@ -79,7 +79,7 @@ def test_the_list_has_every_entry_and_what_it_would_take_to_show_the_others(insy
     assert f"{len(QUICK) + len(LONG)} of {len(ZOO)} are shown by a system" in told
 
 
-def test_one_entry_is_told_with_its_run_and_its_fix(insync):
+def test_one_entry_is_reported_with_its_run_and_its_fix(insync):
     result = insync("zoo 14")
 
     assert result.exit_code == 0

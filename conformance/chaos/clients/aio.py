@@ -51,7 +51,7 @@ async def _write(work: Workload, writer: ProducerKind) -> None:
     if producer is None:
         return
 
-    def told(send: Send, sent: asyncio.Future[Any]) -> None:
+    def on_delivery(send: Send, sent: asyncio.Future[Any]) -> None:
         error = None if sent.cancelled() else sent.exception()
         if sent.cancelled() or error is not None:
             work.failed(send, type(error).__name__)
@@ -68,7 +68,7 @@ async def _write(work: Workload, writer: ProducerKind) -> None:
         except (errors.KafkaError, OSError, TimeoutError) as error:
             work.failed(send, type(error).__name__)
         else:
-            sent.add_done_callback(partial(told, send))
+            sent.add_done_callback(partial(on_delivery, send))
     with suppress(errors.KafkaError, OSError, TimeoutError):
         await asyncio.wait_for(producer.stop(), PATIENCE_S + 2)
 

@@ -42,7 +42,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
     if producer is None:
         return
 
-    def told(send: Send, sent: Any) -> None:
+    def on_delivery(send: Send, sent: Any) -> None:
         work.answered(send, -1 if sent.offset is None else max(-1, sent.offset))
 
     def failed(send: Send, error: BaseException) -> None:
@@ -54,7 +54,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
         except kafka.errors.KafkaError as error:
             failed(send, error)
         else:
-            sent.add_callback(partial(told, send))
+            sent.add_callback(partial(on_delivery, send))
             sent.add_errback(partial(failed, send))
     _close(producer, kafka.errors.KafkaError)
 

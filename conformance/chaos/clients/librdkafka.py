@@ -33,7 +33,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
     })  # fmt: skip
     for send in work.sends(writer, at_once=AT_ONCE, turn=lambda: producer.poll(0.005)):
 
-        def told(error: Any, record: Any, send: Any = send) -> None:
+        def delivered(error: Any, record: Any, send: Any = send) -> None:
             if error is not None:
                 work.failed(send, error.name())
             else:
@@ -42,7 +42,7 @@ def write(work: Workload, writer: ProducerKind) -> None:
 
         try:
             producer.produce(
-                TOPIC, send.values[0].encode(), partition=send.partition, on_delivery=told
+                TOPIC, send.values[0].encode(), partition=send.partition, on_delivery=delivered
             )
         except (BufferError, confluent.KafkaException) as error:
             work.failed(send, _name(error))

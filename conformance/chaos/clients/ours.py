@@ -17,13 +17,13 @@ def write(work: Workload, writer: ProducerKind) -> None:
         for send in work.sends(writer, (1, 1, 2, 5)):
             values = [value.encode() for value in send.values]
             try:
-                told = producer.send(TOPIC, values, partition=send.partition)
+                results = producer.send(TOPIC, values, partition=send.partition)
             except ClientError as error:
                 work.failed(send, error.code)
             except OSError as error:
                 work.failed(send, type(error).__name__)
             else:
-                work.answered(send, told[0].offset)
+                work.answered(send, results[0].offset)
 
 
 def read(work: Workload, reader: str, group: str) -> None:

@@ -1,5 +1,5 @@
 "use strict";
-// The page knows nothing of the protocol: it shows lanes, cards and lamps as it is told.
+// The page knows nothing of the protocol: it shows lanes, cards and lamps from data.
 
 let catalog = [];
 let game = { heading: "", lines: [] };
@@ -16,9 +16,9 @@ async function ask(what, body) {
   });
   if (answer.ok) return answer.json();
   const text = await answer.text();
-  let told = text;
-  try { told = JSON.parse(text).error; } catch { /* the server says why in plain words */ }
-  throw new Error(told || answer.statusText);
+  let reason = text;
+  try { reason = JSON.parse(text).error; } catch { /* the server says why in plain words */ }
+  throw new Error(reason || answer.statusText);
 }
 
 // ---- the rest ----------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ const inPlain = new Map();                      // what a line says in words
 
 function plain(line) { return inPlain.get(line) || line; }
 
-// The words of lines that no card has told: of a run that was found, opened, or handed on.
+// The words of lines that no card has shown: of a run that was found, opened, or handed on.
 async function learn(lines) {
   const unknown = [...new Set(lines)].filter(line => !inPlain.has(line));
   if (!unknown.length || FROZEN) return;
@@ -199,10 +199,10 @@ async function search(body, tell) {
       const lines = text.split("\n");
       text = lines.pop();
       for (const line of lines.filter(one => one)) {
-        const told = JSON.parse(line);
-        if (told.error) throw new Error(told.error);
-        if (told.progress) tell(`${told.progress} (${Math.round((performance.now() - began) / 1000)} ${WORDS.seconds})`);
-        else found = told;
+        const part = JSON.parse(line);
+        if (part.error) throw new Error(part.error);
+        if (part.progress) tell(`${part.progress} (${Math.round((performance.now() - began) / 1000)} ${WORDS.seconds})`);
+        else found = part;
       }
       if (done) return found;
     }
@@ -226,9 +226,9 @@ async function way(asked, name) {
     const within = Object.entries(found.bounds).map(([bound, number]) => `${bound} ${number}`).join(", ");
     if (!found.lines) {
       const none = found.ruled_out.length ? `; ${WORDS.ruledOut} ${found.ruled_out.join(", ")}` : "";
-      const told = `${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within}${none})`;
-      say(told);
-      $("extra").replaceChildren(make("p", {}, told), ...found.ruled_out.map(bound =>
+      const summary = `${name}: ${found.why} (${found.distinct} ${WORDS.states}; ${within}${none})`;
+      say(summary);
+      $("extra").replaceChildren(make("p", {}, summary), ...found.ruled_out.map(bound =>
         make("button", { type: "button", class: "allow", onclick: () => {
           game = { heading: `${game.heading.replace(new RegExp(` ${bound} 0(?= |$)`), "")} ${bound} 1`, lines: game.lines };
           show(game.heading);
@@ -248,7 +248,7 @@ async function way(asked, name) {
   }
 }
 
-// What a refused step waits for: the shortest way from here to where it is possible, told, not taken.
+// What a refused step waits for: the shortest way from here to where it is possible, shown, not taken.
 async function waits(one) {
   say(WORDS.looking);
   const turn = ++searches, at = here;

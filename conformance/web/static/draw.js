@@ -73,15 +73,15 @@ function rows(list, folded) {
 
 // ---- who is what -------------------------------------------------------------------------------
 
-// Three things are told apart: registered and known (solid), registered and not heard of yet
+// Three things are distinguished: registered and known (solid), registered and not heard of yet
 // (hollow), believed and not registered any more (in pieces).
 function standing(badge) {
   const chips = [];
   if (badge.up === false) chips.push(["down", WORDS.down]);
   else if (badge.registered === false) chips.push(["off", WORDS.unregistered]);
-  if (badge.controls && badge.believes !== false) chips.push(["solid office", WORDS.controller]);
-  else if (badge.controls) chips.push(["hollow office", WORDS.electedController]);
-  else if (badge.believes) chips.push(["lie office", WORDS.believesController]);
+  if (badge.controls && badge.believes !== false) chips.push(["solid controller", WORDS.controller]);
+  else if (badge.controls) chips.push(["hollow controller", WORDS.electedController]);
+  else if (badge.believes) chips.push(["lie controller", WORDS.believesController]);
   if (badge.leads && (badge.role === "leader" || badge.role === null)) chips.push(["solid", WORDS.leader]);
   else if (badge.leads) chips.push(["hollow", badge.up === false ? WORDS.registeredLeader : WORDS.elected]);
   else if (badge.role === "leader") chips.push(["lie", WORDS.believesLeader]);
@@ -93,7 +93,7 @@ function ring(number, badge) {
   const lie = (badge.believes === true && badge.controls === false) || (badge.role === "leader" && badge.leads === false);
   const crown = badge.leads || badge.role === "leader";
   return make("span", {
-    class: `ring ${badge.registered === false ? "off" : "on"}${crown ? " leader" : ""}${badge.believes || badge.controls ? " office" : ""}${lie ? " lie" : ""}${badge.up === false ? " dead" : ""}`,
+    class: `ring ${badge.registered === false ? "off" : "on"}${crown ? " leader" : ""}${badge.believes || badge.controls ? " controller" : ""}${lie ? " lie" : ""}${badge.up === false ? " dead" : ""}`,
     "aria-hidden": "true",
   }, number);
 }
@@ -158,10 +158,10 @@ function logRow(broker, log, picture, offsets, differing) {
     }
     return make("td", { class: `at none${marks}` }, ...lines);
   });
-  const told = [`${WORDS.hw} ${log.hw ?? "–"}`, `${WORDS.leo} ${end}`].join(", ");
+  const ends = [`${WORDS.hw} ${log.hw ?? "–"}`, `${WORDS.leo} ${end}`].join(", ");
   return make("tr", { class: leads ? "leads" : "" },
     make("th", { scope: "row" }, make("span", { class: `dot${leads ? " leads" : ""}`, "aria-hidden": "true" }, broker), make("span", { class: "unseen" }, `${WORDS.broker} ${broker}: `),
-      make("small", {}, told)), ...cells);
+      make("small", {}, ends)), ...cells);
 }
 
 function flight(item) {
@@ -205,12 +205,12 @@ function arrow(message, lanes) {
   wire.style.gridColumn = `${first + 1} / ${last + 2}`;
   wire.style.marginInline = `${50 / span}%`;
   const fate = WORDS.fates[message.fate] + (message.steps > 1 ? ` (${message.steps} ${WORDS.steps})` : "");
-  const told = make("span", { class: "told" }, make("b", {}, message.name),
+  const sentence = make("span", { class: "sentence" }, make("b", {}, message.name),
     make("span", { class: "unseen" }, `, ${lane(message.source)} → ${message.targets.map(lane).join(", ")}: `),
     ` ${message.label} `, make("small", {}, fate));
   const right = first > lanes.length / 2;
-  told.style.gridColumn = right ? `1 / ${last + 2}` : `${first + 1} / -1`;
-  const item = make("li", { class: `message ${message.fate}${message.answer ? " answer" : ""}${right ? " right" : ""}` }, wire, told);
+  sentence.style.gridColumn = right ? `1 / ${last + 2}` : `${first + 1} / -1`;
+  const item = make("li", { class: `message ${message.fate}${message.answer ? " answer" : ""}${right ? " right" : ""}` }, wire, sentence);
   item.style.gridTemplateColumns = `repeat(${lanes.length}, minmax(0, 1fr))`;
   return item;
 }
@@ -225,11 +225,11 @@ function crossing(picture) {
   return make("div", { class: "crossing" }, heads, list);
 }
 
-function inOffice(picture, folded) {
+function controllerMemory(picture, folded) {
   const parts = Object.entries(picture.controllers).filter(([, list]) => list.length);
   return make("article", { class: "lane" }, make("h3", {}, WORDS.controllers),
     ...parts.flatMap(([number, list]) => [make("h4", {}, `${WORDS.broker} ${number}`), ...rows(list, folded)]),
-    parts.length ? null : make("p", { class: "none" }, Object.values(picture.badges).some(one => one.believes !== null) ? WORDS.nobody : WORDS.untold));
+    parts.length ? null : make("p", { class: "none" }, Object.values(picture.badges).some(one => one.believes !== null) ? WORDS.nobody : WORDS.notModelled));
 }
 
 // Every field, by whose it is.
@@ -237,7 +237,7 @@ function fields(picture, folded = false) {
   const lanes = make("div", { class: "lanes" + (picture.lanes.length > 6 ? " many" : "") });
   lanes.style.setProperty("--lanes", picture.lanes.length);
   lanes.append(make("article", { class: "lane zk" }, make("h3", {}, WORDS.zookeeper),
-    ...rows([...picture.zookeeper, ...picture.world], folded)), inOffice(picture, folded));
+    ...rows([...picture.zookeeper, ...picture.world], folded)), controllerMemory(picture, folded));
   for (const [number, list] of Object.entries(picture.brokers)) {
     lanes.append(make("article", { class: "lane" }, make("h3", {}, `${WORDS.broker} ${number}`), ...rows(list, folded)));
   }

@@ -31,7 +31,7 @@ function showBeat(run, at) {
 
 // ---- what is read ------------------------------------------------------------------------------
 
-// Before a story's first step that is told: where its actors stand when the text begins.
+// Before a story's first step that is shown: where its actors stand when the text begins.
 function setting(run) { return Math.max(0, runs[run].beats.findIndex((one, n) => n && !one.quiet) - 1); }
 
 function collect() {

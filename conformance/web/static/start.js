@@ -70,7 +70,7 @@ async function check(files) {
     $("verdict").textContent = `checking ${files.length} files…`;
     const found = await answered(`/api/logs/${set}/check`);
     $("verdict").textContent = found.verdict;
-    $("told").textContent = found.told; $("everything").hidden = !found.told;
+    $("output").textContent = found.output; $("everything").hidden = !found.output;
     $("everything").open = !found.report;         // the report says it better, where there is one
     if (found.report) $("report").replaceChildren(make("iframe", { src: found.report, title: "Report", sandbox: "allow-scripts" }));
   } catch (error) { $("verdict").textContent = error.message; }

@@ -58,7 +58,7 @@ def controller_node_is_deleted(world: StagedCluster) -> None:
     world.zookeeper.delete(paths.CONTROLLER)
 
 
-def _in_office(world: StagedCluster) -> One:
+def _is_active(world: StagedCluster) -> One:
     return [()] if paths.CONTROLLER in world.zookeeper.nodes else []
 
 
@@ -77,5 +77,5 @@ KINDS: tuple[StepKind, ...] = (
           brokers_that(lambda _, one: one.lingers), session_expires),
     offered("broker_replaces_its_old_node", "broker",
           brokers_that(lambda _, one: one.lingers and one.up), broker_reconnects),
-    offered("controller_node_is_deleted", "", _in_office, controller_node_is_deleted),
+    offered("controller_node_is_deleted", "", _is_active, controller_node_is_deleted),
 )  # fmt: skip

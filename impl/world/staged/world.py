@@ -231,7 +231,7 @@ class StagedCluster(WorldOfSteps):
             if event.path == paths.CONTROLLER:
                 node = self.zookeeper.nodes.get(paths.CONTROLLER)
                 if node is not None and node.owner == server.session.session:
-                    # The echo of its own election: it would look, and find itself in office.
+                    # The echo of its own election: it would look, and find itself the controller.
                     wait(server.session.exists(paths.CONTROLLER, watch=True))
                 elif thread.controller.active or thread.place is not None:
                     add_event(server, "controller_change", 0)

@@ -33,7 +33,7 @@ def each_answer(world: SteppedParts) -> Many:
 class Controllers(SteppedParts):
     """The steps of a broker's own controller."""
 
-    # Office
+    # Controllership
 
     def _broker_stands_refusal(self, broker: int) -> Refusal:
         if wait(self.admin.controller()) is not None:

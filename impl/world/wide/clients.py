@@ -172,7 +172,7 @@ def _target(world: WideWorld, replicas: int) -> list[int]:
     return [ids[(world.moves + one) % len(ids)] for one in range(replicas)]
 
 
-def _in_office(world: WideWorld) -> list[SimulatedBroker]:
+def _active_controllers(world: WideWorld) -> list[SimulatedBroker]:
     """Who takes requests of administrators (KIP-455, KIP-460): the last that was elected."""
     active = [node for _, node in world.running() if node.controller.active]
     if not world.release.since("2.4") or not active:
@@ -184,7 +184,7 @@ def _to_be_asked(world: WideWorld) -> Args:
     nodes = world.zookeeper.nodes
     return [
         (one, number)
-        for _ in _in_office(world)
+        for _ in _active_controllers(world)
         for (one,) in _there(world)
         for number in range(world.partitions)
         if paths.state(f"t{one}", number) in nodes
@@ -204,7 +204,7 @@ def controller_is_asked_for_move(world: WideWorld, topic: int, partition: int) -
 def _moving(world: WideWorld) -> Args:
     return [
         (int(one.topic[1:]), one.partition)
-        for node in _in_office(world)
+        for node in _active_controllers(world)
         for one in ControllerApi(node.controller).list_reassignments()[1]
     ]
 
@@ -215,7 +215,7 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
-    for node in _in_office(world):
+    for node in _active_controllers(world):
         node.events.put(
             "ApiPartitionReassignment",
             lambda controller: ControllerApi(controller).alter_reassignments({one: target}),
@@ -223,7 +223,7 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
 
 
 def _anybody(world: WideWorld) -> Args:
-    return [()] if _in_office(world) else []
+    return [()] if _active_controllers(world) else []
 
 
 def controller_is_asked_for_leaders(world: WideWorld) -> None:
@@ -235,7 +235,7 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         for topic in range(world.topics)
         for number in range(world.partitions)
     ]
-    for node in _in_office(world):
+    for node in _active_controllers(world):
         node.events.put(
             "ReplicaLeaderElection",
             lambda controller: ControllerApi(controller).elect_leaders(kind, every),

@@ -142,25 +142,25 @@ def broker_resumes(world: WideWorld, broker: int) -> None:
     world.nodes[broker].paused = False
 
 
-def _office(world: WideWorld) -> int | None:
+def _active(world: WideWorld) -> int | None:
     """The broker that is running and believes that it is controller, if there is one."""
     return next((number for number, node in world.running() if node.controller.active), None)
 
 
 def _leaving(world: WideWorld) -> One:
-    office = _office(world)
-    return [] if office is None or len(world.running()) < 2 else _runs(world)
+    active = _active(world)
+    return [] if active is None or len(world.running()) < 2 else _runs(world)
 
 
 def broker_shuts_down(world: WideWorld, broker: int) -> None:
     """Controlled shutdown: its leaders move first, then it goes, its session with it."""
-    office = _office(world)
-    assert office is not None, "somebody is the controller"
-    controller = world.nodes[office].controller
+    active = _active(world)
+    assert active is not None, "somebody is the controller"
+    controller = world.nodes[active].controller
     with contextlib.suppress(BrokerNotAvailable, SessionExpired, ZooKeeperError):
         # If the controller has not heard of the broker yet it goes all the same.
         wait(controller.guarded(lambda: controller.brokers.shut_down(broker)))
-    world.nodes[office].events.close_channels()
+    world.nodes[active].events.close_channels()
     world.nodes[broker].logs.stop()
     broker_crashes(world, broker)
     if world.nodes[broker].alive:
@@ -212,7 +212,7 @@ def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
     wait(world.nodes[broker].replicas.maybe_propagate_isr_changes(world.now_ms()))
 
 
-def _in_office(world: WideWorld) -> One:
+def _has_controller(world: WideWorld) -> One:
     return [(number,) for number, node in world.running() if node.controller.active and node.alive]
 
 
@@ -245,5 +245,5 @@ KINDS = (
     offered("logs_are_kept_small", BROKER, _runs, logs_are_kept_small, 2),
     offered("leader_shrinks_isrs", BROKER, _lagging, leader_shrinks_isrs, 60),
     offered("isr_changes_are_propagated", BROKER, _with_news, isr_changes_are_propagated, 60),
-    offered("leaders_are_rebalanced", BROKER, _in_office, leaders_are_rebalanced, 4),
+    offered("leaders_are_rebalanced", BROKER, _has_controller, leaders_are_rebalanced, 4),
 )

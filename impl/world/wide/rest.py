@@ -58,7 +58,7 @@ def _is_in_sync(leader: Replica | None) -> bool:
     )
 
 
-def _office(world: WideWorld) -> SimulatedBroker | None:
+def _active_controller(world: WideWorld) -> SimulatedBroker | None:
     """Who is in /controller, and believes it."""
     active = [node for node in world.nodes.values() if node.controller.active]
     return max(active, key=lambda node: node.controller.core.context.epoch, default=None)
@@ -66,8 +66,8 @@ def _office(world: WideWorld) -> SimulatedBroker | None:
 
 def _moves_are_over(world: WideWorld) -> bool:
     """No move is asked for or under way, but in vain."""
-    office = _office(world)
-    moving = set() if office is None else office.controller.reassigner.in_progress()
+    active = _active_controller(world)
+    moving = set() if active is None else active.controller.reassigner.in_progress()
     asked = wait(world.admin.reassignments())
     return all(
         waits_in_vain(world, one) or _is_of_an_earlier_topic(world, one, one in moving)
@@ -113,13 +113,13 @@ def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
     leader it never ends: no leader is elected for a topic that is to be deleted
     (``fetchTopicDeletionsInProgress``, ``triggerOnlineStateChangeForPartitions``).
     """
-    office = _office(world)
-    if office is None:
+    active = _active_controller(world)
+    if active is None:
         return False
-    context = office.controller.core.context
+    context = active.controller.core.context
     if topic not in context.queued_for_deletion & context.ineligible_for_deletion:
         return False
-    moving = office.controller.reassigner.in_progress()
+    moving = active.controller.reassigner.in_progress()
     return all(leader_of(world, one) is None for one in moving if one.topic == topic)
 
 

@@ -163,9 +163,9 @@ def run_wide(
     except ClusterClaimBroken as claim:
         broken = f"{claim} (after {world.clock} steps)"
         taken = min(world.clock, steps)
-    office = wait(world.admin.controller_epoch())
+    registered = wait(world.admin.controller_epoch())
     return WideRun(
-        seed, faults, taken, world.told.acknowledged, 0 if office is None else office.epoch,
+        seed, faults, taken, world.told.acknowledged, 0 if registered is None else registered.epoch,
         {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),
     )  # fmt: skip
 

@@ -50,7 +50,7 @@ from model.versions import SWITCHES, presets
 
 
 def initial(new):
-    """Every broker is in the ISR and told of nothing yet; there is no leader."""
+    """Every broker is in the ISR and notified of nothing yet; there is no leader."""
     new.zk.isr = ALL
 
 

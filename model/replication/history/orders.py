@@ -1,4 +1,4 @@
-"""The controller elects, by a conditional write; brokers obey what they are told, if it is news.
+"""The controller elects, by a conditional write; brokers obey what they are sent, if it is news.
 
 Which broker is the controller, and that an old one writes nothing, is `election`'s affair: an
 election here is what its fenced, conditional write leaves behind.
@@ -55,7 +55,7 @@ def controller_leaves_it_leaderless(now, new, isr):
 
 @transition(broker=BROKERS, epoch=EPOCHS)
 def broker_becomes_leader(now, new, broker, epoch):
-    """A broker takes office with the ISR and version it is told, and its log as it is.
+    """A broker takes office with the ISR and version it is sent, and its log as it is.
 
     Kafka: Partition.makeLeader
     """
@@ -84,7 +84,8 @@ def broker_becomes_leader(now, new, broker, epoch):
 def broker_becomes_follower(now, new, broker, epoch):
     """A broker follows, and must first find where its log leaves the leader's, if it has records.
 
-    After a restart it may be told of its own epoch again; no leader named is no leader to follow.
+    After a restart it may be notified of its own epoch again; no leader named is no leader to
+    follow.
     Kafka: Partition.makeFollower
     """
     request, mine = now.request[epoch], now.replica[broker]
@@ -105,13 +106,13 @@ def broker_becomes_follower(now, new, broker, epoch):
 def controller_repeats_the_state(now, new):
     """The leader's process died, and nobody noticed: the controller tells its next one the state.
 
-    As nobody leads the epoch meanwhile, what it is told may stand in its office at once.
+    As nobody leads the epoch meanwhile, what it is sent may stand in its office at once.
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
     """
     epoch, leader = now.zk.epoch, now.replica[now.zk.leader]
     require(now.zk.named,                           "a leader is registered")
     # redundant because a leader in office may count on the registered ISR, too: it is current.
-    require(leader.role == "down",                  "it was told of nothing since it started")
+    require(leader.role == "down",                  "it was notified of nothing since it started")
     # redundant because an office that nobody took yet is written anew by who takes it.
     require(leader.epoch == epoch,                  "it led in the registered epoch before")
 
@@ -132,8 +133,8 @@ def broker_leads_again(now, new, broker):
     mine = now.replica[broker]
     request, office = now.request[mine.epoch], now.office[mine.epoch]
     # redundant because a leader that forgets what it knows of the others does no harm.
-    require(mine.role == "down",                    "it was told of nothing since it started")
-    require(request.sent,                           "it was told of an epoch before")
+    require(mine.role == "down",                    "it was notified of nothing since it started")
+    require(request.sent,                           "it was notified of an epoch before")
     require(request.named,                          "its epoch has a leader")
     require(request.leader == broker,               "that is this broker")
 

@@ -110,7 +110,7 @@ def follower_appends(now, new, broker, record):
 def follower_takes_hw(now, new, broker, hw):
     """The leader's high watermark arrives; the follower's goes there, but not beyond its log."""
     require_follows(now, broker)
-    require(hw <= now.told_hw[now.replica[broker].epoch],   "the leader told this HW, or a higher")
+    require(hw <= now.told_hw[now.replica[broker].epoch],   "the leader sent this HW, or a higher")
 
     new.replica[broker].hw = smaller(hw, now.log[broker].end)
     new.hw_from[broker]    = now.told_from[now.replica[broker].epoch]

@@ -59,7 +59,7 @@ STATE = Record(
     newest=ghost(EPOCHS),                       # the newest of them
     history=ghost(per(EPOCHS, Log(OFFSETS, ENDS, ENTRY))),  # the log of its leader, in office
     committed_in=ghost(per(EPOCHS, ENDS)),      # the HW that its leader advanced to
-    # An epoch whose leader committed as far as a broker's HW, or as the HW that a leader told
+    # An epoch whose leader committed as far as a broker's HW, or as the HW that a leader sent
     hw_from=ghost(per(BROKERS, EPOCHS)),
     told_from=ghost(per(EPOCHS, EPOCHS)),
     gone=ghost(per(EPOCHS, BROKERS)),           # a broker of its ISR that left it for a newer one

@@ -39,9 +39,9 @@ def require_question(now, leader, follower, cut):
         require(now.replica[leader].epoch == mine.epoch,
                                                     "it leads in the follower's epoch")
     else:
-        require(now.request[mine.epoch].named,      "the follower was told of a leader")
+        require(now.request[mine.epoch].named,      "the follower was notified of a leader")
         require(now.request[mine.epoch].leader == leader,
-                                                    "it is the leader that the follower was told")
+                                                    "it is the leader that the request names")
     require(cut <= now.log[follower].end,           "the cut is in the follower's log")
     require(keeps_what_is_common(now, leader, follower, cut),
                                                     "nothing is cut that both logs have")

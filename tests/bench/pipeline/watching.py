@@ -4,8 +4,8 @@
 
 Logs of a cluster are written by seed, then handed to growing files at the rate that is asked for,
 in the order of their stamps, while a watch follows them. A finding's delay is from when its line
-was written to when it was told. Leaves with 1 where something planted was not told, or more than
-that, or where a finding took more than two triggers after the one that read its line.
+was written to when it was notified. Leaves with 1 where something planted was not reported, or more
+than that, or where a finding took more than two triggers after the one that read its line.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _span(progress: dict[str, Any]) -> tuple[float, float]:
 
 
 def _triggers(spans: Sequence[tuple[float, float]], written: float, heard: float) -> int:
-    """Triggers that began after the line was written, up to the one that told it."""
+    """Triggers that began after the line was written, up to the one that reported it."""
     return sum(written <= begin <= heard for begin, _ in spans)
 
 

@@ -45,7 +45,7 @@ def a_topic(stage: Stage, controller: EventController, *replicas: int) -> None:
     stage.take_sent()
 
 
-# Office
+# Controllership
 
 
 def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
@@ -53,9 +53,9 @@ def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
     session = EmbeddedSession(stage.zookeeper)
     client = ZnodeClient(session, R23)
     wait(client.register_controller(1, NOW_MS))
-    office = wait(client.controller_epoch())
-    assert office is not None
-    wait(client.set_controller_epoch(9, office.epoch_version))
+    registered = wait(client.controller_epoch())
+    assert registered is not None
+    wait(client.set_controller_epoch(9, registered.epoch_version))
 
     with pytest.raises(ControllerMoved, match="broker 1 was elected"):
         wait(client.register_controller(1, NOW_MS))
@@ -131,9 +131,9 @@ def test_up_to_1_0_who_finds_the_epoch_counted_goes_on_under_the_one_that_it_rea
 def test_a_deposed_controller_resigns_at_its_first_write_and_sends_nothing():
     stage, controller = a_cluster()
     a_topic(stage, controller, 1, 2)
-    office = wait(stage.admin.controller_epoch())
-    assert office is not None
-    wait(stage.admin.set_controller_epoch(office.epoch + 1, office.epoch_version))
+    registered = wait(stage.admin.controller_epoch())
+    assert registered is not None
+    wait(stage.admin.set_controller_epoch(registered.epoch + 1, registered.epoch_version))
 
     stage.stop_broker(2)
     stage.run(controller)

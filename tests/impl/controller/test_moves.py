@@ -205,8 +205,8 @@ def test_a_preferred_leader_that_leads_is_left_alone_by_who_takes_office(release
     moving.stage.stop_broker(2)
     moving.run()
     wait(moving.stage.admin.port.create(paths.PREFERRED_ELECTION, encode_partition_set([T0, T1])))
-    office = wait(moving.stage.admin.port.get(paths.CONTROLLER))
-    wait(moving.stage.admin.port.delete(paths.CONTROLLER, office.version))
+    registered = wait(moving.stage.admin.port.get(paths.CONTROLLER))
+    wait(moving.stage.admin.port.delete(paths.CONTROLLER, registered.version))
 
     moving.controller = moving.stage.controller(3)
     moving.run()

@@ -32,7 +32,7 @@ from impl.znodes import (
 )
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
-from impl.znodes.controller import EpochNotCounted, Office
+from impl.znodes.controller import ControllerEpoch, EpochNotCounted
 from impl.znodes.states import NO_LEADER
 from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -60,11 +60,11 @@ class Candidacy:
     reply: Reply | None = None
 
     @property
-    def read(self) -> Office | None:
+    def read(self) -> ControllerEpoch | None:
         """The controller epoch that it has read, None if it has not yet."""
         for one in self.heard:
             if isinstance(one, Znode):
-                return Office(decode_controller_epoch(one.data), one.version)
+                return ControllerEpoch(decode_controller_epoch(one.data), one.version)
         return None
 
     @property
@@ -88,7 +88,7 @@ class Cached:
         return tuple(broker for broker, _ in self.live)
 
 
-SavedController = tuple[Candidacy | None, Office | None, Cached | None]
+SavedController = tuple[Candidacy | None, ControllerEpoch | None, Cached | None]
 
 
 class PartitionController:
@@ -108,7 +108,7 @@ class PartitionController:
         self.journal = journal
         self.port = EffectPort(session)
         self.candidacy: Candidacy | None = None
-        self.belief: Office | None = None
+        self.belief: ControllerEpoch | None = None
         self.cached: Cached | None = None
 
     @property
@@ -155,7 +155,7 @@ class PartitionController:
         self.candidacy = replace(one, reply=Reply.ELECTED if one.won else Reply.FAILED)
 
     def learn_outcome(self) -> None:
-        """The reply is here: in office, or not."""
+        """The reply is here: the controller, or not."""
         self._ends(self._candidacy().answer)
 
     def lose_reply(self) -> None:
@@ -180,15 +180,15 @@ class PartitionController:
                 wait(self.client.delete_controller(0))
             self.journal.controller_lost_the_race(self.broker, self._registered())
             return
-        office: Office = stands.result
-        self.candidacy, self.belief = None, office
-        self.journal.controller_elected(self.broker, office.epoch, office.epoch_version)
+        won: ControllerEpoch = stands.result
+        self.candidacy, self.belief = None, won
+        self.journal.controller_elected(self.broker, won.epoch, won.epoch_version)
 
     def _registered(self) -> int:
         node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
         return NO_LEADER if node is None else decode_controller(node.data)
 
-    # Leaving office
+    # Resigning
 
     def is_registered(self) -> bool:
         """/controller is the very session's that the broker has."""
@@ -196,7 +196,7 @@ class PartitionController:
         return node is not None and node.owner == self.port.session
 
     def resign(self, moved: bool = False) -> None:
-        """Stop believing and forget everything that was known in office."""
+        """Stop believing and forget everything that was known as the controller."""
         if self.belief is not None:
             self.journal.controller_resigned(self.broker, moved)
         self.forget()
@@ -205,7 +205,7 @@ class PartitionController:
         """No belief, no registration under way, nothing cached."""
         self.candidacy = self.belief = self.cached = None
 
-    # In office
+    # As the controller
 
     def read_partition(self) -> None:
         """Cache the partition's state and version, and who is registered."""
@@ -258,9 +258,9 @@ class PartitionController:
         recipients: Collection[int],
         removed: int | None,
     ) -> list[OrderInFlight]:
-        office = self._belief()
+        won = self._belief()
         try:
-            updated = wait(self.client.update_states({PARTITION: state}, office.epoch_version))
+            updated = wait(self.client.update_states({PARTITION: state}, won.epoch_version))
         except ControllerMoved:
             self.resign(moved=True)
             return []
@@ -269,9 +269,7 @@ class PartitionController:
             return []
         written = updated.done[PARTITION]
         self.cached = replace(cached, state=written)
-        self.journal.controller_wrote_state(
-            self.broker, office.epoch, cached.state, written, removed
-        )
+        self.journal.controller_wrote_state(self.broker, won.epoch, cached.state, written, removed)
         return self._batch(self.cached, recipients)
 
     def inform(self, replica: int) -> list[OrderInFlight]:
@@ -282,8 +280,8 @@ class PartitionController:
         self, known: Cached, assignment: tuple[int, ...]
     ) -> tuple[ClusterContext, RequestBatch]:
         """What the controller knows, as the core has it."""
-        context, office = ClusterContext(), self._belief()
-        context.epoch, context.epoch_version = office.epoch, office.epoch_version
+        context, won = ClusterContext(), self._belief()
+        context.epoch, context.epoch_version = won.epoch, won.epoch_version
         context.broker_epochs = dict(known.live)
         context.assign(PARTITION, assignment)
         context.leadership[PARTITION] = known.state
@@ -308,8 +306,8 @@ class PartitionController:
         assert self.candidacy is not None, "the controller epoch has not been read"
         return self.candidacy
 
-    def _belief(self) -> Office:
-        assert self.belief is not None, "not in office"
+    def _belief(self) -> ControllerEpoch:
+        assert self.belief is not None, "not the controller"
         return self.belief
 
     def _cached(self) -> Cached:

@@ -1,4 +1,4 @@
-# What is refused while brokers come into office, and lose it.
+# What is refused while brokers become controller, and lose it.
 # Shows: what a broker must have heard, and be, to act as the controller, and what its fence stops.
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 
@@ -23,20 +23,20 @@ refused reply_is_lost(broker=1)
 refused controller_resigns(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 
-# Broker 1 wins once more, and hears of its first office when it has the second.
+# Broker 1 wins once more, and hears of its first controllership when it has the second.
 quietly broker_becomes_controller broker=1
-refused controller_is_still_in_office broker=1
+refused controller_is_still_active broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_context broker=1
 quietly controller_announces_brokers broker=1
 quietly controller_restores_replicas broker=1
-refused controller_is_still_in_office broker=1
+refused controller_is_still_active broker=1
 quietly controller_tells_elections broker=1
 refused controller_resigns broker=1
 quietly controller_finds_no_request broker=1
-quietly controller_is_still_in_office broker=1
+quietly controller_is_still_active broker=1
 refused broker_updates_metadata broker=1 sender=2
-refused controller_is_still_in_office broker=1
+refused controller_is_still_active broker=1
 quietly broker_updates_metadata broker=1 sender=1
 refused broker_updates_metadata broker=1 sender=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -47,15 +47,15 @@ refused older_epoch_is_refused broker=1 sender=1 partition=0
 quietly older_epoch_is_refused broker=2 sender=1 partition=0
 quietly broker_updates_metadata broker=2 sender=1
 ----
-refused controller_is_still_in_office(broker=1)
+refused controller_is_still_active(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_is_still_in_office(broker=1)
+refused controller_is_still_active(broker=1)
     its event thread is done with the last event — false (cache[1].stage onlining)
 refused controller_resigns(broker=1)
     its event thread is done with the last event — false (cache[1].stage looking)
 refused broker_updates_metadata(broker=1, sender=2)
     a request of the controller is next — false (cache[2][1].queue.end 0)
-refused controller_is_still_in_office(broker=1)
+refused controller_is_still_active(broker=1)
     a ControllerChange is next in its queue — false (cache[1].events.end 0)
 refused broker_updates_metadata(broker=1, sender=1)
     it is an UpdateMetadata — false (cache.queue[1][1][0].kind leader_and_isr)
@@ -67,7 +67,7 @@ refused older_epoch_is_refused(broker=1, sender=1, partition=0)
 # /controller is deleted, and broker 2 wins.
 quietly controller_node_is_deleted
 refused broker_becomes_controller broker=1
-refused controller_is_still_in_office broker=1
+refused controller_is_still_active broker=1
 quietly broker_becomes_controller broker=2
 refused broker_learns_it_won broker=1
 refused controller_reads_isr_changes broker=1
@@ -77,7 +77,7 @@ quietly controller_reads_context broker=2
 ----
 refused broker_becomes_controller(broker=1)
     it does not believe it is the controller — false (belief[1] 2)
-refused controller_is_still_in_office(broker=1)
+refused controller_is_still_active(broker=1)
     /controller is its own — false (zk.controller none)
 refused broker_learns_it_won(broker=1)
     the broker won and has not heard of it — false (campaign[1] 0)
