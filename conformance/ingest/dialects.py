@@ -7,6 +7,7 @@ newer forms too. Without a release, all forms are understood.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -29,9 +30,14 @@ from conformance.ingest.statements import is_note, is_protocol, short_name
 
 _START = 16  # characters by which most templates are distinguished
 _STARTS = 20_000  # of them are remembered; names of topics are among them
+_MESSAGES = 16_384  # of them are remembered: of real logs every second one was written before
 _NUMBER = re.compile(r"-?\d+")
 _NAMED_PARTITION = re.compile(r"[\w.-]+-\d+\b")
 _WORDS_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+
+
+Matched = tuple[Template, dict[str, Any], tuple[str, ...]]
+"""A message's template, what its head says, and what stands in the template's holes."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,19 @@ class Dialect:
         template, said, values = known
         return template.kind, template.name, said | template.columns(values)
 
-    def match(
-        self, logger: str, message: str
-    ) -> tuple[Template, dict[str, Any], tuple[str, ...]] | None:
+    def match(self, logger: str, message: str) -> Matched | None:
         """A message's template, what its head says, and what stands in the template's holes.
 
-        What the holes say comes before what the head says. What a head says is one object for all
-        lines with that head, and is not to be changed. None when a protocol line is not known.
+        What the holes say comes before what the head says. What is given is one object for all
+        lines that say the same, and is not to be changed. None when a protocol line is not known.
         """
+        return self._matched(logger, message)
+
+    @cached_property
+    def _matched(self) -> Callable[[str, str], Matched | None]:
+        return lru_cache(_MESSAGES)(self._match)
+
+    def _match(self, logger: str, message: str) -> Matched | None:
         said, text = heads.split(message)
         for template in self._candidates(logger, text[:_START]):
             values = template.match(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -40,7 +40,7 @@ class Record:
     logger: str = ""
     problem: str | None = None
     continuation: int = 0
-    more: list[str] = field(default_factory=list)
+    more: list[str] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -70,8 +70,11 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
                 current = Record(number, line, problem=NO_STAMP)
             else:
                 current.continuation += 1
-                if not current.logger and len(current.more) < _KEPT:
-                    current.more.append(line)
+                if not current.logger:
+                    if current.more is None:
+                        current.more = []
+                    if len(current.more) < _KEPT:
+                        current.more.append(line)
     except Exception:
         if current is not None:
             yield _closed(current)
@@ -119,11 +122,11 @@ def _closed(record: Record) -> Record:
     """Find the logger of a message that went on, and put its first lines together."""
     if not record.is_open:
         return record
-    for count, line in enumerate(record.more):
+    for count, line in enumerate(record.more or ()):
         found = _LOGGER.search(line)
         if found is not None:
             record.logger = found[1]
-            parts = [record.message, *record.more[:count], line[: found.start()]]
+            parts = [record.message, *(record.more or ())[:count], line[: found.start()]]
             record.message = "\n".join(parts)
             return record
     record.problem = NO_LOGGER

@@ -140,7 +140,7 @@ class LocalEngine:
 
             return judged_of(judge_large(events.tables, places, self.whole, count))
         events = events.filter(pc.not_equal(events["kind"], NOTE))
-        clusters = sorted(set(events["cluster"].to_pylist()))
+        clusters = sorted(events["cluster"].unique().to_pylist())
         found = []
         for number, cluster in enumerate(clusters):
             self._progress("check", number / len(clusters))

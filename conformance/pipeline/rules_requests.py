@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
@@ -30,8 +31,10 @@ _ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines 
 _STEPS = frozenset(("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied"))
 _IN_ORDER = ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied")
 _REFUSED = frozenset(("same_epoch_refused", "old_epoch_refused"))
+_OF_REQUESTS = _STEPS | _REFUSED
 _STARTED = frozenset(("leader_started", "follower_started"))
 _TOLD = frozenset(("leader_and_isr_received", "metadata_cached"))
+_HEARD = _TOLD | _STARTED
 _ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
 _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
 _ISR = frozenset(("isr_updated", "isr_refused"))
@@ -48,7 +51,7 @@ def check(bench: RuleContext) -> None:
     partitions: dict[Partition, list[Event]] = defaultdict(list)
     kinds = _STEPS | _REFUSED | _STARTED | _TOLD | {*_ARRIVES.values()} | _WRITTEN | _ISR
     for event in bench.history.events:
-        if event.tp is not None and (event.kind in kinds or _is_told_apart(event)):
+        if (event.kind in kinds or _is_told_apart(event.template)) and event.tp is not None:
             partitions[event.tp].append(event)
     for _, every in sorted(partitions.items()):
         logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -70,8 +73,9 @@ def check(bench: RuleContext) -> None:
         _version_as_told(bench, bench.innocent(every))
 
 
-def _is_told_apart(event: Event) -> bool:
-    return event.template.startswith((*_NOT_TAKEN, _FORGOTTEN))
+@cache
+def _is_told_apart(template: str) -> bool:
+    return template.startswith((*_NOT_TAKEN, _FORGOTTEN))
 
 
 def _name(event: Event) -> str:
@@ -91,7 +95,7 @@ def _handled_as_received(bench: RuleContext, events: list[Event]) -> None:
     newest: dict[tuple[int | None, ...], list[Event]] = {}
     refused: set[tuple[int | None, ...]] = set()
     for event in events:
-        if event.correlation is None or event.kind not in _STEPS | _REFUSED:
+        if event.correlation is None or event.kind not in _OF_REQUESTS:
             continue
         key = event.broker, event.controller, event.correlation
         if event.kind in _REFUSED:
@@ -100,7 +104,7 @@ def _handled_as_received(bench: RuleContext, events: list[Event]) -> None:
         group = newest.get(key)
         if (
             group is None
-            or event.kind in {each.kind for each in group}
+            or any(each.kind == event.kind for each in group)
             or not _of_one_request(bench.history, group[-1], event)
         ):
             group = newest[key] = []
@@ -581,14 +585,14 @@ def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
     history = bench.history
     written: dict[int, list[Event]] = defaultdict(list)
     for event in events:
-        age = history.age(event)
         if event.kind not in _WRITTEN or event.leader_epoch is None or event.leader == -2:
             continue
+        age = history.age(event)
         if event.controller_epoch and age is not None:
             written[age].append(event)
     newest_of = {age: _newest(some) for age, some in written.items()}
     for event in events:
-        if event.kind not in _TOLD | _STARTED or event.leader_epoch is None:
+        if event.kind not in _HEARD or event.leader_epoch is None:
             continue
         age = history.age(event)
         if age not in newest_of or (event.leader or 0) < -1 or event.leader_epoch < 0:
