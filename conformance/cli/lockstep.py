@@ -291,7 +291,7 @@ def _campaign_of_logs(faults: str, seeds: range, steps: int, release: str) -> Ca
 
     def walked(seed: int) -> WalkProgress:
         report = judged_logs(seed, steps, faults, release, settles=False)
-        if report.findings:
+        if report.first:
             raise Mismatch(report.first, ())
         return WalkProgress(report.lines, fired=report.fired)
 

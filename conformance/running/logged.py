@@ -27,9 +27,10 @@ from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
 from impl.sim.steps import Step
 from impl.world.stored_broker import FOLDER
+from impl.world.wide.claims import Claims, ClusterClaimBroken
 from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.rest import is_at_rest
-from impl.world.wide.runs import DIRECTORIES, WideSimulator
+from impl.world.wide.runs import DIRECTORIES, WideSimulator, keeps_records
 from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
 from impl.world.wide.world import STEP_MS as WIDE_STEP_MS
 from impl.znodes import TopicPartition, paths
@@ -146,64 +147,44 @@ def logged_run(
 ) -> tuple[int, str]:  # fmt: skip
     """Run a cluster, and leave its logs in ``folder``; how many steps it took.
 
-    With ``settles`` faults end then, all brokers are alive, and it is left alone: which of the
-    model's claims about what happens in the end does not hold, and why; else empty.
+    The second answer is what does not hold of the run itself, else empty: a claim of the simulator;
+    and with ``settles``, for which faults end then, all brokers are alive, and it is left alone,
+    which of the model's claims about what happens in the end.
     """
     world = LoggedWorld(
         folder, brokers=brokers, topics=topics, partitions=partitions, factor=min(3, brokers),
         release=release, seed=seed, directories=2 if faults == DIRECTORIES else 1,
     )  # fmt: skip
-    simulator, taken = WideSimulator(world, seed, faults), 0
+    simulator, claims, taken = WideSimulator(world, seed, faults), Claims(world), 0
+    claims.keeps_committed = keeps_records(faults)
     with closing(world):
-        while taken < steps and simulator.advance() is not None:
-            taken += 1
-        if not settles:
-            return taken, ""
-        simulator.calm_down()
-        for number in range(SETTLING_STEPS):
-            if number % 50 == 0 and is_at_rest(world) and not _not_led(world):
-                return taken + number, ""
-            if simulator.advance() is None:
-                break
-        return taken, _unsettled(world)
+        try:
+            while taken < steps and simulator.advance() is not None:
+                claims.look()
+                taken += 1
+            return taken, _settled(world, simulator, claims) if settles else ""
+        except ClusterClaimBroken as broken:
+            return taken, f"step {world.clock}: {broken}"
 
 
-def _unsettled(world: LoggedWorld) -> str:
-    """What has not happened, though faults were over for long enough, by the model's claims."""
+def _settled(world: LoggedWorld, simulator: WideSimulator, claims: Claims) -> str:
+    """What has not happened once faults were over for long enough, by the model's claims."""
+    simulator.calm_down()
+    for number in range(SETTLING_STEPS):
+        if number % 50 == 0 and is_at_rest(world):
+            claims.at_rest()
+            return ""
+        if simulator.advance() is None:
+            break
+        claims.look()
     nodes = world.zookeeper.nodes
     if paths.CONTROLLER not in nodes:
         return "newest_controller_is_heard: nobody is in /controller"
     if wait(world.admin.deletions()):
         return "no_wedge: a topic is still to be deleted"
-    if not is_at_rest(world) and paths.REASSIGN_PARTITIONS in nodes:
+    if paths.REASSIGN_PARTITIONS in nodes:
         return "moves_finish: a move is still under way"
-    return _not_led(world) or "" if is_at_rest(world) else (
-        "the_cluster_comes_to_rest: something is left to be done, or to arrive"
-    )  # fmt: skip
-
-
-def _not_led(world: LoggedWorld) -> str:
-    """Whose metadata is not what is registered, when nothing is left to arrive."""
-    for topic in range(world.topics):
-        for number in range(world.partitions):
-            one = TopicPartition(f"t{topic}", number)
-            state = wait(world.admin.state(one))
-            if state is None:
-                return f"topics_get_leaders: {one} has no state"
-            there = wait(world.admin.topic(one.topic))
-            lists = None if there is None else there.partitions[number].replicas
-            wanted = state.leader, state.leader_epoch, set(state.isr), lists
-            for broker, node in world.nodes.items():
-                here = node.replicas.metadata.partitions.get(one)
-                known = None if here is None else (
-                    here.state.leader, here.state.leader_epoch, set(here.state.isr), here.replicas
-                )  # fmt: skip
-                if known != wanted:
-                    return (
-                        f"clients_are_led: broker {broker} tells clients {known} of {one}, and "
-                        f"{wanted} is registered"
-                    )
-    return ""
+    return "the_cluster_comes_to_rest: something is left to be done, or to arrive"
 
 
 WRONG = {kind.value for kind in (*BREAKS, Kind.KNOWN_BUG)}
@@ -219,25 +200,25 @@ class LoggedReport:
     lines: int
     rejected: int
     findings: list[Finding]
-    unsettled: str = ""
+    broken_claim: str = ""
     checked: Counter[str] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)
 
     @property
     def verdict(self) -> Verdict:
-        """Broken by a finding; not checked where nothing was compared. Lines that no template
-        knows are counted, and break nothing."""
-        if self.findings or self.unsettled:
+        """Broken by a finding or a claim; not checked where nothing was compared. Lines that no
+        template knows are counted, and break nothing."""
+        if self.findings or self.broken_claim:
             return Verdict.BROKEN
         return Verdict.HOLDS if sum(self.checked.values()) else Verdict.NOT_CHECKED
 
     @property
     def first(self) -> str:
-        """The first finding in a line, else what did not happen in the end; empty if none."""
-        return next((f"{one.rule}: {one.why}" for one in self.findings), self.unsettled)
+        """The first finding in a line, else the claim that does not hold; empty if none."""
+        return next((f"{one.rule}: {one.why}" for one in self.findings), self.broken_claim)
 
 
-def judge_logs(folder: Path, steps: int = 0, unsettled: str = "") -> LoggedReport:
+def judge_logs(folder: Path, steps: int = 0, broken_claim: str = "") -> LoggedReport:
     """Judge the logs of one cluster by every rule."""
     engine = LocalEngine()
     corpus: Corpus = engine.ingest(discover([str(folder)]), None)
@@ -245,7 +226,7 @@ def judge_logs(folder: Path, steps: int = 0, unsettled: str = "") -> LoggedRepor
     rejected = sum(one.count for one in corpus.figures.unknown)
     wrong = [one for one in judged.findings if one.kind in WRONG]
     return LoggedReport(
-        steps, corpus.figures.distinct, rejected, wrong, unsettled, Counter(judged.checked),
+        steps, corpus.figures.distinct, rejected, wrong, broken_claim, Counter(judged.checked),
         Counter(judged.fired) + Counter(judged.office),
     )  # fmt: skip
 

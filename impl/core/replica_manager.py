@@ -362,8 +362,10 @@ class ReplicaManager:
         if not self.release.since("0.11"):  # later its fetcher cuts, when it has asked (KIP-101)
             for hosted in changed.values():
                 await hosted.log.truncate_to(hosted.hw)
-        if self.fetchers is not None and changed:
-            self.fetchers.add(changed)
+        # A log directory that failed in the course of it took those in it along.
+        here = {one: held for one, held in changed.items() if self.partitions.get(one) is held}
+        if self.fetchers is not None and here:
+            self.fetchers.add(here)
         for partition in changed:
             self.observer(TransitionCompleted(partition, sender, orders[partition].state.leader))
 

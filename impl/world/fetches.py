@@ -56,6 +56,9 @@ class FollowerConnection(LeaderByEffect):
         )
         self.round: Coroutine[Any, Any, None] | None = None
         self.exchange: Exchange | None = None
+        self.read_in: Mapping[TopicPartition, int] = {}
+        """For those who look on: in which leader epochs what is being applied was answered. In the
+        middle of it the round may ask where a log begins (ListOffsets)."""
 
     def add(self, replica: Replica) -> None:
         """Follow one more partition."""
@@ -83,6 +86,8 @@ class FollowerConnection(LeaderByEffect):
         """Go on with the round: the answer is here, or there will be none."""
         done = self.exchange
         assert done is not None, "something was asked"
+        if done.kind != "ListOffsets":
+            self.read_in = done.answered_in or {}
         self._go_on({} if done.is_lost else done.replies)
 
     def close(self) -> None:

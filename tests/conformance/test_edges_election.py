@@ -157,8 +157,8 @@ def test_a_deposed_controller_hears_from_the_fence_that_it_is_one() -> None:
 def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
     world = election_world()
     steps_of(world, *BECOMES_CONTROLLER, "broker_connects 2", "session_expires 1",
-             "broker_stands 2", "controller_goes_on 2", "controller_goes_on 2", "controller_starts_write 2",
-             "controller_goes_on 2", "controller_starts_write 1")  # fmt: skip
+             "broker_stands 2", "controller_goes_on 2", "controller_goes_on 2",
+             "controller_starts_write 2", "controller_goes_on 2", "controller_starts_write 1")  # fmt: skip
 
     assert world.under_way(1) == ()
     assert world.controllers[1].controller.active

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from impl.core import answers
+from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetcherThread
@@ -63,7 +64,8 @@ PLANTED = {
         "obeys a request for its registration", "operators",
     ),
     "a request is dropped at the first disconnect": Fault(
-        Channel.lose, "if self.orphan:", "if True:", "never comes to rest", "lossy",
+        Channel.lose, "if self.orphan:", "if True:",
+        "never comes to rest|nothing is left to happen", "lossy",
     ),
     "no leader epoch is sent": Fault(
         FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
@@ -115,6 +117,18 @@ PLANTED = {
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
         "brokers lead|knows version|below its high watermark|never comes to rest|hold different",
     ),
+    "a controller forgets that a broker which went was about to go": Fault(
+        BrokerEvents.failed, "context.shutting_down.discard(broker)", "pass",
+        "nothing is left to happen, and of the brokers that are about to go", "operators",
+    ),
+    "a controller does not read the ISRs of which it is told": Fault(
+        EventController.isrs_changed, "await self.core.read_states(partitions)", "pass",
+        "nothing is left to happen, and of the state of", "sessions",
+    ),
+    "brokers are not told of the ISRs that changed": Fault(
+        EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
+        "nothing is left to happen, and of what broker . tells clients", "sessions",
+    ),
 }  # fmt: skip
 
 
@@ -151,6 +165,7 @@ ALONE = {
     "was read at offset": PLANTED["the high watermark does not wait for the ISR"],
     "was acknowledged at offset": PLANTED["the high watermark does not wait for the ISR"],
     "hold different records": PLANTED["a follower does not cut what its leader does not have"],
+    "nothing is left to happen": PLANTED["a controller does not read the ISRs of which it is told"],
 }  # fmt: skip
 """Claims by their words, each with a fault that breaks it where nobody looks at the others."""
 

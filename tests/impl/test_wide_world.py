@@ -157,7 +157,7 @@ def test_every_step_is_taken_by_somebody() -> None:
     for seed in range(3):
         for faults in ("everything", "power", "disks"):
             taken.update(run_wide(seed, 900, faults, settle=False).taken)
-        for faults in ("everything", "crashes", "directories"):
+        for faults in ("everything", "crashes", "directories", "retention"):
             taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)
         taken.update(run_wide(seed, 2_000, "requests", release="2.7", settle=False).taken)
 

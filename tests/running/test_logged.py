@@ -54,8 +54,11 @@ def test_a_profile_whose_disks_lose_what_they_held_has_no_whole_logs() -> None:
 
 
 def _found(faults: str = "everything") -> Counter[str]:
-    reports = [judged_logs(seed, STEPS, faults) for seed in (0, 3)]
-    return Counter(report.first.partition(":")[0] for report in reports)
+    return Counter(one.partition(":")[0] for one in _said(faults))
+
+
+def _said(faults: str = "everything") -> list[str]:
+    return [judged_logs(seed, STEPS, faults).first for seed in (0, 3)]
 
 
 def test_a_leader_epoch_that_stays_is_found_in_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,4 +79,4 @@ def test_metadata_that_is_not_taken_is_found_in_the_end(monkeypatch: pytest.Monk
     line = "self.partitions[partition] = told"
     plant(monkeypatch, MetadataCache.update, line, "self.partitions.setdefault(partition, told)")
 
-    assert _found()["clients_are_led"]
+    assert any("tells clients of" in one for one in _said())

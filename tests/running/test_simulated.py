@@ -195,7 +195,7 @@ STUCK = {
         Partition.follower_fetched, "if self.may_join(replica, offset):", "if False:",
     ),
     "a replica that is instructed to follow asks nobody": (
-        ReplicaManager._make_followers, "if self.fetchers is not None and changed:", "if False:",
+        ReplicaManager._make_followers, "if self.fetchers is not None and here:", "if False:",
     ),
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ from impl.world.wide.ghosts import (
     RequestAnswered,
     values_in,
 )
+from impl.world.wide.knowledge import unknown_at_rest
 from impl.world.wide.rest import leader_of, waits_in_vain
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, paths
@@ -206,7 +207,16 @@ class Claims:
             del self.leaders[next(iter(self.leaders))]
 
     def at_rest(self) -> None:
-        """Everything is up and still: all acknowledged records are there, all replicas in sync."""
+        """Everything is up and still: what was acknowledged is there, on all replicas, and what is
+        registered is known.
+        """
+        if self.keeps_committed:
+            self._records_are_there()
+            self._replicas_agree()
+        unknown = unknown_at_rest(self.world)
+        _claim(not unknown, f"nothing is left to happen, and of {unknown}")
+
+    def _records_are_there(self) -> None:
         world = self.world
         for one, told in sorted(world.told.at.items()):
             if waits_in_vain(world, one):
@@ -224,7 +234,6 @@ class Claims:
                 held = records_in(leader)
                 for offset, record in read.items():
                     self._is_there(held, offset, record, leader, "read")
-        self._replicas_agree()
 
     def _is_there(
         self, held: dict[int, int], offset: int, record: int, leader: Replica, what: str

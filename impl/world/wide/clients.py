@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE, ControllerApi
 from impl.core.fetcher_thread import FetchQuestion
 from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
+from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.sim.steps import offered
@@ -117,6 +119,25 @@ def consumer_reads(world: WideWorld, broker: int, topic: int, partition: int) ->
 
 
 # Operators
+
+
+def _deletable(world: WideWorld) -> Args:
+    if not world.release.since("0.11"):
+        return []
+    return [
+        (number, int(one.partition.topic[1:]), one.partition.partition)
+        for number, node in world.running()
+        for one in node.replicas.leading()
+        if one.hw > one.log_start
+    ]
+
+
+def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
+    """All that is committed goes (``kafka-delete-records``, KIP-107): who is far behind is out of
+    range then."""
+    replica = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)]
+    with contextlib.suppress(StorageError):
+        replica.log.log_start = replica.hw
 
 
 def _missing(world: WideWorld) -> Args:
@@ -270,6 +291,7 @@ KINDS = (
     offered("producer_hears", AT, _acknowledged, producer_hears, 60),
     offered("producer_is_refused", AT, _refused, producer_is_refused, 2),
     offered("consumer_reads", AT, _readable, consumer_reads, 10),
+    offered("records_are_deleted", AT, _deletable, records_are_deleted, 0, "record_deletions"),
     offered("topic_is_created", "topic", _missing, topic_is_created, 20),
     offered("topic_is_deleted", "topic", _there, topic_is_deleted, 0, "deletions"),
     offered(

@@ -184,7 +184,7 @@ def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
         if compares or logs[partition].log_end > end:
             hosted = node.replicas.partitions.get(partition)
             epoch = None if hosted is None or hosted.leads else hosted.leader_epoch
-            answered = (done.answered_in or {}).get(partition)
+            answered = connection.read_in.get(partition)
             world.happened.append((follower, FetchApplied(partition, epoch, answered, compares)))
     if not connection.rounds.states and connection.round is None:
         node.connections.pop(leader, None)

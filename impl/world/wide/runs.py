@@ -34,17 +34,22 @@ WIDE_PROFILES: dict[str, Weights] = {
     "requests": {
         "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
     },
+    "retention": {"record_deletions": 8, "crashes": 2, "pauses": 1, "sessions": 1, "losses": 4},
     "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
 
-KEEPS_RECORDS = tuple(name for name in WIDE_PROFILES if name not in ("power", "disks"))
 SWARM = "swarm"
 DIRECTORIES = "directories"
 """Under it brokers have two log directories."""
 
 SETTLING_STEPS = 6_000
 SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kept_small")
+
+
+def keeps_records(faults: str) -> bool:
+    """Under a profile no disk loses what was written to it."""
+    return faults not in ("power", "disks")
 
 
 def profile(name: str, seed: int) -> Weights:
@@ -146,7 +151,7 @@ def run_wide(
         brokers, topics, partitions, min(3, brokers), release, seed, directories=directories
     )
     simulator, claims = WideSimulator(world, seed, faults), Claims(world)
-    claims.keeps_committed = faults in (*KEEPS_RECORDS, SWARM)
+    claims.keeps_committed = keeps_records(faults)
     digest, broken, rest = hashlib.sha256(), "", False
     try:
         for _ in range(steps):
@@ -158,7 +163,7 @@ def run_wide(
         taken = world.clock
         if settle:
             rest = _settles(simulator, claims)
-            if rest and claims.keeps_committed:
+            if rest:
                 claims.at_rest()
     except ClusterClaimBroken as claim:
         broken = f"{claim} (after {world.clock} steps)"

@@ -1,0 +1,150 @@
+"""Whether everybody knows what is registered, once a wide world is at rest.
+
+A controller that has nothing left to handle knows what a new one would read: brokers, assignments,
+states, and what is asked of it. A broker that has nothing left to answer knows what its controller
+does. What Kafka itself leaves as it is (``rest``) is owed to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from impl.core.event_controller import EventController
+from impl.core.partition import UNKNOWN_END
+from impl.core.replica_manager import Replica
+from impl.core.states import PartitionState, ReplicaState
+from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.rest import waits_in_vain
+from impl.world.wide.world import WideWorld
+from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
+from impl.zookeeper.port import wait
+
+Difference = tuple[str, Any, Any]
+"""What it is about, what is known of it, and what is registered."""
+
+
+def unknown_at_rest(world: WideWorld) -> str:
+    """The first difference between what is known and what is registered; empty if there is none.
+
+    The world is at rest.
+    """
+    active = [node for node in world.nodes.values() if node.controller.active]
+    if len(active) != 1:
+        return f"{len(active)} brokers believe that they are the controller"
+    registered = _Registered(world)
+    for about, known, there in (
+        *_of_controller(active[0].controller, registered),
+        *(one for node in world.nodes.values() for one in _of_broker(node, active[0], registered)),
+    ):
+        if known != there:
+            return f"{about}: {known} is known, and {there} is registered"
+    return ""
+
+
+class _Registered:
+    """What ZooKeeper holds. ``owed``: partitions with a state for which nobody waits in vain."""
+
+    def __init__(self, world: WideWorld) -> None:
+        admin = world.admin
+        self.release = world.release
+        self.brokers = {broker: epoch for broker, (_, epoch) in wait(admin.brokers()).items()}
+        self.queued = set(wait(admin.deletions()))
+        self.asked = set(wait(admin.reassignments()))
+        self.assigned: dict[str, dict[int, ReplicaAssignment]] = {}
+        self.states: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
+        for topic in wait(admin.topics()):
+            there = wait(admin.topic(topic))
+            assert there is not None, "a topic that is listed is there"
+            self.assigned[topic] = dict(there.partitions)
+            for number in there.partitions:
+                one = TopicPartition(topic, number)
+                state = wait(admin.state(one))
+                if state is not None and not waits_in_vain(world, one):
+                    self.states[one] = state
+        counted = wait(admin.controller_epoch())
+        assert counted is not None, "there was a controller"
+        self.controller_epoch = counted.epoch
+
+    def replicas(self, one: TopicPartition) -> tuple[int, ...]:
+        """The brokers to which a partition is assigned."""
+        return self.assigned[one.topic][one.partition].replicas
+
+
+def _of_controller(controller: EventController, there: _Registered) -> Iterator[Difference]:
+    context = controller.core.context
+    yield "the controller's epoch", context.epoch, there.controller_epoch
+    yield "the brokers", sorted(context.broker_epochs), sorted(there.brokers)
+    if there.release.since("2.2"):  # before KIP-380 a broker that bounced is not noticed
+        yield "the brokers' epochs", context.broker_epochs, there.brokers
+    yield "the brokers that are about to go", context.shutting_down, set()
+    yield "the replicas on failed log directories", context.offline_directories, {}
+    yield "the topics to be deleted", context.queued_for_deletion, there.queued
+    yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()
+    yield "the topics", sorted(context.assignments), sorted(there.assigned)
+    moving = controller.reassigner.in_progress()
+    for one, state in sorted(there.states.items()):
+        if one in moving or one.topic in there.queued:
+            continue
+        yield f"the replicas of {one}", context.replicas(one), there.replicas(one)
+        known = context.leadership.get(one)
+        yield f"the state of {one}", _state(known), _state(state)
+        yield f"{one}", context.partition_state(one).value, PartitionState.ONLINE.value
+        for replica in context.replicas_of(one.topic):
+            if replica.partition == one:
+                yield (
+                    f"the replica of {one} on broker {replica.broker}",
+                    context.replica_state(replica).value, ReplicaState.ONLINE.value,
+                )  # fmt: skip
+    if there.release.since("2.2"):  # before, topics that went while they were offline still count
+        offline = context.partitions_in(PartitionState.OFFLINE)
+        counted = [one for one in offline if one.topic not in context.deletion_started]
+        yield "how many partitions are offline", context.offline_partitions, len(counted)
+
+
+def _of_broker(
+    node: SimulatedBroker, office: SimulatedBroker, there: _Registered
+) -> Iterator[Difference]:
+    broker, replicas = node.broker, node.replicas
+    cache = replicas.metadata
+    yield f"broker {broker}'s controller", cache.controller, office.broker
+    yield f"broker {broker}'s controller epoch", replicas.controller_epoch, there.controller_epoch
+    yield f"the brokers that broker {broker} knows", cache.alive, set(there.brokers)
+    for one, state in sorted(there.states.items()):
+        if one.topic in there.queued:
+            continue
+        told = cache.partitions.get(one)
+        known = None if told is None else (_state(told.state), told.replicas)
+        yield (
+            f"what broker {broker} tells clients of {one}",
+            known, (_state(state), there.replicas(one)),
+        )  # fmt: skip
+        hosted = replicas.partitions.get(one)
+        if broker not in there.replicas(one):
+            continue
+        mine = None if hosted is None else (hosted.leader, hosted.leader_epoch, hosted.leads)
+        yield (
+            f"whom broker {broker} follows in {one}",
+            mine, (state.leader, state.leader_epoch, state.leader == broker),
+        )  # fmt: skip
+        if hosted is not None and hosted.leads:
+            yield from _of_leader(hosted, state, there, one)
+
+
+def _of_leader(
+    leader: Replica, state: LeaderIsrAndControllerEpoch, there: _Registered, one: TopicPartition
+) -> Iterator[Difference]:
+    yield (
+        f"the replicas that the leader of {one} knows",
+        set(leader.replicas),
+        {*there.replicas(one)},
+    )
+    yield f"the version that the leader of {one} knows", leader.zk_version, state.zk_version
+    for follower in there.replicas(one):
+        end = leader.known(follower).end
+        if follower != leader.broker and end != UNKNOWN_END:  # it has not fetched in this epoch
+            yield f"where the leader of {one} knows broker {follower} to be", end, leader.log_end
+
+
+def _state(state: LeaderIsrAndControllerEpoch | None) -> object:
+    return None if state is None else (state.leader, state.leader_epoch, {*state.isr})
