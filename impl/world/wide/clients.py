@@ -12,6 +12,7 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
+from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.ghosts import ConsumerRead, values_in
@@ -135,9 +136,10 @@ def _deletable(world: WideWorld) -> Args:
 def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
     """All that is committed goes (``kafka-delete-records``, KIP-107): who is far behind is out of
     range then."""
-    replica = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)]
+    log = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)].log
+    assert isinstance(log, StoredLog), "brokers have their logs on disks"
     with contextlib.suppress(StorageError):
-        replica.log.log_start = replica.hw
+        log.log_start = log.high_watermark
 
 
 def _missing(world: WideWorld) -> Args:
