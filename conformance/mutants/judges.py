@@ -103,7 +103,7 @@ that what nobody else notices is counted by itself."""
 AT_FIRST = 2
 """So many judges of each kind a mutant is put before, until one notices."""
 
-MOST_S = 10.0
+MOST_S = 40.0
 """A survivor is put before more of them, who take so many seconds in all."""
 
 SHORTEST_S = 0.05

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE, ControllerApi
+from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetchQuestion
 from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
 from impl.log.errors import StorageError
@@ -15,6 +16,7 @@ from impl.log.record_batch import encode_batch
 from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
+from impl.world.wide.controller_answers import LeadersAnswered, MovesAnswered, MovesListed
 from impl.world.wide.ghosts import ConsumerRead, values_in
 from impl.world.wide.node import SimulatedBroker, Waiting
 from impl.world.wide.world import WideWorld
@@ -238,11 +240,17 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
+    targets = {one: target}
+
+    async def alter(controller: EventController) -> None:
+        error, answers = await ControllerApi(controller).alter_reassignments(targets)
+        if error == NONE:
+            listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
+            for done in (MovesAnswered(targets, answers), listed):
+                world.happened.append((controller.broker, done))
+
     for node in _in_office(world):
-        node.events.put(
-            "ApiPartitionReassignment",
-            lambda controller: ControllerApi(controller).alter_reassignments({one: target}),
-        )
+        node.events.put("ApiPartitionReassignment", alter)
 
 
 def _anybody(world: WideWorld) -> Args:
@@ -258,11 +266,15 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         for topic in range(world.topics)
         for number in range(world.partitions)
     ]
+
+    async def elect(controller: EventController) -> None:
+        error, answers = await ControllerApi(controller).elect_leaders(kind, every)
+        if error == NONE:
+            done = LeadersAnswered(kind, tuple(every), answers)
+            world.happened.append((controller.broker, done))
+
     for node in _in_office(world):
-        node.events.put(
-            "ReplicaLeaderElection",
-            lambda controller: ControllerApi(controller).elect_leaders(kind, every),
-        )
+        node.events.put("ReplicaLeaderElection", elect)
 
 
 def _unasked(world: WideWorld) -> Args:
