@@ -167,6 +167,14 @@ TEMPLATES = (
         "[UnifiedLog partition=orders-0, dir=/data] Truncating to offset 16",
     ),
     Template(
+        "log_start_raised_3",
+        "log_start_raised",
+        UNIFIED,
+        "Incremented log start offset to {offset}{...=.*}",
+        "[UnifiedLog partition=orders-0, dir=/data] Incremented log start offset to 16 due to "
+        "segment deletion",
+    ),
+    Template(
         "nothing_to_truncate_3",
         "truncation_without_effect",
         UNIFIED,

@@ -235,6 +235,13 @@ REPLICAS = (
         "Truncating log orders-0 to offset 16.",
     ),
     Template(
+        "log_start_raised_before_1_1",
+        "log_start_raised",
+        LOG,
+        "Incrementing log start offset of partition {tp} to {offset} in dir {...}",
+        "Incrementing log start offset of partition orders-0 to 16 in dir /data",
+    ),
+    Template(
         "nothing_to_truncate_before_1_1",
         "truncation_without_effect",
         LOG,

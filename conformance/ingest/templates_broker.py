@@ -129,6 +129,13 @@ REPLICAS = (
         "in the log is 15",
     ),
     Template(
+        "log_start_raised",
+        "log_start_raised",
+        LOG,
+        "{...=Incrementing|Incremented} log start offset to {offset}{...=.*}",
+        "[Log partition=orders-0, dir=/data] Incrementing log start offset to 16",
+    ),
+    Template(
         "truncates_to_high_watermark",
         "truncation_chosen",
         FETCHER,

@@ -79,14 +79,20 @@ def _where_the_leader_began(bench: RuleContext) -> None:
     """A follower's cut, beside its leader's line of the same leader epoch.
 
     The leader's answer is where its next epoch after the follower's last one begins, and its own
-    epoch is the last of them. A leader that began twice in an epoch may have lost more meanwhile,
-    and who cuts to its own high watermark was told nothing: neither is judged.
+    epoch is the last of them. Where retention or DeleteRecords took the records of all epochs
+    before, that epoch begins where its log does now: what is below is owed to nobody. A leader that
+    began twice in an epoch may have lost more meanwhile, and who cuts to its own high watermark was
+    told nothing: neither is judged.
     """
     began: dict[tuple[int, str, int, int], list[Event]] = defaultdict(list)
     lines: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    raised: dict[tuple[int, str, int], int] = defaultdict(int)
     for event in bench.innocent(bench.history.events):
         if event.tp is None or event.broker is None:
             continue
+        if event.kind == "log_start_raised" and event.offset is not None:
+            where = event.broker, *event.tp
+            raised[where] = max(raised[where], event.offset)
         if event.kind == "leader_started" and event.leader_epoch is not None:
             began[event.broker, *event.tp, event.leader_epoch].append(event)
         if event.kind in _FOLLOWS | _CUTS:
@@ -104,17 +110,21 @@ def _where_the_leader_began(bench: RuleContext) -> None:
                     continue
                 epoch = told.leader_epoch or 0
                 starts = began.get((told.leader or 0, topic, partition, epoch), [])
-                _cut_as_told(bench, event, told, starts)
+                begins = raised[told.leader or 0, topic, partition]
+                _cut_as_told(bench, event, told, starts, begins)
 
 
-def _cut_as_told(bench: RuleContext, cut: Event, told: Event, starts: list[Event]) -> None:
+def _cut_as_told(
+    bench: RuleContext, cut: Event, told: Event, starts: list[Event], begins: int
+) -> None:
+    """``begins``: where the leader's log began at most."""
     if len(starts) != 1 or starts[0].offset is None or cut.offset is None:
         return
     (start,) = starts
     if _began_anew(bench, told, cut) or bench.history.topic_began(start, cut):
         return
     bench.looked(CUT_AS_TOLD)
-    if cut.offset <= (start.offset or 0):
+    if cut.offset <= max(start.offset or 0, begins):
         return
     file = bench.history.places[start.file]
     later = file.until is not None and file.until > cut.at

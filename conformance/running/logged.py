@@ -21,7 +21,7 @@ from conformance.pipeline.findings import BREAKS, Finding, Kind
 from conformance.pipeline.local import LocalEngine
 from impl.core.event_controller import EventController
 from impl.core.events import LogTruncating, ReplicaEvent
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
@@ -51,6 +51,8 @@ class _LoggingBroker(SimulatedBroker):
     files: Log4jFiles
     written = 0, 0
     """The step in which it wrote last, and how many lines."""
+    log_starts: dict[tuple[str, int, str], int]
+    """By partition and directory, as they were."""
 
     def stamped_ms(self) -> int:
         """When its next line is written."""
@@ -63,6 +65,7 @@ class _LoggingBroker(SimulatedBroker):
             place = self.folder / f"broker{self.broker}"
             self.files = Log4jFiles(place, self.broker, self.release, self.stamped_ms)
             self.lines = ReplicaLines(self.files)
+        self.log_starts = {}
         self.files.starting()
         super()._start_process()
         for partition in self.logs.partitions:
@@ -104,10 +107,28 @@ class _LoggingBroker(SimulatedBroker):
         else:
             self.lines(event)
 
+    def note_log_starts(self) -> None:
+        """Lines of logs that begin later than they did."""
+        for partition in self.logs.partitions:
+            log = self.logs.log(partition)
+            assert log is not None, "a partition that is listed has a log"
+            before = self.log_starts.get((*partition, log.directory), log.log_start)
+            self.log_starts[(*partition, log.directory)] = log.log_start
+            if before < log.log_start:
+                folder, named = log.directory.rpartition("/")[0], TopicPartition(*partition)
+                self.files.log(named, folder, _raised(self.release, named, log.log_start, folder))
+
     def _event_failed(self, name: str, error: Exception) -> None:
         super()._event_failed(name, error)
         text = f"Error processing event {name}: {type(error).__name__}: {error}"
         self.files.controller(text, "ERROR")
+
+
+def _raised(release: Release, partition: TopicPartition, start: int, folder: str) -> str:
+    """``Log.maybeIncrementLogStartOffset``."""
+    if release.since("1.1"):
+        return f"Incrementing log start offset to {start}"
+    return f"Incrementing log start offset of partition {partition} to {start} in dir {folder}"
 
 
 class LoggedWorld(WideWorld):
@@ -130,6 +151,9 @@ class LoggedWorld(WideWorld):
         super().take(step)
         if leaves is not None:
             leaves.server("shut down completed")
+        for node in self.nodes.values():
+            if node.up:
+                node.note_log_starts()
 
     def close(self) -> None:
         """No more lines."""

@@ -9,11 +9,11 @@ same seed gives the same lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.running.at_rest import AtRest, ReplicaAtRest
 from conformance.running.judge import RunningReport, judge_running
@@ -31,6 +31,7 @@ from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
 from impl.sim.steps import Step
+from impl.world.wide.claims import Claims, ClusterClaimBroken
 from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.rest import is_at_rest
@@ -40,6 +41,7 @@ from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Create, Created, Op
+from specs.verdict import Kind, Verdict
 
 NOWHERE = "nowhere"
 """A topic that does not exist."""
@@ -285,6 +287,15 @@ class _Simulator(WideSimulator):
         self._kinds = self._possible()
 
 
+class TracedRun(NamedTuple):
+    """How many steps it took, how it stands at rest, if it was left alone; and the simulator's
+    claim that does not hold, else empty."""
+
+    taken: int
+    rest: AtRest | None
+    broken: str
+
+
 SETTLING_STEPS = 4_000
 """So long a cluster is left alone, if it does not come to rest before."""
 
@@ -295,32 +306,45 @@ WITHOUT_ONE_STEPS = 900
 def traced_run(
     folder: Path, seed: int, steps: int, faults: str = "failures", release: str = DEFAULT,
     brokers: int = 3, partitions: int = 2, settles: bool = False,
-) -> tuple[int, AtRest | None]:  # fmt: skip
-    """Run a cluster, and leave its traces in ``folder``; how many steps it took.
+) -> TracedRun:  # fmt: skip
+    """Run a cluster, and leave its traces in ``folder``.
 
-    With ``settles`` it is left alone after that, until it rests: how it stands then.
+    With ``settles`` it is left alone after that, until it rests.
     """
     world = TracedWorld(
         folder, brokers=brokers, topics=1, partitions=partitions, factor=min(3, brokers),
         release=release, seed=seed,
     )  # fmt: skip
-    simulator, taken = _Simulator(world, seed, faults), 0
+    simulator, taken, broken = _Simulator(world, seed, faults), 0, ""
+    claims = Claims(world)
+
+    def held(look: Callable[[], None]) -> None:
+        nonlocal broken
+        if not broken:  # the run goes on: the model may have more to say
+            try:
+                look()
+            except ClusterClaimBroken as claim:
+                broken = f"{claim} (after {world.clock} steps)"
+
     try:
         for _ in range(steps):
             if simulator.advance() is None:
                 break
+            held(claims.look)
             taken += 1
         if not settles:
-            return taken, None
+            return TracedRun(taken, None, broken)
         simulator.calm_down()
         dead = _controller_dies(simulator) if seed % 3 == 2 else False
         for number in range(WITHOUT_ONE_STEPS if dead else SETTLING_STEPS):
             if not (number % 25 or dead) and is_at_rest(world) and _all_is_committed(world):
+                held(claims.at_rest)
                 break
             if simulator.advance() is None:
                 break
+            held(claims.look)
             taken += 1
-        return taken, _at_rest(world)
+        return TracedRun(taken, _at_rest(world), broken)
     finally:
         world.close()
 
@@ -369,5 +393,10 @@ def judged_run(
     nobody for ever). ValueError for a profile under which topics or lists of replicas change."""
     traced_profile(faults)
     with TemporaryDirectory(prefix="insync-traced-") as folder:
-        _, rest = traced_run(Path(folder), seed, steps, faults, release, settles=settles)
-        return judge_running(sorted(Path(folder).iterdir()), rest=rest)
+        run = traced_run(Path(folder), seed, steps, faults, release, settles=settles)
+        report = judge_running(sorted(Path(folder).iterdir()), rest=run.rest)
+        if run.broken and report.verdict is Verdict.HOLDS:
+            report.verdict = Verdict.BROKEN
+            report.add(Kind.VIOLATION, folder, 0, "the simulator's claims hold", run.broken,
+                       "a run in which each claim of `insync simulate` holds")  # fmt: skip
+        return report

@@ -72,6 +72,12 @@ class ConnectionLoss(ZooKeeperError):
     code = -4
 
 
+class NoAuth(ZooKeeperError):
+    """The ACL of the znode does not let this client do it."""
+
+    code = -102
+
+
 class BadArguments(ZooKeeperError):
     """An operation that makes no sense for the path, such as deleting ``/``."""
 
@@ -88,7 +94,7 @@ BY_CODE: dict[int, type[ZooKeeperError]] = {
     error.code: error
     for error in (
         NoNode, NoChildrenForEphemerals, BadVersion, NodeExists, NotEmpty, SessionExpired,
-        RuntimeInconsistency, RolledBack, ConnectionLoss, BadArguments,
+        RuntimeInconsistency, RolledBack, ConnectionLoss, NoAuth, BadArguments,
         Unimplemented,
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Self, TypeVar
 
-from impl.zookeeper.errors import ConnectionLoss, ZooKeeperError
+from impl.zookeeper.errors import ConnectionLoss, NoAuth, RolledBack, ZooKeeperError
 from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import (
@@ -36,6 +36,8 @@ class Loss(Enum):
 
     REPLY = "reply"
     """It is done, and nobody hears of it."""
+    DENIAL = "denial"
+    """An ACL does not allow it."""
 
 
 class EmbeddedSession:
@@ -44,7 +46,7 @@ class EmbeddedSession:
     def __init__(self, zookeeper: ZooKeeper, timeout_ms: int = 0, now_ms: int = 0) -> None:
         self.zookeeper = zookeeper
         self.session = zookeeper.open_session(timeout_ms, now_ms)
-        self.losses: list[Loss] = []
+        self.losses: list[Loss | None] = []
 
     @classmethod
     def known(cls, zookeeper: ZooKeeper, session: int) -> Self:
@@ -64,8 +66,12 @@ class EmbeddedSession:
         return self.zookeeper.zxid
 
     def lose(self, *losses: Loss) -> None:
-        """Let the next operations, one each, end with ConnectionLoss."""
+        """Let this befall the next operations, one each."""
         self.losses.extend(losses)
+
+    def deny(self, after: int) -> None:
+        """So many operations are done; the one that comes then is refused with NoAuth."""
+        self.losses += [*[None] * after, Loss.DENIAL]
 
     async def create(
         self, path: str, data: str = "", ephemeral: bool = False, sequential: bool = False
@@ -95,8 +101,11 @@ class EmbeddedSession:
         self._ask(lambda: self.zookeeper.delete(path, version))
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """All of the operations or none."""
-        return self._ask(lambda: self._multi(ops))
+        """All of the operations or none; it is the last of them that may be denied."""
+        try:
+            return self._ask(lambda: self._multi(ops))
+        except NoAuth as denied:
+            return [*[RolledBack()] * (len(ops) - 1), denied]
 
     def events(self) -> list[Event]:
         """The notifications since the last call."""
@@ -136,6 +145,8 @@ class EmbeddedSession:
         # A client is told of its expired session before anything else: ZooKeeper checks it first.
         self.zookeeper.require_alive(self.session)
         loss = self.losses.pop(0) if self.losses else None
+        if loss is Loss.DENIAL:
+            raise NoAuth("an ACL does not allow it")
         if loss is Loss.REQUEST:
             raise ConnectionLoss("the connection broke before the request arrived")
         if loss is Loss.REPLY:

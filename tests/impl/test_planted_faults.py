@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from impl.core import answers
+from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
@@ -125,6 +126,18 @@ PLANTED = {
         EventController.isrs_changed, "await self.core.read_states(partitions)", "pass",
         "nothing is left to happen, and of the state of", "sessions",
     ),
+    "a controller does not fence a leader of an older leader epoch (KIP-497)": Fault(
+        ControllerApi._altered, "elif state.leader_epoch < known.leader_epoch:", "elif False:",
+        "the controller on broker .* answers INVALID_UPDATE_VERSION to a leader", "failures", "2.7",
+    ),
+    "a move that is cancelled is said to be under way (KIP-455)": Fault(
+        ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
+        "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",
+    ),
+    "a producer is told nothing when its leader is deposed": Fault(
+        AcksAwaited.outcome, "return manager.not_leader", "return None",
+        "nothing is left to happen, and of the partitions whose producers", "sessions",
+    ),
     "brokers are not told of the ISRs that changed": Fault(
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
         "nothing is left to happen, and of what broker . tells clients", "sessions",
@@ -165,6 +178,9 @@ ALONE = {
     "was read at offset": PLANTED["the high watermark does not wait for the ISR"],
     "was acknowledged at offset": PLANTED["the high watermark does not wait for the ISR"],
     "hold different records": PLANTED["a follower does not cut what its leader does not have"],
+    "the controller on broker": PLANTED[
+        "a controller does not fence a leader of an older leader epoch (KIP-497)"
+    ],
     "nothing is left to happen": PLANTED["a controller does not read the ISRs of which it is told"],
 }  # fmt: skip
 """Claims by their words, each with a fault that breaks it where nobody looks at the others."""

@@ -122,6 +122,14 @@ def test_a_follower_cuts_to_what_its_leader_says_and_to_no_more(tmp_path: Path):
     assert cutting(tmp_path / "above", [cut_to(9, 21)], leader) == [("violation", CUT, 3)]
 
 
+def test_where_retention_took_all_epochs_before_they_end_where_the_log_begins(tmp_path: Path):
+    text = "[Log partition=orders-0, dir=/data] Incrementing log start offset to 22"
+    leader = [starts(5, 20, 16), line(7, text, "kafka.log.Log")]
+
+    assert cutting(tmp_path / "at", [cut_to(9, 22)], leader) == []
+    assert cutting(tmp_path / "above", [cut_to(9, 23)], leader) == [("violation", CUT, 3)]
+
+
 def test_a_follower_that_cuts_to_its_own_high_watermark_was_told_nothing(tmp_path: Path):
     assert cutting(tmp_path, [cuts(8, 21), cut_to(9, 21)], [starts(5, 20, 16)]) == []
 

@@ -56,7 +56,7 @@ def test_the_controller_writes_isrs_and_fetches_say_where_logs_part_since_2_7() 
 
 def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        assert traced_run(tmp_path / name, 5, STEPS) == (STEPS, None)
+        assert traced_run(tmp_path / name, 5, STEPS) == (STEPS, None, "")
 
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert "zookeeper-1.ndjson" in files

@@ -12,6 +12,13 @@ from impl.core.fetcher_thread import Answer
 from impl.core.replica_manager import Replica
 from impl.log import Log
 from impl.log.stored_log import StoredLog
+from impl.world.wide.controller_answers import (
+    IsrsAnswered,
+    LeadersAnswered,
+    MovesAnswered,
+    MovesListed,
+    wrong_answer,
+)
 from impl.world.wide.ghosts import (
     ConsumerRead,
     FetchAnswered,
@@ -75,6 +82,9 @@ class Claims:
                     self._consumed(happened)
                 case LogTruncating():
                     self._truncating(broker, happened)
+                case IsrsAnswered() | MovesAnswered() | MovesListed() | LeadersAnswered():
+                    wrong = wrong_answer(self.world, self.world.nodes[broker], happened)
+                    _claim(not wrong, f"the controller on broker {broker} answers {wrong}")
         self._forget()
 
     # Requests of controllers

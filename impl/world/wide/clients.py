@@ -7,13 +7,16 @@ from collections.abc import Iterable
 
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE, ControllerApi
+from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetchQuestion
 from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
+from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
+from impl.world.wide.controller_answers import LeadersAnswered, MovesAnswered, MovesListed
 from impl.world.wide.ghosts import ConsumerRead, values_in
 from impl.world.wide.node import SimulatedBroker, Waiting
 from impl.world.wide.world import WideWorld
@@ -135,9 +138,10 @@ def _deletable(world: WideWorld) -> Args:
 def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
     """All that is committed goes (``kafka-delete-records``, KIP-107): who is far behind is out of
     range then."""
-    replica = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)]
+    log = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)].log
+    assert isinstance(log, StoredLog), "brokers have their logs on disks"
     with contextlib.suppress(StorageError):
-        replica.log.log_start = replica.hw
+        log.log_start = log.high_watermark
 
 
 def _missing(world: WideWorld) -> Args:
@@ -236,11 +240,17 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
+    targets = {one: target}
+
+    async def alter(controller: EventController) -> None:
+        error, answers = await ControllerApi(controller).alter_reassignments(targets)
+        if error == NONE:
+            listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
+            for done in (MovesAnswered(targets, answers), listed):
+                world.happened.append((controller.broker, done))
+
     for node in _active_controllers(world):
-        node.events.put(
-            "ApiPartitionReassignment",
-            lambda controller: ControllerApi(controller).alter_reassignments({one: target}),
-        )
+        node.events.put("ApiPartitionReassignment", alter)
 
 
 def _anybody(world: WideWorld) -> Args:
@@ -256,11 +266,15 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         for topic in range(world.topics)
         for number in range(world.partitions)
     ]
+
+    async def elect(controller: EventController) -> None:
+        error, answers = await ControllerApi(controller).elect_leaders(kind, every)
+        if error == NONE:
+            done = LeadersAnswered(kind, tuple(every), answers)
+            world.happened.append((controller.broker, done))
+
     for node in _active_controllers(world):
-        node.events.put(
-            "ReplicaLeaderElection",
-            lambda controller: ControllerApi(controller).elect_leaders(kind, every),
-        )
+        node.events.put("ReplicaLeaderElection", elect)
 
 
 def _unasked(world: WideWorld) -> Args:

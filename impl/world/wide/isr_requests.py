@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.api import AlteredIsrs, ControllerApi
+from impl.core.event_controller import EventController
 from impl.sim.steps import offered
+from impl.world.wide.controller_answers import IsrsAnswered
 from impl.world.wide.node import IsrRequest
 from impl.world.wide.world import WideWorld
 
@@ -53,12 +55,13 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
     def answer(error: str, answers: AlteredIsrs) -> None:
         asked.error, asked.answers = error, answers
 
-    world.nodes[asked.controller].events.put(
-        "AlterIsr",
-        lambda controller: ControllerApi(controller).alter_isr(
-            broker, asked.broker_epoch, wanted, answer
-        ),
-    )
+    async def alter(controller: EventController) -> None:
+        active = controller.active
+        await ControllerApi(controller).alter_isr(broker, asked.broker_epoch, wanted, answer)
+        done = IsrsAnswered(wanted, asked.error, asked.answers or {}, active)
+        world.happened.append((asked.controller, done))
+
+    world.nodes[asked.controller].events.put("AlterIsr", alter)
 
 
 def _answered(world: WideWorld) -> One:

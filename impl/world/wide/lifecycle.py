@@ -184,7 +184,8 @@ def logs_are_kept_small(world: WideWorld, broker: int) -> None:
     logs.checkpoint()
 
 
-def _lagging(world: WideWorld) -> One:
+def with_lagging(world: WideWorld) -> One:
+    """Leaders of whose ISRs a member lags."""
     now = world.now_ms()
     return [
         (number,)
@@ -198,7 +199,8 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
     wait(world.nodes[broker].replicas.maybe_shrink_isrs(world.now_ms()))
 
 
-def _with_news(world: WideWorld) -> One:
+def with_news(world: WideWorld) -> One:
+    """Leaders of changed ISRs that the controller has not been told of."""
     now = world.now_ms()
     return [
         (number,)
@@ -243,7 +245,7 @@ KINDS = (
     offered("broker_shuts_down", BROKER, _leaving, broker_shuts_down, 0, "shutdowns"),
     offered("hw_is_checkpointed", BROKER, _runs, hw_is_checkpointed, 4),
     offered("logs_are_kept_small", BROKER, _runs, logs_are_kept_small, 2),
-    offered("leader_shrinks_isrs", BROKER, _lagging, leader_shrinks_isrs, 60),
-    offered("isr_changes_are_propagated", BROKER, _with_news, isr_changes_are_propagated, 60),
+    offered("leader_shrinks_isrs", BROKER, with_lagging, leader_shrinks_isrs, 60),
+    offered("isr_changes_are_propagated", BROKER, with_news, isr_changes_are_propagated, 60),
     offered("leaders_are_rebalanced", BROKER, _has_controller, leaders_are_rebalanced, 4),
 )

@@ -35,7 +35,8 @@ def zookeeper_notifies(world: WideWorld, broker: int) -> None:
     node.events.notified(event, world.now_ms())
 
 
-def _with_events(world: WideWorld) -> Two:
+def with_events(world: WideWorld) -> Two:
+    """Brokers whose controller has something to handle."""
     return [(number,) for number, node in world.running() if node.events.waiting]
 
 
@@ -211,7 +212,7 @@ def fetch_is_lost(world: WideWorld, follower: int, leader: int) -> None:
 
 KINDS = (
     offered("zookeeper_notifies", "broker", _with_notifications, zookeeper_notifies, 100),
-    offered("event_is_handled", "broker", _with_events, event_is_handled, 150),
+    offered("event_is_handled", "broker", with_events, event_is_handled, 150),
     offered("request_arrives", TO, _arriving, request_arrives, 120),
     offered("answer_arrives", TO, _answered, answer_arrives, 120),
     offered("answer_is_lost", TO, _answered, answer_is_lost, 0, "losses"),

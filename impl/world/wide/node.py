@@ -77,6 +77,7 @@ class SimulatedBroker(StoredBroker):
         self.failed_events = 0
         self.paused = False
         self.untold = False  # a log directory failed, of which the controller was not told
+        self.was_denied = False  # ZooKeeper refused it an operation
         self.fresh_disk()
         self._start_process()
 
@@ -96,7 +97,7 @@ class SimulatedBroker(StoredBroker):
     def _start_process(self) -> None:
         """What is in memory at a start: nothing but what the disk holds."""
         self.started += 1
-        self.untold = False
+        self.untold = self.was_denied = False
         self.load(self.folders)
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}

@@ -35,6 +35,9 @@ WIDE_PROFILES: dict[str, Weights] = {
         "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
     },
     "retention": {"record_deletions": 8, "crashes": 2, "pauses": 1, "sessions": 1, "losses": 4},
+    "denials": {
+        "denials": 6, "isr_denials": 60, "crashes": 1, "sessions": 1, "moves": 1, "deletions": 1,
+    },
     "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
@@ -84,10 +87,11 @@ class WideSimulator:
     def calm_down(self) -> None:
         """From now on nothing goes wrong, and nobody asks for anything.
 
-        Brokers of which a disk has failed are started again, on disks that are mended.
+        Brokers of which a disk has failed, or which ZooKeeper refused something, are started again,
+        on disks that are mended.
         """
         for number, node in self.world.nodes.items():
-            if node.up and node.disk.failing:
+            if node.up and (node.disk.failing or node.was_denied):
                 self.world.take(Step("broker_crashes", (number,)))
         for name, kind in WIDE_KINDS.items():
             if kind.fault or name in SILENT_WHILE_SETTLING:
