@@ -63,7 +63,7 @@ class LogDirs:
     def _alter(self, partition: TopicPartition, path: str) -> str:
         if len(future_name(partition, self.logs.unique())) > LONGEST:
             return "INVALID_TOPIC_EXCEPTION"  # KAFKA-4893
-        target = str(Path(path).resolve())
+        target = str(Path(path).resolve()) if "\0" not in path else ""
         directory = next((one for one in self.logs.directories if one.path == target), None)
         if directory is None or not Path(path).is_absolute():
             return "LOG_DIR_NOT_FOUND"

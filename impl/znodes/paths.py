@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from impl.releases import Release
 
+CONSUMERS = "/consumers"
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
@@ -63,9 +64,14 @@ def deletion(name: str) -> str:
     return f"{DELETE_TOPICS}/{name}"
 
 
+def consumer_offset(group: str, topic_name: str, number: int) -> str:
+    """``/consumers/G/offsets/T/P``: where groups of 0.8.1 keep how far they have read."""
+    return f"{CONSUMERS}/{group}/offsets/{topic_name}/{number}"
+
+
 def persistent(release: Release) -> list[str]:
     """What a broker creates when it starts, if it is missing, in Kafka's order."""
-    paths = ["/consumers", BROKER_IDS, TOPICS, CONFIG_CHANGES, DELETE_TOPICS, BROKER_SEQUENCE]
+    paths = [CONSUMERS, BROKER_IDS, TOPICS, CONFIG_CHANGES, DELETE_TOPICS, BROKER_SEQUENCE]
     paths.append(ISR_CHANGES)
     if release.since("0.11"):
         paths.append(PRODUCER_ID_BLOCK)

@@ -24,6 +24,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "200",
     "socket.request.max.bytes": "2000000",
 }
+DIRECTORIES = ("data", "data2")
+HERE = SETTINGS | {"log.dirs": ",".join(DIRECTORIES), "log.cleaner.backoff.ms": "200"}
 
 
 class Wire:
@@ -68,7 +70,7 @@ class Wire:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    state = new_state((1, 2, 3), "2.4", settings=SETTINGS)
+    state = new_state((1, 2, 3), "2.4", settings=HERE)
     found = Cluster.create(tmp_path_factory.mktemp("clients") / "cluster", state)
     found.start()
     yield found

@@ -48,6 +48,10 @@ brokers ask each other meanwhile; `python -m tests.clients.table` makes this pag
 - Transactions are refused by name (TRANSACTIONAL_ID_AUTHORIZATION_FAILED).
 - Fetch sessions (KIP-227) are kept since 1.1, followers' too: 1000 of them, or
   `max.incremental.fetch.session.cache.slots`.
+- Version 0 of OffsetCommit and OffsetFetch is ZooKeeper's (`/consumers/G/offsets/T/P`), and any
+  broker answers it; the others are the coordinator's. Offsets of a topic that is deleted go with it
+  (KAFKA-2000); `offsets.retention.minutes` has no effect.
+- AlterReplicaLogDirs is asked by kafka-python and by kafka-reassign-partitions with `log_dirs`.
 - kcat is the one of the system. A dash: the client does not ask for it.
 - The scripts are those of Kafka 1.1.1 and 3.9.1: kafka-topics, kafka-configs,
   kafka-console-producer and -consumer, kafka-consumer-groups, kafka-verifiable-producer and

@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from impl.core.answers import EpochFromTheFuture
+from impl.core.answers import NONE, EpochFromTheFuture
+from impl.core.requests import UpdateMetadata
 from impl.server import control_messages
-from impl.server.apis.asked import ApiRequest, CloseConnection, no_throttle
+from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
 from impl.server.control_messages import by_topic
 from impl.wire import Fields, api_name, error_code
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.states import LEADER_DURING_DELETE
 
 EPOCH_PATIENCE_S = 5.0
 NO_EPOCH = -1
@@ -39,7 +41,17 @@ def controlled(asked: ApiRequest) -> Fields:
                 raise CloseConnection(str(error)) from error
             time.sleep(0.02)
         else:
+            if isinstance(request, UpdateMetadata) and answered[0] == NONE:
+                _forget_offsets(shared, request)
             return control_messages.encode_answer(answered)
+
+
+def _forget_offsets(shared: Shared, request: UpdateMetadata) -> None:
+    gone = {
+        one for one, told in request.partitions.items() if told.state.leader == LEADER_DURING_DELETE
+    }
+    if gone and shared.release.since("0.10.2"):
+        shared.coordinator.forget(gone)
 
 
 def controlled_shutdown(asked: ApiRequest) -> Fields:

@@ -15,6 +15,9 @@ from impl.server.groups.group import Candidate, Group, GroupState, Joined, Synce
 from impl.server.groups.records import CommittedOffset
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition
+from impl.znodes.consumer_offsets import keep_offset, kept_offset
+from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
 
 GROUP = 0
 NO_NODE = -1
@@ -151,10 +154,13 @@ def offset_commit(asked: ApiRequest) -> Fields:
             else:
                 epoch = getattr(one, "committed_leader_epoch", -1)
                 wanted[partition] = CommittedOffset(one.committed_offset, epoch, metadata)
-    error = asked.shared.coordinator.commit(
-        body.group_id, asked.get("member_id", ""), asked.get("group_instance_id"),
-        asked.get("generation_id_or_member_epoch", ANY_GENERATION), wanted,
-    )  # fmt: skip
+    if asked.version == 0:
+        error = _keep_in_zookeeper(asked, wanted)
+    else:
+        error = asked.shared.coordinator.commit(
+            body.group_id, asked.get("member_id", ""), asked.get("group_instance_id"),
+            asked.get("generation_id_or_member_epoch", ANY_GENERATION), wanted,
+        )  # fmt: skip
     return Fields(
         throttle_time=no_throttle(),
         topics=[
@@ -175,8 +181,46 @@ def offset_commit(asked: ApiRequest) -> Fields:
     )
 
 
+def _keep_in_zookeeper(asked: ApiRequest, wanted: dict[TopicPartition, CommittedOffset]) -> str:
+    client, group = asked.shared.client, asked.body.group_id
+    try:
+        for partition, committed in wanted.items():
+            wait(keep_offset(client, group, partition, committed.offset))
+    except ZooKeeperError:
+        return "UNKNOWN_SERVER_ERROR"
+    return NONE
+
+
+def _offset_in_zookeeper(asked: ApiRequest, partition: TopicPartition) -> tuple[str, int]:
+    """An error, and the offset; that there is none is an error in version 0."""
+    unknown = "UNKNOWN_TOPIC_OR_PARTITION", -1
+    if partition not in asked.shared.metadata.partitions:
+        return unknown
+    try:
+        found = wait(kept_offset(asked.shared.client, asked.body.group_id, partition))
+    except (ZooKeeperError, ValueError):
+        return "UNKNOWN_SERVER_ERROR", -1
+    return unknown if found is None else (NONE, found)
+
+
+def _offsets_in_zookeeper(asked: ApiRequest) -> Fields:
+    topics = []
+    for topic in asked.body.topics:
+        parts = []
+        for number in topic.partition_indexes:
+            error, offset = _offset_in_zookeeper(asked, TopicPartition(topic.name, number))
+            parts.append(
+                Fields(partition_index=number, committed_offset=offset, metadata="",
+                       error_code=error_code(error))
+            )  # fmt: skip
+        topics.append(Fields(name=topic.name, partitions=parts))
+    return Fields(topics=topics)
+
+
 def offset_fetch(asked: ApiRequest) -> Fields:
     """How far a group has read: of some partitions, or (since version 2) of all that it keeps."""
+    if asked.version == 0:
+        return _offsets_in_zookeeper(asked)
     error, known = asked.shared.coordinator.committed(asked.body.group_id)
     wanted: dict[str, list[int]] = {}
     if asked.body.topics is None:

@@ -54,7 +54,7 @@ def produce(asked: ApiRequest) -> Fields | None:
     done = asked.shared.serving.append(records, acks, wait_ms)
     if acks == 0:
         failed = [f"{one}: {error}" for one, (_, error) in done.items() if error != NONE]
-        failed += [f"{one}: {error}" for one, (error, _) in errors.items()]
+        failed += [f"{one}: {error}" for one, (error, _) in errors.items() if error != NONE]
         if failed:
             raise CloseConnection(f"acks=0, and nobody to tell of: {', '.join(failed)}")
         return None

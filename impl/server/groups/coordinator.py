@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 
 from impl.core.answers import NONE, java_hash
@@ -352,6 +352,24 @@ class GroupCoordinator:
             found = {} if group is None else group.offsets
             return NONE, {one: committed for one, (_, committed) in found.items()}
 
+    def forget(self, gone: Collection[TopicPartition]) -> None:
+        """Partitions whose topic is deleted have no offsets any more (KAFKA-2000), and a group has
+        ended that has neither members nor offsets then."""
+        removed: list[tuple[str, list[bytes]]] = []
+        with self.lock:
+            for group in self.groups():
+                keys = [offset_key(group.name, one) for one in group.offsets if one in gone]
+                for one in gone:
+                    group.offsets.pop(one, None)
+                if keys and group.state is GroupState.EMPTY and not group.offsets:
+                    group.die()
+                    self._groups[self.partition_of(group.name)].pop(group.name)
+                    keys += [group_key(group.name)] if group.generation > 0 else []
+                if keys:
+                    removed.append((group.name, keys))
+        for name, keys in removed:  # nobody waits for it
+            self._append(name, [(key, None) for key in keys], acks=0)
+
     # Administration
 
     def delete(self, name: str) -> str:
@@ -382,13 +400,15 @@ class GroupCoordinator:
         error, _ = self._append(name, [(group_key(name), value)])
         return "REBALANCE_IN_PROGRESS" if error == "COORDINATOR_NOT_AVAILABLE" else error
 
-    def _append(self, name: str, pairs: Sequence[tuple[bytes, bytes | None]]) -> tuple[str, int]:
-        """Write records with acks=all: an error, and the offset of the first one."""
+    def _append(
+        self, name: str, pairs: Sequence[tuple[bytes, bytes | None]], acks: int = -1
+    ) -> tuple[str, int]:
+        """Write records, with acks=all if nothing else is said: an error, and the first offset."""
         stamp = now_ms()
         records = [StoredRecord(at, stamp, key, value) for at, (key, value) in enumerate(pairs)]
         partition = TopicPartition(OFFSETS_TOPIC, self.partition_of(name))
         timeout_ms = self.config.whole("offsets.commit.timeout.ms")
-        answers = self.serving.append({partition: encode_batch(records)}, -1, timeout_ms)
+        answers = self.serving.append({partition: encode_batch(records)}, acks, timeout_ms)
         done, error = answers[partition]
         return _OF_APPENDS.get(error, error), done.first_offset
 

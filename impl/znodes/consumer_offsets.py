@@ -1,0 +1,35 @@
+"""How far groups have read, as clients of 0.8.1 keep it: in ZooKeeper.
+
+Version 0 of OffsetCommit and OffsetFetch is carried out there, by whatever broker is asked.
+Source: KafkaApis.handleOffsetCommitRequest, KafkaZkClient.setOrCreateConsumerOffset.
+"""
+
+from __future__ import annotations
+
+from impl.znodes import paths
+from impl.znodes.access import ZnodeAccess
+from impl.znodes.partitions import TopicPartition
+from impl.zookeeper.errors import BadArguments, NoNode
+
+
+async def keep_offset(
+    client: ZnodeAccess, group: str, partition: TopicPartition, offset: int
+) -> None:
+    """Write it, over what was there. ZooKeeperError; BadArguments for a group without a name."""
+    path = _path(group, partition)
+    try:
+        await client.again(lambda: client.port.set_data(path, str(offset)))
+    except NoNode:
+        await client.make_path(path, str(offset))
+
+
+async def kept_offset(client: ZnodeAccess, group: str, partition: TopicPartition) -> int | None:
+    """The offset, None if there is none. ZooKeeperError; ValueError if it is no number."""
+    node = await client.read(_path(group, partition))
+    return None if node is None else int(node.data)
+
+
+def _path(group: str, partition: TopicPartition) -> str:
+    if not all(group.split("/")) or not group.isprintable():
+        raise BadArguments(f"{group!r} is no name of a znode")
+    return paths.consumer_offset(group, partition.topic, partition.partition)
