@@ -9,15 +9,16 @@ An event of which nothing comes has no line, so that events are those that somet
 (`UNSEEN_OF_CONTROLLERS`). What a controller read of the registrations is in its words; from which
 zxid on that can have been read, ZooKeeper's own log says.
 
-Source: `KafkaController`, `ControllerChannelManager` (`RequestSendThread`, `sendRequestsToBrokers`).
+Source: `KafkaController`, `ControllerChannelManager` (its `RequestSendThread`, and
+`sendRequestsToBrokers`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from conformance.kafka.protocol_log import LogLine
@@ -59,7 +60,9 @@ _LEAVES = re.compile(r"Shutting down broker (\d+)")
 _LEADERS = re.compile(r"All leaders = (.*)")
 _LEADS = re.compile(r"(\S+-\d+) -> \(Leader:(-?\d+),")
 _FAILS = re.compile(r"Error processing event (\w+)")
-_SENDS = re.compile(r"targetBrokerId=(\d+)\] Sending (UPDATE_METADATA|LEADER_AND_ISR|STOP_REPLICA) ")
+_SENDS = re.compile(
+    r"targetBrokerId=(\d+)\] Sending (UPDATE_METADATA|LEADER_AND_ISR|STOP_REPLICA) "
+)
 _ANSWERED = re.compile(r"Received response .* with correlation id (\d+) sent to broker")
 _NUMBER = re.compile(r"correlationId=(\d+)|correlation id (\d+) to node")
 _REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
@@ -119,6 +122,7 @@ class _Channel:
     """One life of the channel to a broker: what was put in, and what went out, in order."""
 
     to: int
+    since: float
     put_in: list[_Request] = field(default_factory=list)
     sent: list[_Request] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
@@ -141,9 +145,8 @@ class ControllerTraceOf:
         self.channels: dict[int, _Channel] = {}
         self.past: list[_Channel] = []
         self.hidden_at: list[float] = []
-        self._order = count()
 
-    def go(self, lines: Iterable[LogLine]) -> list[Event | tuple[float, Event]]:
+    def go(self, lines: Iterable[LogLine]) -> list[Placed]:
         """All events of the controller, each with its place."""
         for line in lines:
             if line.thread == THREAD:
@@ -153,8 +156,7 @@ class ControllerTraceOf:
         self._flush()
         for channel in (*self.past, *self.channels.values()):
             self._match(channel)
-        self.placed.sort(key=lambda one: one[0])
-        return list(self.placed)
+        return sorted(self.placed, key=lambda one: one[0])
 
     def _tell(self, place: float, step: str, **args: Any) -> None:
         self.placed.append((place, (step, args)))
@@ -178,7 +180,7 @@ class ControllerTraceOf:
             to = int(found[1])
             if to in self.channels:
                 self.past.append(self.channels[to])
-            self.channels[to] = _Channel(to)
+            self.channels[to] = _Channel(to, at)
         elif text.endswith("Resigned"):
             self.past += self.channels.values()
             self.channels.clear()
@@ -249,7 +251,9 @@ class ControllerTraceOf:
                 return dict(there)
         newest: dict[int, int] = {}
         for _, there in self.history:  # no state of ZooKeeper: read while it changed
-            newest |= {one: epoch for one, epoch in there.items() if epoch > self.known.get(one, -1)}
+            newest |= {
+                one: epoch for one, epoch in there.items() if epoch > self.known.get(one, -1)
+            }
         return {one: newest.get(one, -1) if one in new else self.known.get(one, -1) for one in live}
 
     def _elects(self, named: str, text: str, at: float) -> None:
@@ -297,7 +301,8 @@ class ControllerTraceOf:
         for to in _ids(found[1]):
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None
-            told = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
+            is_last = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
+            told = is_last and last is not None and bool(last.states)
             if channel is not None and not told:
                 states: dict[str, list[int]] | None = None if number else {}
                 channel.put_in.append(
@@ -337,7 +342,7 @@ class ControllerTraceOf:
                 continue
             if at < len(channel.put_in) and channel.put_in[at].is_sent_as(sent):
                 last = channel.put_in[at]
-                self._hide(hidden, made, last.place)
+                self._hide(channel, hidden, made, last.place)
                 last.states, last.live = sent.states, sent.live
                 last.registration, last.numbers = sent.registration, sent.numbers
                 made.append(last)
@@ -345,13 +350,15 @@ class ControllerTraceOf:
             else:
                 last = sent
                 hidden.append(sent)
-        self._hide(hidden, made, float("inf"))
+        self._hide(channel, hidden, made, float("inf"))
         for one in (*made, *channel.put_in[at:]):
             self._request(one)
 
-    def _hide(self, hidden: list[_Request], made: list[_Request], until: float) -> None:
+    def _hide(
+        self, channel: _Channel, hidden: list[_Request], made: list[_Request], until: float
+    ) -> None:  # fmt: skip
         """Requests that only their sending tells of: where such are made."""
-        since = made[-1].place if made else 0.0
+        since = made[-1].place if made else channel.since
         for number, one in enumerate(hidden):
             end = min(until, one.place)
             left = len(hidden) - number
@@ -420,16 +427,14 @@ def stops_in(body: str) -> dict[str, bool]:
     return found
 
 
-def with_places(events: Iterable[Placed]) -> Callable[[int], list[Event]]:
-    """Those that stand before a line of that number and were not given yet."""
-    waiting = sorted(events, key=lambda one: one[0])
-    at = [0]
+def by_place(events: Iterable[Placed]) -> Callable[[float], list[Event]]:
+    """A function that gives those that stand before a line, and were not given yet."""
+    waiting = deque(events)
 
     def before(number: float) -> list[Event]:
         found = []
-        while at[0] < len(waiting) and waiting[at[0]][0] < number:
-            found.append(waiting[at[0]][1])
-            at[0] += 1
+        while waiting and waiting[0][0] < number:
+            found.append(waiting.popleft()[1])
         return found
 
     return before
