@@ -56,6 +56,10 @@ _TELLS = re.compile(
     r"brokers \w+\(([\d, ]*)\) for partition (\S+-\d+)"
 )
 _TELLS_ALL = re.compile(r"Sending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) ")
+_STOPS = re.compile(
+    r"Sending StopReplica request StopReplicaPartitionState\(.*deletePartition=(\w+)\) to broker "
+    r"(\d+) for partition (\S+-\d+)"
+)
 _LEAVES = re.compile(r"Shutting down broker (\d+)")
 _LEADERS = re.compile(r"All leaders = (.*)")
 _LEADS = re.compile(r"(\S+-\d+) -> \(Leader:(-?\d+),")
@@ -114,6 +118,8 @@ class _Request:
             return False
         if self.states is None:
             return len(sent.states or {}) == self.count
+        if self.kind == "StopReplica":
+            return self.stops == sent.stops
         return self.states == sent.states
 
 
@@ -145,6 +151,8 @@ class ControllerTraceOf:
         self.channels: dict[int, _Channel] = {}
         self.past: list[_Channel] = []
         self.hidden_at: list[float] = []
+        self.leaving_at: list[float] = []
+        self.left_at: list[float] = []
 
     def go(self, lines: Iterable[LogLine]) -> list[Placed]:
         """All events of the controller, each with its place."""
@@ -170,6 +178,9 @@ class ControllerTraceOf:
             return
         if found := _TELLS.search(text):
             self._tells(found, at)
+            return
+        if found := _STOPS.search(text):
+            self._stops(found, at)
             return
         self._flush()
         if found := _TELLS_ALL.search(text):
@@ -210,6 +221,7 @@ class ControllerTraceOf:
             self._begins(at - 0.7, f"{paths.BROKER_IDS}/{named}")
         elif found := _LEAVES.search(text):
             self.leaving = [int(found[1])]
+            self.leaving_at.append(at)
             self._tell(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]))
         elif found := _LEADERS.search(text):
             self._lets_go(found[1], at)
@@ -265,7 +277,7 @@ class ControllerTraceOf:
     def _lets_go(self, leaders: str, at: float) -> None:
         for broker in self.leaving:
             remaining = [name for name, leader in _LEADS.findall(leaders) if int(leader) == broker]
-            self.hidden_at.append(at - 0.7)
+            self.left_at.append(at)
             self._tell(at, "shutdown_answered", epoch=self.epoch, subject=broker,
                        remaining=remaining)  # fmt: skip
         self.leaving = []
@@ -295,6 +307,17 @@ class ControllerTraceOf:
             one.place = at
             assert one.states is not None, "they are being told"
             one.states[name] = [int(found[1]), int(found[2])]
+
+    def _stops(self, found: re.Match[str], at: float) -> None:
+        """From 2.6 on."""
+        to, name = int(found[2]), found[3]
+        one = next((one for one in self.group if one.kind == "StopReplica" and one.to == to), None)
+        if one is None or name in one.stops:
+            self._flush()
+            one = _Request(at, "StopReplica", to, self.epoch, {})
+            self.group = [one]
+        one.place = at
+        one.stops[name] = found[1] == "true"
 
     def _tells_all(self, found: re.Match[str], at: float) -> None:
         """From 2.6 on: to whom, and of how many; behind the lines of each, where they are told."""
@@ -364,9 +387,16 @@ class ControllerTraceOf:
             left = len(hidden) - number
             there = [at for at in self.hidden_at if since < at < end]
             place = there[-left] if len(there) >= left else there[0] if there else end - 0.25
+            if one.kind == "StopReplica":
+                place = self._while_leaving(end)
             one.place = since = place
             made.append(one)
         hidden.clear()
+
+    def _while_leaving(self, end: float) -> float:
+        """In the last ControlledShutdown that is taken up before, ere it is answered."""
+        begun = max((at for at in self.leaving_at if at < end), default=0.0)
+        return min((at for at in self.left_at if begun < at < end), default=end) - 0.25
 
     def _request(self, one: _Request) -> None:
         more: dict[str, Any] = {}
