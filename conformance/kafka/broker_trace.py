@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.kafka.controller_trace import ControllerTraceOf, History, with_places
+from conformance.kafka.controller_trace import ControllerTraceOf, History, by_place
 from conformance.kafka.protocol_log import LogLine
 from conformance.kafka.questions import Question, Questions
 
@@ -139,8 +139,10 @@ class BrokerTraceOf:
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
-        controller = ControllerTraceOf(self.broker, self.history or (), self.questions)
-        before = with_places(controller.go(told) if self.history is not None else ())
+        before = by_place(())
+        if self.history is not None:
+            controller = ControllerTraceOf(self.broker, self.history, self.questions)
+            before = by_place(controller.go(told))
         for line in told:
             self.events += before(line.number)
             self._thread(line)
@@ -508,11 +510,11 @@ class BrokerTraceOf:
         self._failed(found)
 
     def _failed(self, found: re.Match[str]) -> None:
-        """From 2.4 on it is told of each partition that fails, and the others go on."""
+        """Where it would have led, one partition is named; what was not done by then is not."""
         if self.history is not None:
             sender = {"controller": int(found[2]), "epoch": int(found[3]),
                       "correlation": int(found[1])}  # fmt: skip
-            self.events.append(("leader_and_isr_failed", {"of": found[4], "sender": sender}))
+            self.events.append(("leader_and_isr_failed", {"sender": sender}))
 
     def _ignored(self, found: re.Match[str], line: LogLine) -> None:
         partition = found[1]
@@ -825,8 +827,8 @@ _LINES = [
           BrokerTraceOf._follows),
     _line(r"Handling LeaderAndIsr request .* starting the become-follower transition for partition "
           r"(\S+-\d+) ", BrokerTraceOf._begins_to_follow),
-    _line(r"Error while processing LeaderAndIsr request (?:with )?correlationId (\d+) received from "
-          + _SENT_BY + r"(?: for partition (\S+-\d+))?", BrokerTraceOf._fails),
+    _line(r"Error while processing LeaderAndIsr request (?:with )?correlationId (\d+) received "
+          r"from " + _SENT_BY + r"(?: for partition (\S+-\d+))?", BrokerTraceOf._fails),
     _line(r"Ignoring LeaderAndIsr request from .* for partition (\S+-\d+) since its associated",
           BrokerTraceOf._ignored),
     _line(r"Received LeaderAndIsrRequest .* for partition (\S+-\d+) .*but cannot become follower",

@@ -9,15 +9,16 @@ An event of which nothing comes has no line, so that events are those that somet
 (`UNSEEN_OF_CONTROLLERS`). What a controller read of the registrations is in its words; from which
 zxid on that can have been read, ZooKeeper's own log says.
 
-Source: `KafkaController`, `ControllerChannelManager` (`RequestSendThread`, `sendRequestsToBrokers`).
+Source: `KafkaController`, `ControllerChannelManager` (its `RequestSendThread`, and
+`sendRequestsToBrokers`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from conformance.kafka.protocol_log import LogLine
@@ -55,11 +56,17 @@ _TELLS = re.compile(
     r"brokers \w+\(([\d, ]*)\) for partition (\S+-\d+)"
 )
 _TELLS_ALL = re.compile(r"Sending UpdateMetadata request to brokers \w+\(([\d, ]*)\) for (\d+) ")
+_STOPS = re.compile(
+    r"Sending StopReplica request StopReplicaPartitionState\(.*deletePartition=(\w+)\) to broker "
+    r"(\d+) for partition (\S+-\d+)"
+)
 _LEAVES = re.compile(r"Shutting down broker (\d+)")
 _LEADERS = re.compile(r"All leaders = (.*)")
 _LEADS = re.compile(r"(\S+-\d+) -> \(Leader:(-?\d+),")
 _FAILS = re.compile(r"Error processing event (\w+)")
-_SENDS = re.compile(r"targetBrokerId=(\d+)\] Sending (UPDATE_METADATA|LEADER_AND_ISR|STOP_REPLICA) ")
+_SENDS = re.compile(
+    r"targetBrokerId=(\d+)\] Sending (UPDATE_METADATA|LEADER_AND_ISR|STOP_REPLICA) "
+)
 _ANSWERED = re.compile(r"Received response .* with correlation id (\d+) sent to broker")
 _NUMBER = re.compile(r"correlationId=(\d+)|correlation id (\d+) to node")
 _REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
@@ -111,6 +118,8 @@ class _Request:
             return False
         if self.states is None:
             return len(sent.states or {}) == self.count
+        if self.kind == "StopReplica":
+            return self.stops == sent.stops
         return self.states == sent.states
 
 
@@ -119,6 +128,7 @@ class _Channel:
     """One life of the channel to a broker: what was put in, and what went out, in order."""
 
     to: int
+    since: float
     put_in: list[_Request] = field(default_factory=list)
     sent: list[_Request] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
@@ -141,9 +151,10 @@ class ControllerTraceOf:
         self.channels: dict[int, _Channel] = {}
         self.past: list[_Channel] = []
         self.hidden_at: list[float] = []
-        self._order = count()
+        self.leaving_at: list[float] = []
+        self.left_at: list[float] = []
 
-    def go(self, lines: Iterable[LogLine]) -> list[Event | tuple[float, Event]]:
+    def go(self, lines: Iterable[LogLine]) -> list[Placed]:
         """All events of the controller, each with its place."""
         for line in lines:
             if line.thread == THREAD:
@@ -153,8 +164,7 @@ class ControllerTraceOf:
         self._flush()
         for channel in (*self.past, *self.channels.values()):
             self._match(channel)
-        self.placed.sort(key=lambda one: one[0])
-        return list(self.placed)
+        return sorted(self.placed, key=lambda one: one[0])
 
     def _tell(self, place: float, step: str, **args: Any) -> None:
         self.placed.append((place, (step, args)))
@@ -169,6 +179,9 @@ class ControllerTraceOf:
         if found := _TELLS.search(text):
             self._tells(found, at)
             return
+        if found := _STOPS.search(text):
+            self._stops(found, at)
+            return
         self._flush()
         if found := _TELLS_ALL.search(text):
             self._tells_all(found, at)
@@ -178,7 +191,7 @@ class ControllerTraceOf:
             to = int(found[1])
             if to in self.channels:
                 self.past.append(self.channels[to])
-            self.channels[to] = _Channel(to)
+            self.channels[to] = _Channel(to, at)
         elif text.endswith("Resigned"):
             self.past += self.channels.values()
             self.channels.clear()
@@ -208,6 +221,7 @@ class ControllerTraceOf:
             self._begins(at - 0.7, f"{paths.BROKER_IDS}/{named}")
         elif found := _LEAVES.search(text):
             self.leaving = [int(found[1])]
+            self.leaving_at.append(at)
             self._tell(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]))
         elif found := _LEADERS.search(text):
             self._lets_go(found[1], at)
@@ -249,7 +263,9 @@ class ControllerTraceOf:
                 return dict(there)
         newest: dict[int, int] = {}
         for _, there in self.history:  # no state of ZooKeeper: read while it changed
-            newest |= {one: epoch for one, epoch in there.items() if epoch > self.known.get(one, -1)}
+            newest |= {
+                one: epoch for one, epoch in there.items() if epoch > self.known.get(one, -1)
+            }
         return {one: newest.get(one, -1) if one in new else self.known.get(one, -1) for one in live}
 
     def _elects(self, named: str, text: str, at: float) -> None:
@@ -261,7 +277,7 @@ class ControllerTraceOf:
     def _lets_go(self, leaders: str, at: float) -> None:
         for broker in self.leaving:
             remaining = [name for name, leader in _LEADS.findall(leaders) if int(leader) == broker]
-            self.hidden_at.append(at - 0.7)
+            self.left_at.append(at)
             self._tell(at, "shutdown_answered", epoch=self.epoch, subject=broker,
                        remaining=remaining)  # fmt: skip
         self.leaving = []
@@ -292,12 +308,24 @@ class ControllerTraceOf:
             assert one.states is not None, "they are being told"
             one.states[name] = [int(found[1]), int(found[2])]
 
+    def _stops(self, found: re.Match[str], at: float) -> None:
+        """From 2.6 on."""
+        to, name = int(found[2]), found[3]
+        one = next((one for one in self.group if one.kind == "StopReplica" and one.to == to), None)
+        if one is None or name in one.stops:
+            self._flush()
+            one = _Request(at, "StopReplica", to, self.epoch, {})
+            self.group = [one]
+        one.place = at
+        one.stops[name] = found[1] == "true"
+
     def _tells_all(self, found: re.Match[str], at: float) -> None:
         """From 2.6 on: to whom, and of how many; behind the lines of each, where they are told."""
         for to in _ids(found[1]):
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None
-            told = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
+            is_last = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
+            told = is_last and last is not None and bool(last.states)
             if channel is not None and not told:
                 states: dict[str, list[int]] | None = None if number else {}
                 channel.put_in.append(
@@ -337,7 +365,7 @@ class ControllerTraceOf:
                 continue
             if at < len(channel.put_in) and channel.put_in[at].is_sent_as(sent):
                 last = channel.put_in[at]
-                self._hide(hidden, made, last.place)
+                self._hide(channel, hidden, made, last.place)
                 last.states, last.live = sent.states, sent.live
                 last.registration, last.numbers = sent.registration, sent.numbers
                 made.append(last)
@@ -345,21 +373,30 @@ class ControllerTraceOf:
             else:
                 last = sent
                 hidden.append(sent)
-        self._hide(hidden, made, float("inf"))
+        self._hide(channel, hidden, made, float("inf"))
         for one in (*made, *channel.put_in[at:]):
             self._request(one)
 
-    def _hide(self, hidden: list[_Request], made: list[_Request], until: float) -> None:
+    def _hide(
+        self, channel: _Channel, hidden: list[_Request], made: list[_Request], until: float
+    ) -> None:  # fmt: skip
         """Requests that only their sending tells of: where such are made."""
-        since = made[-1].place if made else 0.0
+        since = made[-1].place if made else channel.since
         for number, one in enumerate(hidden):
             end = min(until, one.place)
             left = len(hidden) - number
             there = [at for at in self.hidden_at if since < at < end]
             place = there[-left] if len(there) >= left else there[0] if there else end - 0.25
+            if one.kind == "StopReplica":
+                place = self._while_leaving(end)
             one.place = since = place
             made.append(one)
         hidden.clear()
+
+    def _while_leaving(self, end: float) -> float:
+        """In the last ControlledShutdown that is taken up before, ere it is answered."""
+        begun = max((at for at in self.leaving_at if at < end), default=0.0)
+        return min((at for at in self.left_at if begun < at < end), default=end) - 0.25
 
     def _request(self, one: _Request) -> None:
         more: dict[str, Any] = {}
@@ -420,16 +457,14 @@ def stops_in(body: str) -> dict[str, bool]:
     return found
 
 
-def with_places(events: Iterable[Placed]) -> Callable[[int], list[Event]]:
-    """Those that stand before a line of that number and were not given yet."""
-    waiting = sorted(events, key=lambda one: one[0])
-    at = [0]
+def by_place(events: Iterable[Placed]) -> Callable[[float], list[Event]]:
+    """A function that gives those that stand before a line, and were not given yet."""
+    waiting = deque(events)
 
     def before(number: float) -> list[Event]:
         found = []
-        while at[0] < len(waiting) and waiting[at[0]][0] < number:
-            found.append(waiting[at[0]][1])
-            at[0] += 1
+        while waiting and waiting[0][0] < number:
+            found.append(waiting.popleft()[1])
         return found
 
     return before

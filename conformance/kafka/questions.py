@@ -52,7 +52,8 @@ class Questions:
         seen: set[int] = set()
         for line in _lines(path):
             if line.get("to") == ZOOKEEPER and "zxid" in line and line["what"] == "passed":
-                self._read[line["from"]].append((line["at"], line["about"], line["zxid"]))
+                about = line.get("about", "")
+                self._read[line["from"]].append((line["at"], about, line["zxid"]))
             if line.get("api") not in APIS or line["number"] in seen:
                 continue
             seen.add(line["number"])

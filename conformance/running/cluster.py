@@ -120,6 +120,7 @@ _CONTROLLERS = (
     "event_begun", "event_done", "registrations_read", "request_sent", "shutdown_begun",
     "shutdown_answered", "controller_elected", "controller_resigned",
 )  # fmt: skip
+_GOES_ON = ("event_begun", "event_done", "registrations_read", "request_sent", "shutdown_begun")
 _COMES_OF_IT = ("registrations_read", "request_sent", "controller_resigned")
 _BROKERS = ("request_received", "request_refused", "leader_and_isr_received", "became_leader",
             "became_follower", "leader_unavailable", "leader_and_isr_ignored",
@@ -195,6 +196,8 @@ class ClusterReplay(Driver):
         self.waiting: dict[tuple[int, int], list[SentRequest]] = defaultdict(list)
         self.sent: dict[tuple[int, ...], SentRequest] = {}
         self.arrived: set[SentRequest] = set()
+        self.half_way: dict[int, str] = {}
+        """Controllers whose event ended with an error: it matters not to those that resign then."""
         self.partial: set[int] = set()
         """Brokers whose events have a line only if something came of them (Apache Kafka's)."""
         self.outcomes: dict[int, dict[str, str]] = {}
@@ -234,6 +237,8 @@ class ClusterReplay(Driver):
             self.zxid = line.args.get("zxid", self.zxid)
             return
         b = self.of[line.broker]
+        if b in self.half_way and line.step in _GOES_ON:
+            raise LeftToOthers(f"{self.half_way[b]} ended half way, with an error")
         match line.step:
             case "process_started":
                 self._starts(line, b)
@@ -260,7 +265,7 @@ class ClusterReplay(Driver):
             case "event_begun":
                 self._begun(line, b)
             case "event_done" if line.args["failed"]:
-                raise LeftToOthers(f"{line.args['event']} ended half way, with an error")
+                self.half_way[b] = str(line.args["event"])
             case "event_done":
                 self._is_done(b, f"is done with {line.args['event']}")
                 self.event[b] = None
@@ -620,6 +625,7 @@ class ClusterReplay(Driver):
 
     def _forget_process(self, b: int) -> None:
         self.outcomes.pop(b, None)
+        self.half_way.pop(b, None)
         self.expected[b].clear()
         self.event[b] = None
         self.outside.pop(b, None)
@@ -819,6 +825,7 @@ class ClusterReplay(Driver):
             )  # fmt: skip
 
     def _resigns(self, c: int) -> None:
+        self.half_way.pop(c, None)
         self.expected[c].clear()
         self.outside.pop(c, None)
         event = self.event.pop(c, None)
@@ -1138,7 +1145,8 @@ class ClusterReplay(Driver):
         sender = line.args["sender"]
         c = self.of[sender["controller"]]
         registration = line.args["registration"]
-        if registration >= 0 and registration != self.registered_as.get(b, registration):
+        # A newer one than the broker knows is obeyed: its controller may hear of it earlier.
+        if 0 <= registration < self.registered_as.get(b, -1):
             raise MisfitError(
                 "a request names the registration of the broker that obeys it (KIP-380)",
                 f"it names broker epoch {registration}, and the broker's is "
@@ -1166,10 +1174,10 @@ class ClusterReplay(Driver):
         if queue and queue[0] is request and self.read("belief", c) == request.epoch:
             queue.pop(0)
             request.is_in_queue = False
-            self._handled(c, b, request, is_refused, self.undone.get(line, frozenset()))
+            self._handled(c, b, request, is_refused, self.undone.get(line, set()))
             return
         with self._besides(c, b, request, TWICE if again else LATER):
-            self._handled(c, b, request, is_refused, self.undone.get(line, frozenset()))
+            self._handled(c, b, request, is_refused, self.undone.get(line, set()))
 
     @contextmanager
     def _besides(self, c: int, b: int, request: SentRequest, reason: str) -> Iterator[None]:
@@ -1190,7 +1198,7 @@ class ClusterReplay(Driver):
         self.waiting[c, b] = before
 
     def _handled(
-        self, c: int, b: int, request: SentRequest, is_refused: bool, undone: frozenset[str]
+        self, c: int, b: int, request: SentRequest, is_refused: bool, undone: set[str]
     ) -> None:  # fmt: skip
         refuses = self.possible("older_controller_is_refused", b, c)
         if refuses != is_refused:
@@ -1255,10 +1263,10 @@ class ClusterReplay(Driver):
                 )  # fmt: skip
 
 
-def _undone(order: Ordered) -> dict[TraceLine, frozenset[str]]:
+def _undone(order: Ordered) -> dict[TraceLine, set[str]]:
     """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
-    found: dict[TraceLine, frozenset[str]] = {}
-    last: dict[int, tuple[TraceLine, set[str]]] = {}
+    found: dict[TraceLine, set[str]] = {}
+    last: dict[int, tuple[TraceLine, set[str]]] = {}  # what is told later of it counts too
     for line in order.lines:
         if line.step == "request_received" and line.args["kind"] == "LeaderAndIsr":
             last[line.broker] = line, set()
@@ -1269,8 +1277,7 @@ def _undone(order: Ordered) -> dict[TraceLine, frozenset[str]]:
         elif line.step == "leader_and_isr_failed" and line.broker in last:
             request, left = last[line.broker]
             if request.args["sender"] == line.args["sender"]:
-                of = line.args["of"]
-                found[request] = found.get(request, frozenset()) | ({of} if of else left)
+                found[request] = left
     return found
 
 

@@ -190,9 +190,7 @@ def _start(path: str, text: bytes, found: Gathered) -> ProcessStart | None:
         str(header.get("version") or ""), header.get("settings") or {}, [],
     )  # fmt: skip
     unseen = [str(one) for one in header.get("not_seen") or ()]
-    start.lines.append(
-        TraceLine(path, 1, process, start.number, STARTED, Fields(not_seen=unseen))
-    )
+    start.lines.append(TraceLine(path, 1, process, start.number, STARTED, Fields(not_seen=unseen)))
     start.settings.setdefault("run", header["run"])
     return start
 

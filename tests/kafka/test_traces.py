@@ -65,7 +65,10 @@ def test_every_line_of_a_run_of_real_kafka_is_a_step_of_the_model(files: list[Pa
 
     assert report.verdict is Verdict.HOLDS, report.findings
     rows = {str(one["partition"]): one for one in report.partitions()}
-    assert sorted(rows) == ["/controller", "t-0"]
+    assert sorted(rows) == ["/controller", "cluster", "t-0"]
+    assert rows["cluster"]["explained"] == rows["cluster"]["lines"] == 232
+    assert report.fired["controller_sees_dead_brokers"] > 0
+    assert report.fired["broker_updates_metadata"] > 20
     assert rows["t-0"]["explained"] == rows["t-0"]["lines"] == 472
     assert report.fired["follower_truncates"] > 0
     assert report.fired["broker_crashes"] > 0
@@ -161,7 +164,61 @@ def _a_refused_write_was_done(step: str, args: dict[str, Any]) -> bool:
     return False
 
 
+def _a_controller_tells_another_state(step: str, args: dict[str, Any]) -> bool:
+    if step == "request_sent" and args["partitions"]:
+        for name, (epoch, version) in args["partitions"].items():
+            args["partitions"][name] = [epoch, version + 1]
+        return True
+    return False
+
+
+def _a_controller_tells_that_a_dead_broker_lives(step: str, args: dict[str, Any]) -> bool:
+    if step == "request_sent" and args.get("live") in ([1, 2], [2, 3], [1, 3]):
+        args["live"] = [1, 2, 3]
+        return True
+    return False
+
+
+def _a_controller_sends_something_else(step: str, args: dict[str, Any]) -> bool:
+    if step == "request_sent" and args["kind"] == "LeaderAndIsr" and not args["new"]:
+        args["kind"] = "UpdateMetadata"
+        return True
+    return False
+
+
+def _a_controller_overlooks_a_broker(step: str, args: dict[str, Any]) -> bool:
+    if step == "registrations_read" and len(args["registrations"]) == 3:
+        args["registrations"].pop("1")
+        return True
+    return False
+
+
+def _a_controller_takes_up_what_nobody_wrote(step: str, args: dict[str, Any]) -> bool:
+    if step == "event_begun" and args["event"] == "/isr_change_notification":
+        args["event"] = "/admin/preferred_replica_election"
+        return True
+    return False
+
+
+def _a_broker_may_go_that_still_leads(step: str, args: dict[str, Any]) -> bool:
+    if step == "shutdown_answered" and not args["remaining"]:
+        args["remaining"] = ["t-0"]
+        return True
+    return False
+
+
+def _a_request_comes_that_nobody_sent(step: str, args: dict[str, Any]) -> bool:
+    if step == "request_received" and args["kind"] == "LeaderAndIsr":
+        args["sender"] = {**args["sender"], "correlation": 99}
+        return True
+    return False
+
+
 CHANGES = [
+    _a_controller_tells_another_state, _a_controller_tells_that_a_dead_broker_lives,
+    _a_controller_sends_something_else, _a_controller_overlooks_a_broker,
+    _a_controller_takes_up_what_nobody_wrote, _a_broker_may_go_that_still_leads,
+    _a_request_comes_that_nobody_sent,
     _lower_end, _higher_mark, _other_isr, _other_epoch, _an_answer_has_what_the_log_has_not,
     _an_answer_shows_what_is_not_committed, _another_offset_is_asked_for, _an_epoch_ends_elsewhere,
     _an_answer_that_was_taken_had_failed, _a_refused_write_was_done,
