@@ -69,7 +69,15 @@ def _split_before_1_0(message: str) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, _renamed(message)
     rest = message[found.end() :]
-    return _said_before_1_0(found[0]), _renamed(rest[:1].upper() + rest[1:])
+    return _said_before_1_0(found[0]), _renamed(_capitalised(rest, found))
+
+
+def _capitalised(rest: str, head: re.Match[str]) -> str:
+    """Text begins with a capital since 1.0, but for the name of the partition."""
+    said = head.groupdict()
+    if rest.startswith(f"{said.get('topic')}-{said.get('partition')} "):
+        return rest
+    return rest[:1].upper() + rest[1:]
 
 
 def _renamed(text: str) -> str:

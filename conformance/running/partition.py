@@ -8,6 +8,7 @@ that ends in what the line shows.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -18,11 +19,13 @@ from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
+from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS
 from model.systems import system
 from specs.partial.moves import Moves
 
 CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
 LIVE = "whom a controller takes for alive is what it said when it wrote"
+MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
 EARLIER = "an answer has the high watermark of when it was read"
@@ -53,6 +56,15 @@ NO_FETCHER = (
     "KAFKA-9769: a LeaderAndIsr failed; its leader epoch is taken, and no fetcher was started"
 )
 WAITS = "a follower whose leader is not known to it goes on as it was"
+
+
+def _parsed(op: Mapping[str, Any]) -> dict[str, Any]:
+    """What a node holds, nothing if it is no JSON."""
+    try:
+        told = json.loads(op.get("data") or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 class ReplicationJudge:
@@ -105,6 +117,9 @@ class PartitionReplay(Driver):
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
         self.unfetched: set[int] = set()  # follow, and their fetcher was not started
         self.starts: dict[int, int] = {}  # which start of a broker this is
+        self.assigned: set[int] = set()
+        self.leaving: set[int] = set()  # whom a move takes away
+        self.departed: set[int] = set()  # who lived when a move took it out of the ISR
 
     # Offsets
 
@@ -231,14 +246,38 @@ class PartitionReplay(Driver):
                 raise NotModelled(f"session {line.args['session']} of no broker wrote {path}")
             self.step("broker_becomes_controller", self.of[broker])
             self.expect("/controller_epoch", int(op["data"]), self.read("zk.epoch"))
-        elif path == f"/brokers/topics/{self.partition.rpartition('-')[0]}" and kind == "Delete":
-            self.gone = True
+        elif path == f"{TOPICS}/{self.partition.rpartition('-')[0]}" and kind != "Check":
+            self._topic(op)
+        elif path == REASSIGN_PARTITIONS and kind in ("Create", "SetData"):
+            self._asked_to_move(op)
         elif (
             self.gone
             and kind == "Create"
-            and path.startswith(f"/brokers/topics/{self.partition.rpartition('-')[0]}/")
+            and path.startswith(f"{TOPICS}/{self.partition.rpartition('-')[0]}/")
         ):
             raise NotModelled("the topic was deleted and made anew (the system `topics` has that)")
+
+    def _topic(self, op: Mapping[str, Any]) -> None:
+        """The topic's node: who is assigned, and since 2.4 whom a move takes away (KIP-455)."""
+        if op["op"] == "Delete":
+            self.gone = True
+            return
+        number, told = self.partition.rpartition("-")[2], _parsed(op)
+        self.assigned = {*told.get("partitions", {}).get(number, ())}
+        if "removing_replicas" in told:
+            self.leaving |= {*told["removing_replicas"].get(number, ())}
+        if back := sorted(self.assigned & self.departed):
+            raise NotModelled(
+                f"broker {back[0]}, which a move took away, is a replica again (the system "
+                "`reassignment` has moves, and `topics` logs that are deleted)"
+            )
+
+    def _asked_to_move(self, op: Mapping[str, Any]) -> None:
+        """Up to 2.3 a move is known by the request alone."""
+        topic, _, number = self.partition.rpartition("-")
+        for one in _parsed(op).get("partitions", ()):
+            if (one.get("topic"), one.get("partition")) == (topic, int(number)):
+                self.leaving = self.assigned - {*one.get("replicas", ())}
 
     def _registers(self, broker: int) -> None:
         at = self.of[broker]
@@ -318,8 +357,12 @@ class PartitionReplay(Driver):
             live = (self.members("zk.registered") - dead) | leads
         if write.is_new:
             live |= isr
-        self.force(LIVE, *self.set_cells("cache.live", (c,), live))
         leader, removed = state["leader"], (set(before["isr"]) if before else isr) - isr
+        if taken := removed & live & self.leaving:
+            self.departed |= taken
+            self.force(MOVED, *self.set_cells("cache.live", (c,), live - taken))
+        else:
+            self.force(LIVE, *self.set_cells("cache.live", (c,), live))
         elects = write.is_new or before is None or (
             leader >= 0 and (leader != before["leader"] or not removed)
         )  # fmt: skip

@@ -224,3 +224,18 @@ def test_a_topic_that_is_deleted_at_0_9_is_no_violation(tmp_path: Path):
 
     assert (result["verdict"], result["findings"]) == ("holds", [])
     assert result["lines"]["rejected"] == 0
+
+
+def test_a_leader_of_0_11_names_its_partition_twice_and_alike(tmp_path: Path):
+    starts = "starts at Leader Epoch {} from offset 0. Previous Leader Epoch was: {}"
+    lines = [
+        f"[2017-09-01 10:00:0{epoch},000] INFO Partition [orders,0] on broker 1: orders-0 "
+        f"{starts.format(epoch, epoch - 1)} (kafka.cluster.Partition)\n"
+        for epoch in range(3)
+    ]
+    (tmp_path / "server.log").write_text("".join(lines))
+
+    result = checked(tmp_path)
+
+    assert (result["verdict"], result["findings"]) == ("holds", [])
+    assert result["lines"]["rejected"] == 0

@@ -36,8 +36,8 @@ def known(client: ZnodeClient, topic: str) -> bool:
 
 
 def two_requests(folder: Path) -> RunningReport:
-    """Two partitions are moved, and back by another request; two topics are made after it."""
-    state = new_state([1, 2], "2.3", "embedded", settings=SETTINGS)
+    """Two partitions are moved, and turned round by another request; two topics are made then."""
+    state = new_state([1, 2, 3], "2.3", "embedded", settings=SETTINGS)
     state.trace = True
     cluster = Cluster.create(folder, state)
     both = [TopicPartition("t", number) for number in (0, 1)]
@@ -47,7 +47,7 @@ def two_requests(folder: Path) -> RunningReport:
         client = ZnodeClient(port, cluster.release)
         wait(client.create_topic("t", {0: [1, 2], 1: [1, 2]}))
         until(lambda: all(wait(client.state(one)) for one in both))
-        for number, target in enumerate(((2, 1), (1, 2))):
+        for number, target in enumerate(((2, 3), (3, 2))):
             text = encode_reassignment(dict.fromkeys(both, target))
             wait(port.create(paths.REASSIGN_PARTITIONS, text))
             if number == 0:
@@ -85,5 +85,5 @@ def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
     line = json.loads(Path(found.file).read_text().splitlines()[found.line - 1])
     ((asked,),) = [line["args"]["ops"]]
     assert (asked["op"], asked["path"]) == ("Create", paths.REASSIGN_PARTITIONS)
-    assert json.loads(asked["data"])["partitions"][0]["replicas"] == [1, 2]
+    assert json.loads(asked["data"])["partitions"][0]["replicas"] == [3, 2]
     assert "states of topics u and v" in found.why
