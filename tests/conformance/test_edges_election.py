@@ -158,7 +158,8 @@ def test_a_deposed_controller_lets_a_state_of_its_successor_be() -> None:
     world = election_world()
     steps_of(world, *BECOMES_CONTROLLER, "broker_connects 2", "session_expires 1",
              "broker_stands 2", "controller_goes_on 2", "controller_goes_on 2",
-             "controller_starts_write 2", "controller_goes_on 2", "controller_starts_write 1")  # fmt: skip
+             "controller_starts_write 2", "controller_goes_on 2",
+             "controller_starts_write 1")  # fmt: skip
 
     assert world.under_way(1) == ()
     assert world.controllers[1].controller.active
