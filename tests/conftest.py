@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from typing import Any
@@ -11,6 +12,40 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 SPARK = "tests/pipeline"
+
+LONGEST = (
+    f"{SPARK}/",
+    "tests/specs/test_planted_bugs.py",
+    "tests/web/test_browser.py",
+    "tests/house/test_readme.py",
+    "tests/disks/test_inspect.py",
+    "tests/native/test_agreement.py",
+    "tests/specs/test_tla.py",
+    "tests/zoo/test_hunts.py",
+    "tests/proofs/test_no_message_loss.py",
+    "tests/story/test_stories.py",
+    "tests/walks/test_walks.py",
+    "tests/web/test_pages.py",
+    "tests/clients/test_real_clients.py",
+    "tests/cli/test_interrupts.py",
+    "tests/impl/server/test_alter_isr.py",
+    "tests/theorems/test_theorems.py",
+    "tests/cli/test_chain.py",
+    "tests/impl/server/test_cluster.py",
+    "tests/language/test_z3.py",
+    "tests/proofs/test_chain.py",
+    "tests/proofs/test_planted_in_the_chain.py",
+    "tests/topics/test_exploration.py",
+    "tests/cli/test_cluster_commands.py",
+    "tests/native/test_workers.py",
+    "tests/conformance/test_mutants.py",
+    "tests/cli/test_moves_by_brokers.py",
+    "tests/language/test_agreement.py",
+    "tests/conformance/test_storyteller.py",
+    "tests/cli/test_tour.py",
+)
+"""Files that take a quarter of a minute and more, longest first (`insync test --durations=0`): who
+began with one at the end would leave the other workers idle."""
 
 # Derandomised: the same commit gives the same answer. A deep run looks at fresh examples each
 # time, and prints the blob that brings a failure back.
@@ -23,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.option.loadscopereorder = False  # by `LONGEST`, not by how many tests a file has
     # Where the tests are started in the background, an interrupt is ignored, by them and by every
     # process that they start; some tests are about interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,11 +67,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    gc.freeze()  # what was loaded for the tests stays until their end, and need not be searched
+    gc.set_threshold(50_000, 20, 50)
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _turn(item.nodeid))
     if config.getoption("--deep"):
         return
     for item in items:
         if item.get_closest_marker("deep"):
             item.add_marker(pytest.mark.skip(reason="takes minutes; runs with --deep"))
+
+
+def _turn(nodeid: str) -> int:
+    """When its file has its turn among the workers: that of `LONGEST`, then as collected."""
+    return next((at for at, file in enumerate(LONGEST) if nodeid.startswith(file)), len(LONGEST))
 
 
 class WholeFiles(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types

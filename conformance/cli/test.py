@@ -122,9 +122,9 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
 
 
 def _options(deep: bool) -> list[str]:
-    """One more worker than cores: many tests wait for processes. tests/conftest.py says which
-    belong together."""
-    cores = ["-n", str((os.cpu_count() or 1) + 1)]
+    """Two more workers than cores: many tests wait for processes. tests/conftest.py says which
+    tests belong together, and which go first."""
+    cores = ["-n", str((os.cpu_count() or 1) + 2)]
     return [*cores, "--deep", "-o", "faulthandler_timeout=3600"] if deep else cores
 
 

@@ -64,5 +64,7 @@ def errors_in(module: str) -> list[str]:
         for child in node.children:
             look(child)
 
-    look(tree_sitter.Parser(spoken).parse(module.encode()).root_node)
+    root = tree_sitter.Parser(spoken).parse(module.encode()).root_node
+    if root.has_error:  # of a whole tree: a module has a hundred thousand nodes to look at
+        look(root)
     return found

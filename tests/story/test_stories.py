@@ -3,11 +3,12 @@ it."""
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
 
-from specs.story import difference, parse, play, read_story
+from specs.story import StoryOutcome, difference, parse, play, read_story
 from specs.verdict import Verdict
 
 STORIES = sorted((Path(__file__).parents[2] / "specs" / "stories").glob("**/*.story"))
@@ -34,13 +35,18 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
 """Stories of what went wrong; each has a claim that breaks."""
 
 
+@functools.cache
+def played(path: Path) -> StoryOutcome:
+    return play(read_story(path))
+
+
 def test_there_are_stories():
     assert len(STORIES) >= 30
 
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_the_output_of_a_story_is_as_recorded(path: Path):
-    outcome = play(read_story(path))
+    outcome = played(path)
 
     assert outcome.failed is None
     assert difference(outcome, path.read_text(encoding="utf-8")) == []
@@ -58,9 +64,7 @@ def test_a_story_says_in_a_sentence_what_it_is_about_and_what_it_shows(path: Pat
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
 def test_a_claim_breaks_in_the_stories_of_what_went_wrong_and_in_no_other(path: Path):
-    broken = [
-        line for scene in play(read_story(path)).lines for line in scene if ": broken" in line
-    ]
+    broken = [line for scene in played(path).lines for line in scene if ": broken" in line]
 
     assert bool(broken) == (path.stem in HISTORY)
 
