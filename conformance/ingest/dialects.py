@@ -102,7 +102,8 @@ class Dialect:
         kraft = templates_kraft.kind_of(logger)
         if kraft is not None:
             return _without_holes(kraft, kraft), {}, ()
-        if is_protocol(logger) and not is_note(logger, text):
+        # A layout, or who ships logs, may have taken the blank before an empty last value.
+        if is_protocol(logger) and not is_note(logger, text) and not is_note(logger, f"{text} "):
             return None
         broker = said.get("broker")
         return _without_holes(NOTE, NOTE), {} if broker is None else _writer(broker), ()

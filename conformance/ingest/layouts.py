@@ -1,10 +1,11 @@
 """Lines in other layouts than Kafka's own `[%d] %p %m (%c)`, read as if they were in that one.
 
 What a container or a service manager puts around a line is taken off: Docker's JSON files, the
-Kubernetes runtime's and `docker compose`'s and `kubectl`'s prefixes, the journal's. Then the layout
-is recognised, a log4j pattern or JSON; or it is given as a pattern. One line stays one line, so
-that places are those of the file. Sources: PatternLayout and JsonTemplateLayout of log4j 2,
-Docker's json-file driver, Kubernetes' CRI log format.
+Kubernetes runtime's and `docker compose`'s and `kubectl`'s prefixes, the journal's and syslog's
+(RFC 3164 and 5424), a console's colours. Then the layout is recognised, a log4j pattern or JSON; or
+it is given as a pattern. One line stays one line, so that places are those of the file. Sources:
+PatternLayout and JsonTemplateLayout of log4j 2, Docker's json-file driver, Kubernetes' CRI log
+format.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ _WRAPPERS = tuple(
         r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) (?P<part>[FP])(?: |$)",
         r"\[pod/[\w./-]+\] (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
         r"[\w.-]+ +\| (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
+        r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ",
         r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) ",
-        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: ",
+        r"<\d{1,3}>1 (?:\S+ ){5}(?:-|\[[^\]]*\]) ",
+        r"(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: ",
     )
 )
 _PATTERNS = (
@@ -50,6 +53,7 @@ _PATTERNS = (
     "[%d] %p [%t] %c - %m", "[%d] [%t] %p %c - %m", "%p %d %c - %m", "%d %p (%c) [%t] %m",
     "%d %p %c %m", "%d %p [%t] %c %m", "%d [%t] %p %c %m",
 )  # fmt: skip
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _TOKEN = re.compile(r"%(?P<pad>-?\d*(?:\.-?\d+)?)(?P<name>[a-zA-Z]+|%)(?P<more>(?:\{[^}]*\})*)")
 _NAMES = {
     **dict.fromkeys(("d", "date"), "date"),
@@ -266,6 +270,11 @@ def _out_of(wrapper: re.Pattern[str]) -> Callable[[Iterable[str]], Iterator[str]
     return lambda lines: _joined(each(line) for line in lines)
 
 
+def _without_colours(lines: Iterable[str]) -> Iterator[str]:
+    """What consoles show in colours, as `docker compose up` does."""
+    return (_COLOUR.sub("", line) if "\x1b" in line else line for line in lines)
+
+
 def _joined(parts: Iterable[tuple[str, bool]]) -> Iterator[str]:
     waiting: list[str] = []
     failed: Exception | None = None
@@ -296,6 +305,9 @@ def recognised(lines: list[str]) -> Plain | None:
     None where they are in it, or where no layout is known.
     """
     some = [line for line in lines if line.strip()]
+    if any(_COLOUR.search(line) for line in some):
+        change = recognised([_COLOUR.sub("", line) for line in lines])
+        return _without_colours if change is None else _both(_without_colours, change)
     if not some or any(_OWN.match(line) for line in some):
         return None
     best = _layout(some)

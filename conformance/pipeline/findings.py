@@ -219,6 +219,14 @@ STATES_FOLLOW = Rule(
     "a change from the state told last, or the creation of the topic",
     "changes of partitions' states (state-change.log)",
 )
+BEGINS_AS_ASSIGNED = Rule(
+    "a_partition_begins_as_assigned",
+    "a new partition is led by the first of its replicas that are alive, which are its ISR, under "
+    "leader epoch 0 and zkVersion 0",
+    "ZkPartitionStateMachine.initializeLeaderAndIsrForPartitions; LeaderAndIsr.initialLeaderEpoch",
+    "leader epoch 0, zkVersion 0, and the first member of the ISR as leader",
+    "partitions that go online for the first time (state-change.log since 1.1)",
+)
 LINE_AGREES = Rule(
     "a_line_agrees_with_itself",
     "what a line tells twice it tells alike, and a change that it tells is one that there is",
@@ -317,6 +325,7 @@ RULES: tuple[Rule, ...] = (
     LEADER_WRITES_ISR,
     STARTS_ONCE,
     STATES_FOLLOW,
+    BEGINS_AS_ASSIGNED,
     LINE_AGREES,
     OWN_LOG,
     REQUEST_AS_SENT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from statistics import median
@@ -223,6 +223,19 @@ class History:
                     tp = (old, int(number)) if old else (name, int(partition))
                     found[tp].append((event, sorted(_numbers(brokers))))
         return found
+
+    def told(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
+        """How many lines tell each value of a column, of one partition or of the cluster."""
+        known = self._told.get((column, tp))
+        if known is None:
+            lines = self.events if tp is None else (e for e in self.events if e.tp == tp)
+            values = (getattr(event, column) for event in lines)
+            known = self._told[column, tp] = Counter(one for one in values if one is not None)
+        return known
+
+    @cached_property
+    def _told(self) -> dict[tuple[str, tuple[str, int] | None], Counter[int]]:
+        return {}
 
     def obeyed_before(self, event: Event) -> Event | None:
         """The last line before this one, in its log, in which its broker obeys a controller."""

@@ -81,8 +81,12 @@ class RuleContext:
         steps: list[ValueSeen],
         excuse: Callable[[Event, Event], str | None],
         joined: Callable[[Event, Event], bool],
+        column: str = "",
     ) -> list[Fall]:
-        """Judge a sequence of values and report its falls; `what` names the value in words."""
+        """Judge a sequence of values and report its falls; `what` names the value in words.
+
+        `column`: where lines tell the value, so that one that stands in one line only is blamed.
+        """
         self.sequences += bool(steps)
         self.looked(rule, max(0, len(steps) - 1))
         found = list(falls(steps, excuse, joined))
@@ -90,13 +94,15 @@ class RuleContext:
             if fall.kind is Kind.EXPLAINED:
                 continue  # told once for the whole cluster, not once a value
             last = fall.last
-            if fall.kind is Kind.VIOLATION and _alone(fall, steps):
+            if fall.kind is Kind.VIOLATION and (
+                _alone(fall, steps) or (column and self._told_nowhere_else(fall, column))
+            ):
                 self.report(
                     fall.kind,
                     rule,
                     last.event,
-                    f"{what} is {last.value} here, and {fall.step.value} before it and after, at "
-                    f"{fall.step.event.where}",
+                    f"{what} is {last.value} here and in no other line, and {fall.step.value} "
+                    f"after it, at {fall.step.event.where}",
                     f"{fall.step.value}, as the lines around it have",
                 )
                 continue
@@ -113,11 +119,26 @@ class RuleContext:
             )
         return found
 
+    def _told_nowhere_else(self, fall: Fall, column: str) -> bool:
+        """Whether no other line tells the higher value, and more than this one the lower."""
+        high, low = fall.last.event, fall.step.event
+        if high is low or getattr(high, column) != fall.last.value:
+            return False
+        told = self.history.told(column, low.tp)
+        alone = told[fall.last.value] == 1 and told[fall.step.value] > 1
+        return alone and (low.tp is None or self.lacks(high, "alone"))
+
 
 def _alone(fall: Fall, steps: list[ValueSeen]) -> bool:
-    """Whether the higher value stands in one line only, between lines that agree: that is wrong."""
+    """Whether the higher value is the one that is wrong: without it the others go together.
+
+    It stands in one line, and the values before and after it agree, or go on below it.
+    """
     places = [n for n, step in enumerate(steps) if step.value == fall.last.value]
-    if len(places) != 1 or not 0 < places[0] < len(steps) - 1:
+    if len(places) != 1 or places[0] + 1 >= len(steps) or steps[places[0] + 1] is not fall.step:
         return False
-    before, after = steps[places[0] - 1], steps[places[0] + 1]
-    return before.value == after.value == fall.step.value and after is fall.step
+    before, after = steps[: places[0]], steps[places[0] + 1 :]
+    if before and before[-1].value == fall.step.value:
+        return True
+    lower = len(after) > 1 and not after[1].fresh and after[1].value < fall.last.value
+    return lower and (not before or before[-1].value <= fall.step.value <= after[1].value)

@@ -124,7 +124,7 @@ def _replicas(bench: RuleContext) -> None:
             _applied_above_held(bench, line, name)
         for kinds in (_STARTED, _APPLYING):
             steps = _steps([each for each in events if each.kind in kinds], bench.blamed)
-            bench.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, joined)
+            bench.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, joined, "leader_epoch")
 
 
 def _applied_above_held(bench: RuleContext, event: Event, name: str) -> None:

@@ -164,6 +164,7 @@ def _elections_grow(bench: RuleContext) -> None:
             steps,
             _new_zookeeper(bench),
             _same_zookeeper(bench),
+            "controller_epoch",
         )
 
 
@@ -182,6 +183,7 @@ def _writers_grow(bench: RuleContext) -> None:
             steps,
             _new_zookeeper(bench),
             _same_zookeeper(bench),
+            "controller_epoch",
         )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import LINE_AGREES, OWN_LOG, Kind
+from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, Kind
 from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
@@ -27,7 +27,23 @@ def check(bench: RuleContext) -> None:
     owners = _owners(bench)
     for event in bench.history.events:
         _agrees(bench, event)
+        if event.from_state == "NewPartition" and event.isr and event.leader is not None:
+            _begins(bench, event)
         _own_log(bench, event, owners)
+
+
+def _begins(bench: RuleContext, event: Event) -> None:
+    """The first state of a partition; models number epochs and versions in another way."""
+    bench.looked(BEGINS_AS_ASSIGNED)
+    told = (("leader epoch", event.leader_epoch), ("zkVersion", event.version))
+    wrong = [f"{name} {value}" for name, value in told if value]
+    if wrong:
+        bench.report(
+            Kind.VIOLATION,
+            BEGINS_AS_ASSIGNED,
+            event,
+            f"{event.topic}-{event.partition} is new, and has {' and '.join(wrong)}",
+        )
 
 
 def _agrees(bench: RuleContext, event: Event) -> None:
@@ -41,6 +57,10 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
     """What is compared in a line: None where that goes together, else what does not."""
     seen: list[str | None] = []
     name, kind = f"{event.topic}-{event.partition}", event.kind
+    for what, brokers in (("the ISR", event.isr), ("the replicas", event.replicas)):
+        if brokers is not None and len(brokers) > 1:
+            text = f"{name}: a broker stands twice in {what} {brokers}"
+            seen.append(text if len(set(brokers)) < len(brokers) else None)
     if event.again is not None:
         seen.append(f"the line names {name} and {event.again}, and tells of one partition")
     if kind in _OF_ITS_OWN and event.broker is not None and event.controller is not None:

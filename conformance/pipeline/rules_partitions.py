@@ -93,6 +93,7 @@ def _epochs_grow(bench: RuleContext) -> None:
             [_step(event) for event in events],
             excuse,
             joined,
+            "leader_epoch",
         )
         _one_leader(bench, bench.innocent(events), joined)
 

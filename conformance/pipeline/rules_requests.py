@@ -40,6 +40,8 @@ _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "s
 _ISR = frozenset(("isr_updated", "isr_refused"))
 _NOT_TAKEN = ("leader_unavailable", "step_skipped", "follower_skipped", "become_skipped")
 """Templates, or their beginnings, of what a broker says where it may not take a leader epoch."""
+_BATCH = "leader_and_isr_batch_handled"
+_BATCH_LINES = ("handling_batch", "finished_batch")
 _FORGOTTEN = "metadata_dropped"
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 
@@ -71,6 +73,7 @@ def check(bench: RuleContext) -> None:
         _no_older_than_written(bench, bench.innocent(every))
         _starts_as_told(bench, bench.innocent(every))
         _version_as_told(bench, bench.innocent(every))
+    _batches(bench)
 
 
 @cache
@@ -191,6 +194,43 @@ def _leader(event: Event) -> str | None:
 
 def _leads(event: Event) -> bool:
     return event.leader == event.broker
+
+
+def _batches(bench: RuleContext) -> None:
+    """A request of several partitions: it is handled and finished with one controller and number.
+
+    Nothing of it is left out where large clusters are judged in parts: it tells of no partition.
+    """
+    logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    history = bench.history
+    for event in history.events:
+        if event.kind == _BATCH and event.broker is not None and event.tp is None:
+            logs[history.places[event.file].stream, event.broker].append(event)
+    for _, events in sorted(logs.items()):
+        for number, (begun, done) in enumerate(pairwise(events)):
+            if (begun.template, done.template) != _BATCH_LINES:
+                continue
+            if not _of_one_request(history, begun, done):
+                continue
+            bench.looked(REQUEST_AS_SENT)
+            whose = begun.controller != done.controller
+            if whose == (begun.correlation != done.correlation):
+                continue
+            column = "controller" if whose else "correlation"
+            around = [*events[max(0, number - 4) : number], *events[number + 2 : number + 6]]
+            near = Counter(getattr(each, column) for each in around)
+            wrong, right = begun, done
+            if near[getattr(begun, column)] > near[getattr(done, column)]:
+                wrong, right = done, begun
+            bench.report(
+                Kind.VIOLATION,
+                REQUEST_AS_SENT,
+                wrong,
+                f"broker {wrong.broker}: request {wrong.correlation} of controller "
+                f"{wrong.controller} stands here, and request {right.correlation} of controller "
+                f"{right.controller} at {right.where}, for one request",
+                f"request {right.correlation} of controller {right.controller}",
+            )
 
 
 # -- what a broker is told, and holds -------------------------------------------------------------

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import (
+    BEGINS_AS_ASSIGNED,
     BREAKS,
     CLEAN_ELECTION,
     COMMITTED_IS_KEPT,
@@ -21,6 +22,7 @@ from conformance.pipeline.findings import (
     STARTS_ONCE,
     STATES_FOLLOW,
     VERSIONS_GROW,
+    WRITE_FITS,
     Kind,
 )
 from conformance.pipeline.history import History
@@ -31,6 +33,7 @@ from conformance.pipeline.rules_model import another_life, same_life
 _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long
 _MARKED = 50  # lines of one stranger that are handed on
 _SETTLED = 1000  # milliseconds between two logs of one broker, within which no order is taken
+_WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 _VERSIONED = frozenset(("isr_updated", "isr_refused", "partition_changed"))
 _ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
@@ -52,6 +55,8 @@ def check(bench: RuleContext) -> None:
         events = bench.innocent(every)
         _members_are_replicas(bench, events)
         _versions_grow(bench, every)
+        _versions_and_epochs(bench, every)
+        _removals_keep_the_leader(bench, every)
         _states_follow(bench, every, deleted.get(topic, []))
         _who_follows_changes_nothing(bench, events)
         _starts_once(bench, every)
@@ -92,6 +97,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
             continue
         assigned |= {b for _, some in history.assigned(inside[0].tp or ("", 0)) for b in some}
         bench.looked(ISR_OF_REPLICAS, len(with_isr))
+        _made_with_its_isr(bench, inside)
         strangers = sorted({b for event in with_isr for b in event.isr or ()} - assigned)
         for broker in strangers:
             wrong = [
@@ -119,6 +125,49 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 f"every line that tells the replicas has {_set(sorted(assigned))}",
                 f"an ISR out of {_set(sorted(assigned))}",
             )
+
+
+def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
+    """The replicas that a partition is made with have its first ISR, which is of those alive."""
+    history = bench.history
+    made: dict[str, Event] = {}
+    for event in inside:
+        stream = history.places[event.file].stream
+        if event.to_state == "NewPartition" and event.replicas:
+            made[stream] = event
+            continue
+        if event.kind != "partition_changed" or event.from_state != "NewPartition":
+            continue
+        line = made.pop(stream, None)
+        if line is None or not history.contiguous(line, event) or event.at - line.at > _LASTS:
+            continue
+        bench.looked(BEGINS_AS_ASSIGNED)
+        alive = [broker for broker in line.replicas or () if broker in (event.isr or ())]
+        first = alive[0] if alive else None
+        if event.isr == alive and event.leader != first and bench.lacks(event, line.where):
+            bench.report(
+                Kind.VIOLATION,
+                BEGINS_AS_ASSIGNED,
+                event,
+                f"{_name(event)} is made with replicas {_set(line.replicas)}, at {line.where}, and "
+                f"ISR {_set(event.isr)}, and its leader is {event.leader} here",
+                f"leader {first}",
+            )
+        others = {b for each in inside if each is not line for b in each.replicas or ()}
+        others |= {b for _, some in history.assigned(line.tp or ("", 0)) for b in some}
+        missing = sorted(set(event.isr or ()) - set(line.replicas or ()))
+        if not missing or not others.issuperset(event.isr or ()) or id(event) in bench.blamed:
+            continue  # by other lines they are no replicas either: the ISR is what is wrong
+        if not bench.lacks(line, event.where):
+            continue
+        bench.report(
+            Kind.VIOLATION,
+            ISR_OF_REPLICAS,
+            line,
+            f"{_name(line)} is made with replicas {_set(line.replicas)} here, and its first ISR is "
+            f"{_set(event.isr)}, at {event.where}",
+            f"replicas with {_set(missing)} among them",
+        )
 
 
 def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
@@ -240,6 +289,87 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
             steps,
             excuse,
             joined,
+            "version",
+        )
+
+
+def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
+    """Both begin at 0, and each write that raises the leader epoch raises the zkVersion.
+
+    Where an operator has copied the znodes into another ZooKeeper, versions begin anew there: a
+    line is wrong for sure where those around it go together.
+    """
+    history = bench.history
+    logs: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        known = event.version is not None and event.leader_epoch is not None
+        if known and event.leader != -2 and (event.version or 0) >= 0:
+            logs[history.places[event.file].stream].append(event)
+    for _, some in sorted(logs.items()):
+        bench.looked(VERSIONS_GROW, len(some))
+        for number, event in enumerate(some):
+            if (event.version or 0) >= (event.leader_epoch or 0) or id(event) in bench.blamed:
+                continue
+            around = some[max(0, number - 1) : number] + some[number + 1 : number + 2]
+            sure = len(around) == 2 and all(
+                (each.version or 0) >= (each.leader_epoch or 0)
+                and history.contiguous(*sorted((each, event), key=history.key))
+                and same_life(history, each, event)
+                for each in around
+            )
+            if not bench.lacks(event, "version"):
+                continue
+            more = "" if sure else "; znodes that were copied into another ZooKeeper may explain it"
+            bench.report(
+                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                VERSIONS_GROW,
+                event,
+                f"{_name(event)}: leader epoch {event.leader_epoch} stands under zkVersion "
+                f"{event.version}: each write of a leader epoch raises both{more}",
+                f"a zkVersion of {event.leader_epoch} or more",
+            )
+
+
+def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
+    """A controller takes a replica out of the ISR: who leads goes on, or it led and nobody does.
+
+    Where the leader epoch before is told, no controller has written in between; leaders do not
+    change who leads. Asked of no model, as releases up to 2.7 do not tell the zkVersion.
+    """
+    history = bench.history
+    states: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.leader_epoch is not None and event.leader is not None and event.leader != -2:
+            states[event.leader_epoch].append(event)
+    for event in events:
+        if event.kind != "isr_removed" or event.leader_epoch is None or event.replica is None:
+            continue
+        before = [
+            each
+            for each in states.get(event.leader_epoch - 1, ())
+            if each.kind in _WRITTEN
+            and id(each) not in bench.blamed
+            and same_life(history, each, event)
+            and not another_life(history, each, event)
+        ]
+        if not before or event.leader is None or id(event) in bench.blamed:
+            continue
+        if any(each.at <= event.at and each is not event for each in states[event.leader_epoch]):
+            continue  # the replica was not in the ISR: nothing was written
+        bench.looked(WRITE_FITS)
+        led = {each.leader for each in before}
+        last = before[-1]
+        right = last.leader if last.leader != event.replica else -1
+        if len(led) > 1 or event.leader == right or not bench.lacks(event, last.where):
+            continue
+        bench.report(
+            Kind.VIOLATION,
+            WRITE_FITS,
+            event,
+            f"{_name(event)}: broker {event.replica} is taken out of the ISR, and leader "
+            f"{event.leader} stands beside it in leader epoch {event.leader_epoch}; leader "
+            f"{last.leader} was written in the one before, at {last.where}",
+            f"leader {right}",
         )
 
 

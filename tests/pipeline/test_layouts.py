@@ -43,6 +43,10 @@ LAYOUTS = {
     "compose": f"kafka-1  | {OWN}",
     "kubectl": f"[pod/kafka-0/kafka] {OWN}",
     "timestamps": f"{UTC} {OWN}",
+    "syslog": f"<30>Mar 01 10:00:00 host kafka[123]: {OWN}",
+    "syslog, RFC 5424": f"<14>1 {UTC} host kafka 123 - - {OWN}",
+    "rsyslog": f"2024-03-01T10:00:00.123456+00:00 host kafka[123]: {OWN}",
+    "compose, in colours": f"\x1b[36mkafka-1  |\x1b[0m {OWN}",
     "journal": f"Mar 01 10:00:00 host kafka-server-start.sh[123]: {OWN}",
 }  # fmt: skip
 

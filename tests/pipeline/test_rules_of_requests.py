@@ -219,3 +219,23 @@ def test_the_first_metadata_of_an_older_leader_epoch_than_was_written_before_is_
     result = checked(write(tmp_path, files))
 
     assert {rule[:8] for rule, _, _ in at(result)} == rules
+
+
+def test_a_request_of_many_partitions_is_handled_and_finished_as_one(tmp_path: Path):
+    def lines(controller: int, at: int) -> list[str]:
+        handled = f"Handling LeaderAndIsr request correlationId {at} from controller {controller}"
+        finished = f"Finished LeaderAndIsr request in 5ms correlationId {at} from controller 1"
+        return [line(at, f"[Broker id=2] {handled} for 3 partitions"),
+                line(at, f"[Broker id=2] {finished} for 3 partitions")]  # fmt: skip
+
+    right = [*lines(1, 1), *lines(1, 2), *lines(1, 3)]
+    wrong = [*lines(1, 1), *lines(7, 2), *lines(1, 3)]
+    both = [
+        checked(write(tmp_path / name, {"b2/state-change.log": [elected(0, 1, 4), *some]}))
+        for name, some in (("a", right), ("b", wrong))
+    ]
+
+    assert [violations(each) for each in both] == [
+        [],
+        [("a_request_is_handled_as_it_was_sent", "state-change.log", 4)],
+    ]

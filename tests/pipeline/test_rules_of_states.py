@@ -208,6 +208,8 @@ def test_a_deleted_topics_partition_that_goes_online_with_no_creation_is_found(
     tmp_path: Path, frm: str
 ):
     states = [new(1), online(2, 1, 0, 0, "1,2", "NewPartition"), online(90, 2, 1, 1, "1,2", frm)]
+    if frm == "NewPartition":
+        states[2] = online(90, 1, 0, 0, "1,2", frm)
 
     server = [*starting(0, 1), line(100, "[KafkaServer id=1] hello", SERVER)]
     logs = {"b1__state_change": states, "b1__controller": [deleted(40)]}
@@ -226,6 +228,90 @@ def test_a_deleted_topic_that_is_made_again_may_go_online(tmp_path: Path):
     ]  # fmt: skip
 
     assert found(tmp_path, b1__state_change=states, b1__controller=[deleted(40)]) == []
+
+
+# --- how a partition begins, and what a removal leaves
+
+
+def removed(second: int, replica: int, leader: int, epoch: int, isr: str) -> str:
+    return line(second, f"[Controller id=1 epoch=4] Partition orders-0 state changed to (Leader:"
+                f"{leader},ISR:{isr},LeaderEpoch:{epoch},ControllerEpoch:4) after removing replica "
+                f"{replica} from the ISR as part of transition to OfflineReplica")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "first, rule",
+    [
+        ((2, 0, 0, "1,2"), "a_partition_begins_as_assigned"),
+        ((1, 3, 0, "1,2"), "a_partition_begins_as_assigned"),
+        ((1, 0, 2, "1,2"), "a_partition_begins_as_assigned"),
+        ((1, 0, 0, "1,1"), "a_line_agrees_with_itself"),
+        ((1, 0, 0, "1,2"), None),
+        ((2, 0, 0, "2"), None),
+    ],
+)
+def test_a_new_partition_is_led_by_the_first_of_its_replicas_that_are_alive(
+    tmp_path: Path, first: tuple[int, int, int, str], rule: str | None
+):
+    states = [new(1), online(2, *first, "NewPartition")]
+
+    assert found(tmp_path, b1__state_change=states) == ([(rule, STATES, 2)] if rule else [])
+
+
+def test_the_replicas_that_a_partition_is_made_with_have_its_first_isr(tmp_path: Path):
+    made = [
+        new(1, "1,7"),
+        online(2, 1, 0, 0, "1,2", "NewPartition"),
+        sent(3, 1, 0, 0, "1, 2", "1, 2"),
+    ]
+
+    wrong = found(tmp_path, b1__state_change=made)
+
+    assert wrong == [("isr_members_are_replicas", STATES, 1)]
+
+
+@pytest.mark.parametrize(
+    "last, lines",
+    [((2, 1, 1, "1"), []), ((2, 2, 1, "2"), [3]), ((1, -1, 1, "2"), []), ((1, 1, 1, "2"), [3])],
+)
+def test_a_removal_from_the_isr_keeps_the_leader_unless_that_one_is_removed(
+    tmp_path: Path, last: tuple[int, int, int, str], lines: list[int]
+):
+    states = [new(1), online(2, 1, 0, 0, "1,2", "NewPartition"), removed(9, *last)]
+
+    assert [at for _, _, at in found(tmp_path, b1__state_change=states)] == lines
+
+
+def test_a_removal_of_who_is_in_no_isr_writes_nothing(tmp_path: Path):
+    states = [new(1, "1,2,3"), online(2, 1, 0, 0, "1,2", "NewPartition"), removed(9, 1, -1, 1, "2"),
+              removed(9, 3, -1, 1, "2")]  # fmt: skip
+
+    assert found(tmp_path, b1__state_change=states) == []
+
+
+def test_a_leader_epoch_under_a_lower_version_is_wrong_beside_lines_that_go_together(
+    tmp_path: Path,
+):
+    before, after = (online(n, 1, 3 + n, 5 + n, "1,2", "OfflinePartition") for n in (1, 3))
+    low = online(2, 1, 5, 2, "1,2", "OfflinePartition")
+
+    wrong = found(tmp_path / "a", b1__state_change=[before, low, after])
+    alone = result(tmp_path / "b", b1__state_change=[low])
+
+    assert ("versions_strictly_grow", STATES, 2) in wrong
+    assert alone["verdict"] == "unknown"
+
+
+def test_a_leader_epoch_that_one_line_alone_raises_is_blamed_and_not_those_after_it(
+    tmp_path: Path,
+):
+    states = [online(n, 1, epoch, n, "1,2", "OfflinePartition")
+              for n, epoch in ((1, 1), (2, 2), (3, 8), (9, 4), (10, 5))]  # fmt: skip
+
+    wrong = found(tmp_path, b1__state_change=states)
+
+    assert ("leader_epochs_never_go_back", STATES, 3) in wrong
+    assert {at for _, _, at in wrong} == {3}
 
 
 # --- unclean elections

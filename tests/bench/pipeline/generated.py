@@ -90,7 +90,10 @@ class _Writer:
         self.hour = ""
         self.controller, self.epoch, self.correlation = 1, 0, 0
         self.partitions = [
-            _Partition(f"topic{n // 50}", n % 50, BROKERS[n % 3]) for n in range(size.partitions)
+            _Partition(
+                f"topic{n // 50}", n % 50, BROKERS[n % 3], (*BROKERS[n % 3 :], *BROKERS[: n % 3])
+            )
+            for n in range(size.partitions)
         ]
 
     def run(self) -> Written:
@@ -228,7 +231,7 @@ class _Writer:
         if before == "NewPartition":
             text = (
                 f"{head}Changed partition {partition.tp} state from NonExistentPartition to "
-                "NewPartition with assigned replicas 1,2,3"
+                f"NewPartition with assigned replicas {','.join(map(str, partition.isr))}"
             )
             self._line(self.controller, _STATE, "TRACE", text, _STATE_LOGGER)
         isr = ", ".join(map(str, partition.isr))
