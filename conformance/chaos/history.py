@@ -98,6 +98,25 @@ class History:
             for name in ("sends", "reads", "commits", "restored")
         } | {"final": self.final, "clients": self.clients}
 
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> History:
+        """What ``as_json`` wrote. KeyError, TypeError for something else."""
+
+        def read(row: dict[str, Any]) -> Read:
+            records = tuple((offset, value) for offset, value in row["records"])
+            return Read(**{**row, "records": records})
+
+        final = {
+            int(partition): {int(offset): value for offset, value in log.items()}
+            for partition, log in data["final"].items()
+        }
+        return cls(
+            [Send(**row) for row in data["sends"]], [read(row) for row in data["reads"]],
+            [Commit(**row) for row in data["commits"]],
+            [Restored(**row) for row in data["restored"]], final,
+            {client: tuple(names) for client, names in data["clients"].items()},
+        )  # fmt: skip
+
     def counts(self) -> dict[str, int]:
         """How much there is of what."""
         acknowledged = [one for one in self.sends if one.acknowledged]

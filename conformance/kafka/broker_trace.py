@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ UNSEEN = (
     "state_written: whom a controller takes for alive when it writes",
     "producer_answered: where a producer was connected past the proxies",
     "fetch_served: the high watermark of a read whose answer was never sent is the last one told",
+    "high_watermark_raised: one that is told of when another thread has told of a higher one",
 )
 """What the trace of a real broker does not show."""
 
@@ -126,6 +127,10 @@ class BrokerTraceOf:
         self.open: list[_Fetch] = []
         self.handled: dict[str, LogLine] = {}
         self.appended: dict[tuple[str, int], tuple[int, int]] = {}
+        self.appending: dict[str, dict[int, list[Event]]] = defaultdict(dict)
+        """Of partitions that it leads: by its first offset, the place before an append."""
+        self.wrote: dict[str, dict[str, int]] = defaultdict(dict)
+        """By thread, where what it appended ends, of the request that it handles."""
         self.sent: dict[tuple[int, str, int], Question] = {}  # by leader, API and correlation id
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
@@ -159,7 +164,7 @@ class BrokerTraceOf:
         all_: list[Event] = []
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
-        return _after_causes(all_)
+        return _after_causes(list(_rising(all_)))
 
     def tell(
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
@@ -200,6 +205,7 @@ class BrokerTraceOf:
 
     def _handles(self, found: re.Match[str], line: LogLine) -> None:
         self.fetches.pop(line.thread, None)
+        self.wrote.pop(line.thread, None)
         key = _key(line.text)
         if found[1] in _CONTROL:
             self._handles_control(_CONTROL[found[1]], key, line)
@@ -452,6 +458,7 @@ class BrokerTraceOf:
         self.isr[partition] = order.get("isr", [])
         self.zk_version[partition] = order.get("zk_version", -1)
         self.wants.discard(partition)
+        self.appending.pop(partition, None)
         self._leaves_epoch(partition, epoch)
         self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
                   start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
@@ -570,9 +577,20 @@ class BrokerTraceOf:
             if read is not None and read.offset >= now and not failed:
                 other.counted.add(partition)
                 self._served(other, partition)
-        if now != self.hw[partition]:
-            self.tell("high_watermark_raised", partition, before=self.hw[partition], now=now)
-            self.hw[partition] = now
+        place = self._where_it_ended(partition, now, line.thread)
+        if now > self.hw[partition] or place is not None:
+            self.tell("high_watermark_raised", partition, into=place,
+                      before=self.hw[partition], now=now)  # fmt: skip
+            self.hw[partition] = max(now, self.hw[partition])
+
+    def _where_it_ended(self, partition: str, now: int, thread: str) -> list[Event] | None:
+        """The place before an append that a raised high watermark has not seen: its thread has
+        appended before, the leader is alone in its ISR, and another thread has told of more."""
+        alone = self.isr.get(partition) == [self.broker]
+        held = any(end == now for (one, _), end in self.known.items() if one == partition)
+        if not alone or held or self.wrote.get(thread, {}).get(partition, now + 1) > now:
+            return None
+        return self.appending[partition].get(now)
 
     def _appends(self, found: re.Match[str], line: LogLine) -> None:
         partition, end = found[1], int(found[2])
@@ -580,6 +598,8 @@ class BrokerTraceOf:
         self.end[partition] = end
         if not line.thread.startswith("ReplicaFetcherThread"):
             self.appended[partition, first] = end, self.epoch[partition]
+            self.appending[partition][first] = self._slot()
+            self.wrote[line.thread][partition] = end
             self.tell("records_appended", partition, leader_epoch=self.epoch[partition],
                       first=first, end=end)  # fmt: skip
 
@@ -713,6 +733,20 @@ class BrokerTraceOf:
 
     def _resigned(self, _found: re.Match[str], _line: LogLine) -> None:
         self.tell("controller_resigned")
+
+
+def _rising(events: Iterable[Event]) -> Iterator[Event]:
+    """High watermarks one after another: a thread may tell of one when another is beyond it."""
+    hw: dict[str, int] = defaultdict(int)
+    for step, args in events:
+        partition = args.get("partition", "")
+        if step == "became_leader":
+            hw[partition] = args["high_watermark"]
+        elif step == "high_watermark_raised":
+            if args["now"] <= hw[partition]:
+                continue
+            args["before"], hw[partition] = hw[partition], args["now"]
+        yield step, args
 
 
 def _after_causes(events: list[Event]) -> list[Event]:

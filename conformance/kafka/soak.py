@@ -138,12 +138,20 @@ def judged_again(folder: Path, done: list[Round]) -> list[Round]:
     for one in done:
         place = folder / f"round-{one.number}"
         if (place / STATE).is_file():
+            _judge_clients(one, place / HISTORY)
             _judge(one, judge_running(write_trace(Lab(place)), str(place / "trace")))
     text = "".join(json.dumps({"format": ROUND_FORMAT, **asdict(one)}) + "\n" for one in done)
     unfinished = folder / f"{ROUNDS}.unfinished"
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(folder / ROUNDS)
     return done
+
+
+def _judge_clients(one: Round, path: Path) -> None:
+    """What clients saw, by their history as it was kept."""
+    if one.clients and path.is_file():
+        history = History.from_json(json.loads(path.read_text(encoding="utf-8")))
+        one.clients = seen_by_clients(history, one.clients["unfinished"])
 
 
 def _seed(plan: Plan, number: int) -> int:

@@ -55,6 +55,9 @@ FAILED = "a leader counts what it read, and then fails to answer"
 NO_FETCHER = (
     "KAFKA-9769: a LeaderAndIsr failed; its leader epoch is taken, and no fetcher was started"
 )
+NEW_SESSION = "a broker writes in its new session before it has registered again"
+UNTOLD = "a process that was killed had appended what it did not come to trace"
+OFFLINE = "a log cannot be used: what was fetched for it, or asked of it, comes to nothing"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
 
@@ -110,6 +113,10 @@ class PartitionReplay(Driver):
         self.states: dict[int, dict[str, Any]] = {}  # zkVersion -> what was registered
         self.committed: list[tuple[int, TraceLine]] = []
         self.loads = self._loads()
+        self.last_asked = {
+            (one.broker, one.start): one.args["correlation"]
+            for one in self._mine() if one.step == "records_asked"
+        }  # fmt: skip
         self.born = self.gone = False
         self.wanted: dict[int, tuple[int, ...]] = {}
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
@@ -451,10 +458,19 @@ class PartitionReplay(Driver):
         leaves = sorted(set(before["isr"]) - set(write.state["isr"]))
         steps = [("leader_expands_isr", one) for one in joins]
         steps += [("leader_shrinks_isr", one) for one in leaves]
+        returns = (
+            not self.judge.by_request
+            and not self.read("zk.registered", at)
+            and self.order.brokers.get(write.session) == leader
+        )
+        if returns:
+            self.force(NEW_SESSION, ("zk.registered", (at,), 1))
         for number, (name, one) in enumerate(steps, 1):
             self._changes_isr(name, at, self.of[one])
             if number < len(steps):
                 self.step("leader_learns_isr_is_written", at)
+        if returns:
+            self.force(NEW_SESSION, ("zk.registered", (at,), 0))
         if not steps:
             raise MisfitError("an ISR write changes the ISR", f"{before['isr']} is written again",
                          "another ISR")  # fmt: skip
@@ -472,6 +488,7 @@ class PartitionReplay(Driver):
         self.unfetched.discard(b)
         self.starts[line.broker] = line.start
         if line.broker in self.members("up"):
+            self._appends_untold(line, b)
             self.step("broker_crashes", b)
 
     def _on_controller_elected(self, line: TraceLine, b: int) -> None:
@@ -892,9 +909,11 @@ class PartitionReplay(Driver):
         self.step(self._answers(line, f, b), b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
-        taken = take is not None and take.step == "records_replicated"
-        if take is not None and taken and take.args["log_end"] <= end:
-            self._several(line, b, f, take.args["log_end"])
+        taken = self._appended_untold(follower, args["correlation"], offset)
+        if take is not None and take.step in ("records_replicated", "append_failed"):
+            taken = self._appended_to(take, offset)
+        if taken <= end:
+            self._several(line, b, f, taken)
 
     def _fails_to_answer(self, line: TraceLine, b: int, f: int) -> None:
         """What was read for several partitions may be counted for some of them by then."""
@@ -1037,11 +1056,57 @@ class PartitionReplay(Driver):
         self.expect_offset("the log end", end, self.read("log.end", b))
         self.had.setdefault(line.broker, set()).add(self.bounds[self.read("replica.hw", b)])
 
-    def _on_append_failed(self, line: TraceLine, _b: int) -> None:
-        raise NotModelled(f"a log could not be appended to: {line.args['error']}")
+    def _appended_to(self, line: TraceLine, offset: int) -> int:
+        """Where a follower's log ends when it has taken an answer to what it asked at an offset.
 
-    def _on_log_failed(self, line: TraceLine, _b: int) -> None:
-        raise NotModelled(f"a log failed: {line.args['error']}")
+        An append that fails leaves whole batches on the disk, or none: the next start shows it.
+        """
+        if line.step == "records_replicated":
+            return int(line.args["log_end"])
+        loaded = self.loads.get((line.broker, line.start + 1))
+        return offset if loaded is None else max(offset, int(loaded.args["log_end"]))
+
+    def _appended_untold(self, follower: int, correlation: int, offset: int) -> int:
+        """Where the log ends of a follower that was killed after the last that it asked for.
+
+        It may have appended the answer and not have come to trace that: its next start shows it.
+        """
+        start = self.starts.get(follower, 0)
+        loaded = self.loads.get((follower, start + 1))
+        if loaded is None or self.last_asked.get((follower, start)) != correlation:
+            return offset
+        return max(offset, int(loaded.args["log_end"]))
+
+    def _appends_untold(self, line: TraceLine, b: int) -> None:
+        """A process is gone; its next start has more in its log than it came to trace."""
+        loaded = self.loads.get((line.broker, line.start))
+        end = -1 if loaded is None else int(loaded.args["log_end"])
+        if end <= self.ends.get(line.broker, 0):
+            return
+        leader = self.read("replica.leader", b)
+        if self.read("replica.role", b) == _LEADS:
+            self._grow(b, end)
+        elif leader and self.read("fetch.state", b, leader) == _RECORDS_ANSWERED:
+            self.step("follower_appends", b, leader)
+        if self.read("log.end", b) == self.index(end):  # else that is found when it is loaded
+            self.done.forced[UNTOLD] += 1
+
+    def _on_append_failed(self, line: TraceLine, b: int) -> None:
+        leader, before = self.read("replica.leader", b), self.ends.get(line.broker, 0)
+        end = self._appended_to(line, before)
+        if leader and self.read("fetch.state", b, leader) == _RECORDS_ANSWERED:
+            self.step("follower_appends" if end > before else "fetch_is_lost", b, leader)
+        self.ends[line.broker] = end
+        self.expect_offset("the log end", end, self.read("log.end", b))
+        self.done.forced[OFFLINE] += 1
+
+    def _on_log_failed(self, _line: TraceLine, b: int) -> None:
+        """A controller's request could not be carried out: the replica stays as it was."""
+        if b in self.pending:
+            epoch, c = self._arrives(b)
+            self.step("request_is_lost", b, epoch, c)
+            self._heard_of(b, c)
+        self.done.forced[OFFLINE] += 1
 
     # The ISR
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,6 +32,16 @@ def right() -> History:
         final={0: {0: "idempotent-0", 1: "idempotent-1", 2: "plain-0", 3: "idempotent-2",
                    4: "leader-0", 5: "leader-1"}},
     )  # fmt: skip
+
+
+def test_a_history_is_read_as_it_was_kept():
+    kept = json.loads(json.dumps(right().as_json()))
+
+    found = History.from_json(kept)
+
+    assert found.as_json() == right().as_json()
+    assert judge(found) == judge(right())
+    assert found.final == right().final
 
 
 def lose(history: History) -> None:

@@ -501,6 +501,49 @@ def test_an_answer_without_a_session_is_of_no_fetch_that_waits_in_one(tmp_path: 
     assert found[-1][1]["waited"]
 
 
+def appends(first: int, end: int) -> str:
+    return (
+        f"[Log partition=t-0, dir=/data] Appended message set with last offset: {end - 1}, first "
+        f"offset: {first}, next offset: {end}, and messages"
+    )
+
+
+def raises(offset: int) -> str:
+    return f"[Partition t-0 broker=1] High watermark updated to (offset={offset} segment=[0:0])"
+
+
+def test_threads_that_raise_a_high_watermark_at_once_did_so_in_the_order_of_their_appends(
+    tmp_path: Path,
+) -> None:
+    leads_alone = (told_of("t-0", 1, 3).replace("isr=2", "isr=1"), appends(0, 5), leads("t-0", 3))
+    late = events_of(
+        tmp_path, *leads_alone, appends(5, 6), *by_another(appends(6, 8)), raises(6),
+        *by_another(raises(8)),
+    )  # fmt: skip
+    overtaken = events_of(
+        tmp_path, *leads_alone, appends(5, 6), *by_another(appends(6, 8)), *by_another(raises(8)),
+        raises(6),
+    )  # fmt: skip
+
+    assert late == overtaken
+    assert [(step, args.get("before"), args.get("now")) for step, args in late[-4:]] == [
+        ("records_appended", None, None), ("high_watermark_raised", 0, 6),
+        ("records_appended", None, None), ("high_watermark_raised", 6, 8),
+    ]  # fmt: skip
+
+
+def test_a_high_watermark_that_is_told_of_when_a_follower_is_beyond_it_is_no_step(
+    tmp_path: Path,
+) -> None:
+    found = events_of(
+        tmp_path, told_of("t-0", 1, 3).replace("isr=2", "isr=1,2"), appends(0, 5), leads("t-0", 3),
+        appends(5, 9), *by_another(raises(9)), raises(7),
+    )  # fmt: skip
+
+    raised = [args for step, args in found if step == "high_watermark_raised"]
+    assert [(args["before"], args["now"]) for args in raised] == [(0, 9)]
+
+
 NO_ANSWER = (
     "Conditional update of path /brokers/topics/t/partitions/0/state with data "
     '{{"leader":1,"isr":[1,2]}} and expected version 4 failed due to KeeperErrorCode = {} for /x'
