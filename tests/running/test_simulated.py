@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from conformance.running.judge import judge_running
+from conformance.running.partition import UNTOLD
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run, traced_run
 from impl.core import answers
@@ -75,6 +77,47 @@ def test_a_line_that_is_taken_out_is_missed(tmp_path: Path) -> None:
 
     assert report.verdict is Verdict.UNKNOWN
     assert any("a line is missing" in one.why for one in report.findings)
+
+
+def cut_before_the_last(step: str, file: Path) -> None:
+    """The process was killed before it came to trace that."""
+    lines = file.read_bytes().splitlines(keepends=True)
+    at = max(number for number, one in enumerate(lines) if json.loads(one).get("step") == step)
+    assert at > len(lines) - 6
+    file.write_bytes(b"".join(lines[:at]))
+
+
+@pytest.mark.parametrize("seed, step", [(1, "records_replicated"), (2, "records_appended")])
+def test_what_a_killed_process_had_appended_and_not_traced_is_explained_by_its_next_start(
+    seed: int, step: str, tmp_path: Path
+) -> None:
+    traced_run(tmp_path, seed, STEPS, "crashes")
+    cut_before_the_last(step, tmp_path / "broker3-1.ndjson")
+
+    report = judge_running(sorted(tmp_path.iterdir()))
+
+    assert report.verdict is Verdict.HOLDS, report.findings
+    assert report.details["by_force"][UNTOLD] == 1
+
+
+def test_more_than_a_follower_was_answered_is_found_in_the_log_of_its_next_start(
+    tmp_path: Path,
+) -> None:
+    traced_run(tmp_path, 1, STEPS, "crashes")
+    cut_before_the_last("records_replicated", tmp_path / "broker3-1.ndjson")
+    file = tmp_path / "broker3-2.ndjson"
+    lines = [json.loads(one) for one in file.read_text().splitlines()]
+    loaded = next(
+        one["args"] for one in lines
+        if one.get("step") == "log_loaded" and one["args"]["partition"] == "t0-0"
+    )  # fmt: skip
+    loaded["log_end"] += 1
+    file.write_text("".join(json.dumps(one) + "\n" for one in lines))
+
+    report = judge_running(sorted(tmp_path.iterdir()))
+
+    assert report.verdict is Verdict.BROKEN
+    assert "the log end is" in report.findings[0].why
 
 
 def test_profiles_that_change_topics_are_refused() -> None:
