@@ -24,6 +24,7 @@ from typing import Any
 from conformance.mapping.cluster import AS_RELEASED
 from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, refused, request_of, requests_of
+from conformance.running.partition import NEW_SESSION
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
 from impl.releases import Release
@@ -544,6 +545,9 @@ class ClusterReplay(Driver):
         if any(op["op"] == "Check" for op in write.line.args["ops"]):
             self._asked_for(write, p, leader, self.of[owner])
             return
+        returns = self.of.get(owner) == leader and not self.read("zk.registered", leader)
+        if returns:
+            self.force(NEW_SESSION, ("zk.registered", (leader,), 1))
         for name, changed in (
             ("leader_shrinks_isr", before - after), ("leader_expands_isr", after - before)
         ):  # fmt: skip
@@ -562,6 +566,8 @@ class ClusterReplay(Driver):
         if not took:
             self.force(SEVERAL, *self._cells(write, p),
                        ("partition.replica.version", (p, leader), write.version))  # fmt: skip
+        if returns:
+            self.force(NEW_SESSION, ("zk.registered", (leader,), 0))
 
     def _asked_for(self, write: StateWrite, p: int, leader: int, c: int) -> None:
         """A controller writes the ISR for a leader, which may have gone on since it asked."""

@@ -28,7 +28,8 @@ from tests.clients.scripts import Scripts
 
 OLD, NEW = "1.1.1", "3.9.1"
 BROKERS = ("0.10", "1.1", "2.3", "2.7")
-DELETING = SETTINGS | {"delete.topic.enable": "true"}  # which it is since 1.0
+DELETING = SETTINGS | {"delete.topic.enable": "true", "log.dirs": "data,data2"}
+"""Topics can be deleted, as they can since 1.0; a broker has two directories."""
 LINES = 20
 RECORDS = 1000
 
@@ -278,6 +279,32 @@ def moves(desk: Desk, topic: str, folder: Path) -> None:
     assert "throttled" not in left
 
 
+def directories(desk: Desk, topic: str, folder: Path) -> None:
+    """A replica moves to the other directory of its broker (KIP-113)."""
+    desk.create(topic, "--replica-assignment", "1")
+    own = desk.cluster.folder / "broker1"
+    assert eventually(lambda: bool([*own.glob(f"data*/{topic}-0")]))
+    [here] = own.glob(f"data*/{topic}-0")
+    there = own / ("data2" if here.parent.name == "data" else "data") / here.name
+    plan = folder / f"{topic}.json"
+    entry = {"topic": topic, "partition": 0, "replicas": [1], "log_dirs": [str(there.parent)]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [entry]}))
+    carried = ("--reassignment-json-file", str(plan))
+    servers = desk.servers if desk.by_zookeeper else ()
+    needs = "AlterReplicaLogDirs" if desk.by_zookeeper else "ListPartitionReassignments"
+
+    script = "kafka-reassign-partitions"
+    begun = desk.typed(script, *desk.cluster_of, *servers, "--execute", *carried, needs=needs)
+    if not begun:
+        return
+    done = eventually(lambda: [*own.glob(f"data*/{topic}-0*")] == [there])
+    found = desk.typed(script, *desk.cluster_of, *servers, "--verify", *carried, needs=needs)
+
+    assert "Successfully started" in begun
+    assert done
+    assert re.search(rf"{topic}-0-1 (?:is )?completed successfully", found), found
+
+
 def elections(desk: Desk, topic: str, folder: Path) -> None:
     """After its preferred leader was away, a partition gets it back."""
     desk.create(topic, "--replica-assignment", "2:1")
@@ -314,7 +341,9 @@ def looks(desk: Desk, topic: str, folder: Path) -> None:
     assert len(re.findall(r"Fetch\(1\): 0 to \d+ \[usable: \d+\]", versions)) == 3
 
 
-SCENARIOS = (topics, configs, console, verifiable, performance, moves, elections, looks)
+SCENARIOS = (
+    topics, configs, console, verifiable, performance, moves, directories, elections, looks,
+)  # fmt: skip
 
 
 def scripts_of(version: str) -> Scripts:
