@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,11 @@ class Question:
 
 
 class Questions:
-    """All questions of a file that the proxies wrote."""
+    """All questions of a file that the proxies wrote. ``ours``: brokers of ours, whose fetchers
+    number their questions themselves, each another one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ours: Collection[int] = ()) -> None:
+        self.ours = {str(one) for one in ours}
         self.of: dict[tuple[int, int], list[Question]] = defaultdict(list)
         self._by_sender: dict[tuple[str, str, str, int], list[Question]] = defaultdict(list)
         self._sessions: dict[int, Parts] = {}
@@ -66,8 +69,9 @@ class Questions:
         asked: Parts = line.get("parts", {})
         if line["api"] == "Fetch":
             asked = self._in_session(line, asked)
+        number = line["correlation"] if line["from"] in self.ours else line["number"]
         one = Question(
-            line["number"], line["from"], line["to"], line["api"], line["correlation"],
+            number, line["from"], line["to"], line["api"], line["correlation"],
             line["at"], asked, line.get("acks", 0),
             line.get("session_epoch", -1) > 0,
         )  # fmt: skip
@@ -94,6 +98,17 @@ class Questions:
         """The one that a broker says that it handles; the newest that was there by then."""
         there = [one for one in self.of.get((port, correlation), ()) if one.at <= at + EARLY_S]
         return there[-1] if there else None
+
+    def to_ours(self) -> dict[tuple[int, int], list[Question]]:
+        """What fetchers asked a broker of ours, by both, in order."""
+        found: dict[tuple[int, int], list[Question]] = defaultdict(list)
+        for some in self._by_sender.values():
+            for one in some:
+                if one.to in self.ours and one.sender.isdecimal():
+                    found[int(one.sender), int(one.to)].append(one)
+        for some in found.values():
+            some.sort(key=lambda one: one.at)
+        return found
 
     def heard_of(self, broker: int, path: str, at: float) -> int | None:
         """The zxid under which ZooKeeper answered what a broker asked last of a path, or of what is

@@ -1,8 +1,9 @@
 """The trace of a lab: files as our own processes write them, of what real Kafka did.
 
 DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
-DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads told (`broker_trace`); a broker
-                               of ours has written its own, which stay as they are
+DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads told (`broker_trace`); of
+                               ours, what they wrote, with the numbers that others' files have
+                               for what their fetchers asked of it (`own_trace`)
 
 `insync check DIR/trace` judges them as it judges `insync cluster start --trace`.
 """
@@ -18,6 +19,7 @@ from conformance.kafka.controller_trace import UNSEEN_OF_CONTROLLERS
 from conformance.kafka.daemon import MESSAGES
 from conformance.kafka.lab import TRACE, ZOOKEEPER, Lab
 from conformance.kafka.log4j import starts_in
+from conformance.kafka.own_trace import keep_own, write_own
 from conformance.kafka.protocol_log import lines_in
 from conformance.kafka.questions import Questions
 from conformance.kafka.transactions import Znodes, transactions_in
@@ -50,8 +52,8 @@ def write_trace(lab: Lab) -> list[Path]:
             f"{lab.folder / 'logs'} has no protocol-1.log of any broker: it was made by an older "
             "insync; start a new one"
         )
-    own = {path for one in lab.state.ours for path in folder.glob(f"broker{one}-*{SUFFIX}")}
-    for old in sorted(set(folder.glob(f"*{SUFFIX}")) - own):
+    own = keep_own(folder, lab.state.ours)
+    for old in sorted(set(folder.glob(f"*{SUFFIX}"))):
         old.unlink()
     znodes, lines = Znodes(), []
     sessions: dict[int, int] = {}
@@ -67,7 +69,8 @@ def write_trace(lab: Lab) -> list[Path]:
             if op["path"] == CLUSTER and "data" in op:
                 cluster = str(json.loads(op["data"]).get("id", ""))
     _write(folder, ZOOKEEPER, ZOOKEEPER, {"cluster": cluster, "of": "ZooKeeper"}, lines)
-    questions = Questions(messages)
+    questions = Questions(messages, lab.state.ours)
+    write_own(folder, own, questions, lab.release.protocol)
     protocol = lab.release.protocol
     names_them = lab.release.since("2.2")
     head = {

@@ -18,6 +18,7 @@ from model.systems import system
 from specs.partial.moves import Moves
 
 NAME = "/controller"
+BY_HAND = "/controller is deleted by hand"
 _OBEYED = ("leader_and_isr_received", "leader_cached")
 
 
@@ -111,7 +112,9 @@ class _ControllershipReplay(Driver):
             elif path == "/controller_epoch" and kind != "Check" and int(op["data"]) > 0:
                 self._elected(owner, int(op["data"]))
             elif path == "/controller" and kind == "Delete" and self.read("zk.controller"):
-                raise NotModelled("/controller was deleted by hand, which `election` has not")
+                if owner in self.of:
+                    raise NotModelled("a broker deletes /controller, which `election` has not")
+                self.force(BY_HAND, ("zk.controller", (), 0))
         for write in self.order.writes.get(line, ()):
             if not write.by_leader:
                 self._written(owner, int(write.state["controller_epoch"]))

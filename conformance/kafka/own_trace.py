@@ -1,0 +1,104 @@
+"""The files of our own brokers in a mixed cluster, beside those that are made of Kafka's words.
+
+A broker of ours names what it is asked by the correlation id, of which each new fetcher of Kafka
+begins at 0 again. Kafka's side is told apart by the number that the proxies gave a message. So what
+ours served to a fetcher of Kafka gets that number: its lines are matched, in order, with the
+questions that passed. What a broker writes is kept as ``brokerN-S.own``, where it goes on writing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from conformance.kafka.questions import Question, Questions
+from impl.server.trace import SUFFIX
+
+OWN = ".own"
+_FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
+_SERVED = {"fetch_served": ("Fetch", "offset"), "epoch_served": ("OffsetForLeaderEpoch", "epoch")}
+
+
+def keep_own(folder: Path, ours: Collection[int]) -> list[Path]:
+    """What our brokers wrote, put aside; in the order of starts, broker by broker."""
+    found: list[Path] = []
+    for one in sorted(ours):
+        for path in folder.glob(f"broker{one}-*{SUFFIX}"):
+            aside = path.with_suffix(OWN)
+            if not aside.exists():
+                path.rename(aside)
+        found += sorted(folder.glob(f"broker{one}-*{OWN}"), key=_start)
+    return found
+
+
+def _start(path: Path) -> int:
+    return int(path.stem.rpartition("-")[2])
+
+
+def write_own(
+    folder: Path, own: Collection[Path], questions: Questions, protocol: str
+) -> None:  # fmt: skip
+    """Each file beside those of the others, with the numbers that these have; ``protocol`` is what
+    all brokers speak among each other."""
+    asked = _Asked(questions)
+    for path in own:
+        with path.open(encoding="utf-8") as lines:
+            text = _headed(next(lines, ""), protocol)
+            text += "".join(asked.renumbered(raw) for raw in lines)
+        (folder / f"{path.stem}{SUFFIX}").write_text(text, encoding="utf-8")
+
+
+def _headed(raw: str, protocol: str) -> str:
+    """The header, which names the protocol as the others' do, and not the release."""
+    try:
+        header = json.loads(raw)
+    except ValueError:
+        return raw
+    return json.dumps(header | {"version": protocol}, separators=(",", ":")) + "\n"
+
+
+class _Asked:
+    """Questions of Kafka's fetchers to ours, each found once its line comes."""
+
+    def __init__(self, questions: Questions) -> None:
+        self.of = questions.to_ours()
+        self.ours = questions.ours
+        self.at: dict[tuple[int, int], int] = defaultdict(int)
+
+    def renumbered(self, raw: str) -> str:
+        """A line; a last one that is cut, and what no fetcher of Kafka asked, as they are."""
+        if '_served"' not in raw:
+            return raw
+        try:
+            line = json.loads(raw)
+        except ValueError:
+            return raw
+        api = _SERVED.get(line.get("step"))
+        args: dict[str, Any] = line.get("args", {})
+        fetcher = _FETCHER.fullmatch(str(args.get("client", "")))
+        if api is None or fetcher is None or fetcher[1] in self.ours:
+            return raw
+        question = self._question((int(fetcher[1]), int(line["node"])), args, *api)
+        if question is None:
+            return raw
+        args["correlation"] = question.number
+        return json.dumps(line, separators=(",", ":")) + "\n"
+
+    def _question(
+        self, way: tuple[int, int], args: dict[str, Any], api: str, named: str
+    ) -> Question | None:
+        """The first from the last one on that asked for this under that correlation id."""
+        there = self.of.get(way, [])
+        for at in range(self.at[way], len(there)):
+            one = there[at]
+            part = one.asked.get(args["partition"])
+            if part is None or (one.api, one.correlation) != (api, args["correlation"]):
+                continue
+            if part[named] == args["asked"][named]:
+                self.at[way] = at
+                return one
+        return None
