@@ -18,6 +18,7 @@ from conformance.mapping import MAP, SystemMap
 from conformance.mapping.rows import Family
 from conformance.partner import Key
 from impl import Step
+from impl.releases import DEFAULT, Release
 from specs.verdict import Verdict
 
 MOST_MISMATCHES = 5
@@ -99,6 +100,9 @@ def walk_edges(
     refusal = None if family is not None and family.begins else about.not_from_the_start(bounds)
     if refusal is not None:
         raise ValueError(refusal)
+    for since in (about.walked_since, family.since if family is not None else about.walked_since):
+        if not Release.of(version or DEFAULT).since(since):
+            raise ValueError(f"this is walked as since {since}, not as in {version}")
     pair = Lockstep(bounds, about=about, version=version)
     return _Walk(pair, max_states, progress, family or Family("", {})).go()
 

@@ -8,7 +8,7 @@ refuse. Which stories do not apply is said before anything is played, with the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.mapping import (
@@ -23,8 +23,10 @@ from conformance.mapping import (
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded
+from model.versions import RELEASES
 from specs.story import Story
-from specs.story.commands import Command, step_named
+from specs.story.commands import ASSERTING, Command, step_named
+from specs.story.play import StoryOutcome, play
 from specs.verdict import Verdict
 
 MOST_SILENT = 3
@@ -38,13 +40,15 @@ FEW = 4
 class Retelling:
     """How the implementation played a story.
 
-    `why_not` says why it does not apply, `failed` is the line where the two part, with the reason.
+    `why_not` says why it does not apply, `release` as which release it was played (`as_released`);
+    `failed` is the line where the two part, with the reason.
     `compared` counts states, `refusals` lines on which both refuse.
     """
 
     story: Story
     why_not: str | None = None
     failed: tuple[int, str] | None = None
+    release: str | None = None
     steps: int = 0
     compared: int = 0
     refusals: int = 0
@@ -58,7 +62,18 @@ class Retelling:
 
 
 def why_not_applicable(story: Story) -> str | None:
-    """Why the implementation cannot play a story, None if it can; nothing is played for this."""
+    """Why the implementation cannot play a story, None if it can; it is asked to play nothing."""
+    found = as_released(story)
+    return found if isinstance(found, str) else None
+
+
+def as_released(story: Story) -> Story | str:
+    """The story as the implementation plays it, or why it cannot.
+
+    That is in its own version; else, where switches set it apart from that, in the newest release
+    that has them so and in which the model takes all its steps, refuses what it refuses, and finds
+    of each claim that it checks what the story finds.
+    """
     if story.heading is None:
         return "the story names no system"
     recorded = story.heading.recorded
@@ -66,11 +81,45 @@ def why_not_applicable(story: Story) -> str | None:
     if name not in MAPPED:
         return f"the implementation is mapped to {' and '.join(MAPPED)}, not to {name}"
     about = map_of(name)
-    changed = [one for one, value in recorded.without.items() if about.switches.get(one) != value]
-    if changed:
-        return f"the implementation is as released, without a switch for {', '.join(changed)}"
+    apart = {
+        one: value for one, value in recorded.without.items() if about.switches.get(one) != value
+    }
+    if not apart:
+        why = _why_not_as(story, about)
+        if why is not None:
+            return why
+        if recorded.without == about.switches or _is_played_alike(story, about, about.switches):
+            return story
+    releases = [recorded.version, *[one for one in reversed(RELEASES) if one != recorded.version]]
+    here: StoryOutcome | None = None
+    for release in releases:
+        if release in recorded.system.versions and _has(release, apart):
+            there = _in_release(story, about, release)
+            if _why_not_as(there, about) is None:
+                here = here or play(story)
+                if _comes_to_the_same(here, play(there)):
+                    return there
+    if apart:
+        return f"the implementation is as released, without a switch for {', '.join(apart)}"
+    alone = [
+        name for name, value in sorted(about.switches.items())
+        if not _is_played_alike(story, about, {**recorded.without, name: value})
+    ]  # fmt: skip
+    return f"no release does what it tells ({', '.join(alone or sorted(about.switches))})"
+
+
+def _has(release: str, switches: Mapping[str, object]) -> bool:
+    """The release has these switches so."""
+    values = RELEASES[release][1] if release in RELEASES else {}
+    return all(values.get(name) == value for name, value in switches.items())
+
+
+def _why_not_as(story: Story, about: SystemMap) -> str | None:
+    """Why the implementation cannot play a story in its version."""
+    assert story.heading is not None, "the story names a system"
+    version = story.heading.recorded.version
     try:
-        about.world(story.heading.step_bounds, recorded.version)
+        about.world(story.heading.step_bounds, version)
     except ValueError as error:
         return str(error)
     steps = {one.what for one in story.commands if one.is_step or one.verb == "refused"}
@@ -78,16 +127,41 @@ def why_not_applicable(story: Story) -> str | None:
     if missing:
         return f"the implementation has no step for {', '.join(missing)}"
     run = [(one.what, one.arguments) for one in story.commands if one.is_step]
-    otherwise = about.not_alike(recorded.version, run)
-    if otherwise is not None:
-        return otherwise
-    if recorded.without != about.switches and not _is_played_alike(story, about, about.switches):
-        alone = [
-            name for name, value in sorted(about.switches.items())
-            if not _is_played_alike(story, about, {**recorded.without, name: value})
-        ]  # fmt: skip
-        return f"no release does what it tells ({', '.join(alone or sorted(about.switches))})"
-    return None
+    return about.not_alike(version, run)
+
+
+def _in_release(story: Story, about: SystemMap, release: str) -> Story:
+    """The story as a release is asked to play it."""
+    assert story.heading is not None, "the story names a system"
+    system = story.heading.recorded.system
+    heading = replace(story.heading, recorded=system.recorded(release, about.switches))
+    names = about.in_releases
+    scenes = [
+        replace(one, commands=[replace(each, what=names.get(each.what, each.what))
+                               for each in one.commands])
+        for one in story.scenes
+    ]  # fmt: skip
+    return replace(story, heading=heading, scenes=scenes)
+
+
+def _comes_to_the_same(here: StoryOutcome, there: StoryOutcome) -> bool:
+    """All steps are taken and all refusals met in both, and the claims come to the same; a story
+    that asserts nothing does not say what it is about."""
+    if here.failed is not None or there.failed is not None:
+        return False
+    asserts = any(one.verb in ASSERTING for one in here.story.commands)
+    return asserts and _found(here) == _found(there)
+
+
+def _found(outcome: StoryOutcome) -> list[str]:
+    """What the claims that a story checks came to."""
+    commands = [one for scene in outcome.story.scenes for one in scene.commands]
+    output = [lines for scene in outcome.output for lines in scene]
+    return [
+        lines[0].partition(" — ")[0]
+        for one, lines in zip(commands, output, strict=True)
+        if one.verb == "check"
+    ]
 
 
 def _is_played_alike(story: Story, about: SystemMap, switches: Mapping[str, object]) -> bool:
@@ -128,15 +202,18 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
 
 def retell(story: Story) -> Retelling:
     """Play a story on the implementation, to its end or to the first line where the two part."""
-    retelling = Retelling(story, why_not_applicable(story))
-    if retelling.why_not is None:
-        stage = _Stage(story)
-        for command in story.commands:
-            try:
-                stage.play(command, retelling)
-            except _Parted as parted:
-                retelling.failed = command.line, str(parted)
-                return retelling
+    played = as_released(story)
+    if isinstance(played, str):
+        return Retelling(story, played)
+    assert played.heading is not None, "the story applies"
+    retelling = Retelling(story, release=played.heading.recorded.version)
+    stage = _Stage(played)
+    for command in played.commands:
+        try:
+            stage.play(command, retelling)
+        except _Parted as parted:
+            retelling.failed = command.line, str(parted)
+            return retelling
     return retelling
 
 

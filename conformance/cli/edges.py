@@ -15,7 +15,7 @@ from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def edges(
 
 RELEASES: Mapping[str, tuple[str, ...]] = {
     "cluster": ("2.4",), "election": ("2.1", "2.7"), "reassignment": ("2.4", "2.7"),
-    "replication": ("2.5", "2.0", "0.10"), "topics": ("2.1", "2.7"),
+    "replication": ("2.5", "2.0", "0.10"), "topics": ("1.1", "2.1", "2.7"),
 }  # fmt: skip
 """In which releases ``--all`` walks a system beside today's default."""
 
@@ -151,7 +151,11 @@ def _walks(deep: bool) -> Iterator[tuple[SystemMap, str, str | None]]:
             if deep or not part.is_large:
                 yield about, family, part.version
                 if name in ("replication", "topics") and not part.is_large:
-                    yield from ((about, family, release) for release in RELEASES[name])
+                    yield from (
+                        (about, family, release)
+                        for release in RELEASES[name]
+                        if Release.of(release).since(part.since)
+                    )
 
 
 def _all(

@@ -127,7 +127,10 @@ def _played_by_impl(
         if retelling.failed is not None:
             line, why = retelling.failed
             lines.append(f"{path}:{line}: {why}")
-    for text in [f"{head}  {path}  on the implementation", *lines]:
+    recorded = story.heading.recorded if story.heading is not None else None
+    other = recorded is not None and retelling.release not in (None, recorded.version)
+    where = f"on the implementation{f', as {retelling.release}' if other else ''}"
+    for text in [f"{head}  {path}  {where}", *lines]:
         say(text, json_target)
     return {
         "story": str(path),
@@ -135,6 +138,7 @@ def _played_by_impl(
         "on": "impl",
         "verdict": retelling.verdict.value,
         "not_applicable": retelling.why_not,
+        "release": retelling.release,
         "steps": retelling.steps,
         "checks": retelling.compared + retelling.refusals,
         "failed": None if retelling.failed is None else

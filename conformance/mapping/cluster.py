@@ -377,7 +377,14 @@ _ENDS = (
 
 def _not_alike(version: str, run: Run) -> str | None:
     owner, down, lives, known, asked = 0, set[int](), Counter[int](), Counter[int](), {}
+    electing = set[int]()
     for name, given in run:
+        if name == "controller_elects_preferred":
+            electing.add(given["broker"])
+        elif name == "controller_tells_preferred":
+            electing.discard(given["broker"])
+        elif name == "controller_reads_state" and given["broker"] in electing:
+            return "of a preferred election all states are read before the first is written (1.1)"
         if name in ("broker_starts", "broker_reconnects", "broker_replaces_its_old_node"):
             lives[given["broker"]] += 1
         if name == "broker_asks_to_go":
@@ -423,6 +430,8 @@ MAP = SystemMap(
     unobserved=UNOBSERVED,
     switches=AS_RELEASED,
     not_alike=_not_alike,
+    in_releases={  # where no request names a registration, nobody tells the two apart
+        "controller_overlooks_bounced_brokers": "controller_finds_brokers_unchanged"},
     small={
         "brokers": 2, "partitions": 1, "replicas": 2, "versions": 2, "epoch": 2, "controllers": 1,
         "queue": 3, "events": 3, "endpoints": 0, "crashes": 0, "expiries": 1, "losses": 0,

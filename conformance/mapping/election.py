@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
-from impl.releases import DEFAULT
+from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from impl.releases import DEFAULT, Release
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import is_lost, is_registered
+from impl.sim.places import is_claim, is_lost, is_registered
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.world import ELECTIONS, FIRST, SteppedCluster
 from impl.znodes import paths
@@ -104,16 +104,19 @@ def facts(world: SteppedCluster) -> Facts:
     for broker, thread in world.controllers.items():
         table.put("session", (broker,), world.has_session(broker))
         table.put("seen", (broker,), world.hosts[broker].seen)
-        _candidate(table, (broker,), thread)
+        _candidate(table, (broker,), thread, epoch)
         _write(table, world, (broker,))
     for term, broker in world.sent:
         table.put("sent", (broker, term), True)
     return table.found
 
 
-def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread) -> None:
-    """What its event thread is at, and the controllership that it believes in."""
-    read = _epoch_as_read(thread)
+def _candidate(table: FactTable, at: tuple[int], thread: ControllerThread, epoch: Znode) -> None:
+    """What its event thread is at, and the controllership that it believes in.
+
+    Up to 2.0 the epoch is read when `/controller` is there: whatever it is by then.
+    """
+    read = epoch if is_claim(thread.place) else _epoch_as_read(thread)
     if read is not None:
         table.put("read.done", at, True)
         table.put("read.epoch", at, decode_controller_epoch(read.data))
@@ -143,10 +146,27 @@ def _write(table: FactTable, world: SteppedCluster, at: tuple[int]) -> None:
             table.put("pending.any", at, True)
             table.put("pending.epoch", at, state.controller_epoch)
             table.put("pending.state_version", at, op.version)
+            if not world.release.since("2.1"):  # unfenced; each epoch is a version of its node
+                table.put("pending.epoch_version", at, state.controller_epoch)
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
     return SteppedCluster(bounds["brokers"], ELECTIONS, version or DEFAULT, only=ROWS)
+
+
+def _not_alike(version: str, run: Run) -> str | None:
+    reading = set[int]()
+    for name, given in run:
+        if name == "broker_reads_epoch":
+            reading.add(given["broker"])
+        elif name in ("broker_wins_election", "broker_finds_it_moved"):
+            reading.discard(given["broker"])
+            if name == "broker_wins_election" and reading and not Release.of(version).since("2.1"):
+                return (
+                    "up to 2.0 a broker reads the epoch when /controller is its own, and in the "
+                    "model before: here another counts one in between"
+                )
+    return None
 
 
 MAP = SystemMap(
@@ -155,5 +175,7 @@ MAP = SystemMap(
     world=_world,
     facts=facts,
     unobserved=UNOBSERVED,
+    not_alike=_not_alike,
+    walked_since="2.1",
     small={"brokers": 2, "epoch": 2, "writes": 1},
 )

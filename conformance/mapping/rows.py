@@ -105,7 +105,7 @@ class Family:
 
     `bounds` are those that differ from the map's small ones. The walk starts where the steps
     `begins` lead to, and takes no transition of `without`. `why` says what it is for. What
-    `is_large` takes minutes.
+    `is_large` takes minutes. `since` is the first release in which the two sides are alike in it.
     """
 
     why: str
@@ -114,6 +114,7 @@ class Family:
     without: tuple[str, ...] = ()
     version: str | None = None
     is_large: bool = False
+    since: str = "0.10"
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,8 @@ class SystemMap:
     `families` are parts of the graph by name. `not_from_the_start` says of bounds why the graph is
     walked in such a part alone, None if it is walked from the initial state. `not_alike` says of a
     version and a run of transitions why the two sides differ in it on purpose, None if they do not.
+    `in_releases` says of transitions that no release has as what its presets have them.
+    `walked_since` is the first release whose whole graph is alike; of earlier ones stories may be.
     """
 
     system: str
@@ -142,6 +145,8 @@ class SystemMap:
     families: Mapping[str, Family] = field(default_factory=dict)
     not_from_the_start: Callable[[Mapping[str, int]], str | None] = lambda bounds: None
     not_alike: Callable[[str, Run], str | None] = lambda version, run: None
+    in_releases: Mapping[str, str] = field(default_factory=dict)
+    walked_since: str = "0.10"
 
     @cached_property
     def steps_of(self) -> dict[str, list[Row]]:

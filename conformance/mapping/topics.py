@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conformance.mapping.rows import Facts, FactTable, Row, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
 from conformance.mapping.topics_families import FAMILIES, LARGE
 from conformance.mapping.topics_tasks import CAMPAIGN, gone, returns, task_of
 from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 from impl.sim.places import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
@@ -58,7 +58,7 @@ def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[
     place = world.place(broker)
     if place is not None and is_return(place):
         return ("controller_starts_returned",), {"started": returned(place)[0]}
-    if is_to_write(place) and not world.is_deposed(broker):
+    if is_to_write(place) and not world.is_fenced(broker):
         return ("controller_write_conflicts",), {}
     return _NEXT, {}
 
@@ -90,7 +90,7 @@ ROWS: dict[str, Row] = {
             "controller_sees_topic", "controller_sees_no_other_topic", "controller_sees_topic_gone",
             why="a session's notifications may be handled in any order here, in Kafka in theirs"),
         row("controller_hears_of_partitions", "broker",
-            "controller_sees_partitions", "controller_undoes_addition",
+            "controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition",
             "controller_sees_no_other_partition", "controller_resigns",
             why=_REFUSED),
         row("controller_hears_of_deletions", "broker",
@@ -149,7 +149,6 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 LEFT_OUT: dict[str, str] = {
-    "controller_skips_addition": "a switch that is off since 2.0, and the world begins with 2.1",
     "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
     "dead_replica_is_reassigned":
         "a switch that no release has thrown; a move's own steps are those of `reassignment`",
@@ -307,6 +306,12 @@ def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
     )
 
 
+def _not_alike(version: str, run: Run) -> str | None:
+    if Release.of(version).since("2.1") or not any("shutdown" in one for one, _ in run):
+        return None
+    return "in 1.1 and 2.0 a leader that goes is not told (KAFKA-7482): `cluster` has that"
+
+
 MAP = SystemMap(
     system="topics",
     rows=ROWS,
@@ -314,6 +319,8 @@ MAP = SystemMap(
     facts=facts,
     unobserved=UNOBSERVED,
     left_out=LEFT_OUT,
+    not_alike=_not_alike,
+    walked_since="1.1",
     families=FAMILIES | {name: replace(one, is_large=True) for name, one in LARGE.items()},
     small={
         "brokers": 2, "partitions": 1, "controllers": 1, "crashes": 0, "expiries": 0, "losses": 0,

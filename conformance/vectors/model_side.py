@@ -88,6 +88,11 @@ def rack_alternated(question: Question) -> dict[str, Any]:
 
 
 def properties(question: Question) -> dict[str, Any]:
+    """What is the same for all placements, or why there is none."""
+    return _or_refusal(lambda: _properties(question), question, "0.10.1")
+
+
+def _properties(question: Question) -> dict[str, Any]:
     """What is the same for the placements of one start, or of every start and shift."""
     asked = question["input"]
     racks, start = _racks(asked), asked["startIndex"]

@@ -59,6 +59,8 @@ class LogSettings:
     ``has_epochs``: without it (0.10) neither leader epochs nor log starts have checkpoints.
     ``removals_fail_disks``: a file that cannot be removed takes its directory offline (KIP-112,
     1.0); before, it was tried again after another delay.
+    ``first_sweep_ms``: up to 1.0 deleted logs were removed all at once, whenever each was deleted,
+    every file.delete.delay.ms, first so long after the start; None: each after its own delay.
     """
 
     now_ms: Callable[[], int]
@@ -69,6 +71,7 @@ class LogSettings:
     has_epochs: bool = True
     most_keys: int = MOST_KEYS
     removals_fail_disks: bool = True
+    first_sweep_ms: int | None = None
     producers: ProducerRules = field(default_factory=ProducerRules)
 
 
@@ -83,6 +86,7 @@ class LogDirectory:
         self.disk = disk
         self.path = path
         self.settings = settings
+        self.began_ms = settings.now_ms()
         self.logs: dict[TopicPartition, Log] = {}
         self.futures: dict[TopicPartition, Log] = {}
         self.doomed: list[Doomed] = []
@@ -168,8 +172,7 @@ class LogDirectory:
         partition, kind = parse_name(self.path, name)
         path = f"{self.path}/{name}"
         if kind == "delete":
-            due = self.settings.now_ms() + self._config(partition).file_delete_delay_ms
-            self.doomed.append(Doomed(partition, path, due))
+            self.doomed.append(Doomed(partition, path, self._removal_due(partition)))
             return
         # Checkpoints are by partition and speak of the current log; a future one is scanned whole.
         point, start = (0, 0) if kind else (points.get(partition, 0), starts.get(partition, 0))
@@ -302,8 +305,16 @@ class LogDirectory:
         self.disk.rename(log.directory, path)
         self.disk.sync_directory(self.path)
         log.moved_to(path)
-        due = self.settings.now_ms() + log.config.file_delete_delay_ms
-        self.doomed.append(Doomed(partition, path, due, log))
+        self.doomed.append(Doomed(partition, path, self._removal_due(partition), log))
+
+    def _removal_due(self, partition: TopicPartition) -> int:
+        """When a log that is deleted now is removed, by the manager's clock."""
+        now_ms, first = self.settings.now_ms(), self.settings.first_sweep_ms
+        if first is None:
+            return now_ms + self._config(partition).file_delete_delay_ms
+        every = max(1, self.settings.config.file_delete_delay_ms)
+        sweeps = max(0, (now_ms - self.began_ms - first) // every + 1)
+        return self.began_ms + first + sweeps * every
 
     def remove_doomed(self, now_ms: int) -> list[LogRemoval]:
         """Remove what is due; what cannot be removed is told.
@@ -325,7 +336,7 @@ class LogDirectory:
                 later = "; tried again later" if again else ""
                 self.notes.append(f"{doomed.path}: not removed: {error}{later}")
                 if again:
-                    due = now_ms + self._config(doomed.partition).file_delete_delay_ms
+                    due = self._removal_due(doomed.partition)
                     self.doomed.append(replace(doomed, due_ms=due))
             removals.append(LogRemoval(doomed.partition, doomed.path, doomed.log, error))
         return removals

@@ -157,6 +157,7 @@ class Broker:
             has_epochs=has_epochs(numbers),
             most_keys=keys_in(self.config.whole("log.cleaner.dedupe.buffer.size")),
             removals_fail_disks=self.release.since("1.0"),
+            first_sweep_ms=None if self.release.since("1.1") else LogTaskIntervals.initial,
             producers=producer_rules_of(
                 numbers, self.config.whole("transactional.id.expiration.ms")
             ),

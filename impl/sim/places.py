@@ -54,6 +54,15 @@ def registered_epoch(effect: Effect) -> int | None:
     return next((int(op.data) for op in effect.ops if isinstance(op, SetData)), None)
 
 
+def is_claim(place: Place | None) -> bool:
+    """Up to 2.0: `/controller` is created, before an epoch is read or counted."""
+    effect = None if place is None else place.effect
+    return isinstance(effect, Ask) and (effect.operation, effect.path) == (
+        "create",
+        paths.CONTROLLER,
+    )
+
+
 def states_written(effect: Effect) -> list[str]:
     """The partitions' states that an operation writes over those that were read."""
     ops = effect.ops if isinstance(effect, Ask) else ()

@@ -42,6 +42,11 @@ def rack_alternated(question: Question) -> dict[str, Any]:
 
 
 def properties(question: Question) -> dict[str, Any]:
+    """What is the same for all placements, or why there is none."""
+    return or_refusal(lambda: _properties(question))
+
+
+def _properties(question: Question) -> dict[str, Any]:
     """What is the same for all placements: of one start, or of every start and shift."""
     asked, brokers = given(question), _brokers(given(question))
     start = asked["startIndex"]

@@ -61,6 +61,10 @@ def move_map(question: Question) -> dict[str, Any]:
         for name, one in asked["currentReassignments"].items()
     }
     plan, now = _partitions(asked["proposed"]), _partitions(asked["current"])
+    unknown = [str(one) for one in plan if one not in moving and one not in now]
+    if unknown:  # as 2.8 says it
+        said = f"Trying to reassign a topic partition {unknown[0]} with 0 replicas"
+        return {"error": "RuntimeException", "message": said}
     moves = proposed_moves(
         moving,
         {one: tuple(ids) for one, ids in plan.items()},

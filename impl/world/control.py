@@ -119,11 +119,14 @@ def _elects_refusal(world: PartitionCluster, broker: int, leader: int) -> str | 
     cached = controller.cached
     if cached is None:
         return HAS_READ_PARTITION
-    if leader not in cached.state.isr:
+    isr = cached.state.isr
+    if controller.unclean and not set(isr).intersection(cached.live_ids):
+        isr = world.assignment  # any replica that lives may be elected
+    if leader not in isr:
         return "the candidate is in the ISR that the controller read"
     if leader not in cached.live_ids:
         return "the candidate was registered when the controller read"
-    if leader not in world.strategy(world.assignment, cached.state.isr, cached.live_ids):
+    if leader not in world.strategy(world.assignment, isr, cached.live_ids):
         return "the election strategy allows the candidate"
     return None
 
@@ -146,7 +149,8 @@ def _removes_refusal(world: PartitionCluster, broker: int, replica: int) -> str 
         return "the replica is in the ISR that the controller read"
     if replica in cached.live_ids:
         return "the replica was not registered when the controller read"
-    if len(cached.state.isr) == 1 and cached.state.leader != replica:
+    stays = len(cached.state.isr) == 1 and not controller.unclean
+    if stays and cached.state.leader != replica:
         return "removing the replica changes the leader or the ISR (the last member stays)"
     return None
 

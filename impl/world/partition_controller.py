@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
+from impl.core.controller_parts import ControllerConfig
 from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch, Round
@@ -110,6 +111,11 @@ class PartitionController:
         self.candidacy: Candidacy | None = None
         self.belief: ControllerEpoch | None = None
         self.cached: Cached | None = None
+
+    @property
+    def unclean(self) -> bool:
+        """Who is not in sync may be elected when nobody is: the default up to 0.10."""
+        return ControllerConfig().unclean_allowed("", self.release)
 
     @property
     def client(self) -> ZnodeClient:
@@ -229,7 +235,9 @@ class PartitionController:
         cached = self._cached()
         order = (leader, *(one for one in self.assignment if one != leader))
         context, batch = self._context(cached, order)
-        machine = PartitionMachine(context, batch, self.client, self.release, lambda topic: False)
+        machine = PartitionMachine(
+            context, batch, self.client, self.release, lambda topic: self.unclean
+        )
         elected = machine.choose(PARTITION, cached.state, OFFLINE)
         assert elected is not None, "who is elected may lead"
         assert elected.leader == leader, "who is elected may lead"
@@ -246,7 +254,7 @@ class PartitionController:
         """Take a dead replica off the ISR; what is to be sent to the other ones."""
         cached = self._cached()
         context, batch = self._context(cached, self.assignment)
-        machine = ReplicaMachine(context, batch, self.client, self.release)
+        machine = ReplicaMachine(context, batch, self.client, self.release, self.unclean)
         state = machine.without(replica, cached.state)
         others = [one for one in cached.live_ids if one != replica]
         return self._write(cached, state, others, replica)

@@ -29,7 +29,7 @@ from model.topics.replicas import (
     is_live_replica,
     leaders_without,
     may_be_ineligible,
-    may_go_offline,
+    may_be_stopped,
     moved_to,
     removes,
     states_without,
@@ -131,7 +131,7 @@ def stop_replicas(now, new, broker, then, chosen):
         replica=moved_to(now, broker, "OfflineReplica", gone),
         leader=leaders_without(now, broker, gone))
     send_stops(now, new, broker, kind="stop", to=lambda p, b: all_of(
-        chosen(p, b), may_go_offline(now, broker, p, b),
+        chosen(p, b), may_be_stopped(now, broker, p, b),
         any_of(cache.live.has(b), cache.shutting.has(b))))
 
 

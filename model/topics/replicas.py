@@ -41,9 +41,14 @@ def may_go_online(now, broker, partition, replica):
     return becomes(now, broker, partition, replica, "OnlineReplica")
 
 
+def may_be_stopped(now, broker, partition, replica):
+    """The table has it go offline: StopReplica is sent, whether it does or not."""
+    return becomes(now, broker, partition, replica, "OfflineReplica")
+
+
 def may_go_offline(now, broker, partition, replica):
     """The table has it; up to 1.1 only where the partition has a state, too."""
-    tabled = becomes(now, broker, partition, replica, "OfflineReplica")
+    tabled = may_be_stopped(now, broker, partition, replica)
     if version.leaderless_replicas_stop:                        # KAFKA-6650
         return tabled
     return all_of(tabled, now.cache[broker].led[partition])

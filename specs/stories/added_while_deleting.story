@@ -71,12 +71,14 @@ controller_stops_replicas(broker=2)
     cache[2].task: stops → deletes
     cache[2][0][2].replica: OnlineReplica → OfflineReplica
     request[2][2][0].stop: none → stop
+    request[2][2][1].stop: none → stop
 controller_deletes_replicas(broker=2)
     cache[2].task: deletes → waits
     cache[2][0][2].replica: OfflineReplica → ReplicaDeletionStarted
     request[2][2][0].stop: stop → delete
 controller_stops_replicas(broker=2)
     cache[2].task: stops → deletes
+    request[2][2][1].stop: none → stop
 controller_deletes_replicas(broker=2)
     cache[2].task: deletes → waits
 refused deletion_is_complete(broker=2)

@@ -132,7 +132,8 @@ def test_a_folder_is_all_its_stories():
 
 
 DEPOSED = "specs/stories/deposed_leader_shrinks.story"
-WITHOUT = "specs/stories/bounce_is_overlooked.story"
+WITHOUT = "specs/stories/node_of_the_last_session.story"
+EARLIER = "specs/stories/dead_leader_stays_registered.story"
 
 
 def test_both_sides_play_a_story_and_each_has_its_row(answer):
@@ -148,9 +149,16 @@ def test_a_story_that_does_not_apply_is_never_green(insync):
     result = insync(f"story {WITHOUT} --on impl")
 
     assert result.exit_code == 3
-    assert "the implementation is as released, without a switch for bounces_seen" in " ".join(
+    assert "the implementation is as released, without a switch for node_owner_checked" in " ".join(
         result.stdout.split()
     )
+
+
+def test_a_story_of_what_an_earlier_release_did_is_played_as_that_one(answer):
+    code, payload = answer(f"story {EARLIER} --on impl")
+
+    (impl,) = payload["stories"]
+    assert (code, impl["verdict"], impl["release"]) == (0, "holds", "2.1")
 
 
 def test_the_line_where_the_implementation_goes_elsewhere_is_named(insync, monkeypatch):

@@ -188,9 +188,12 @@ def test_a_controller_that_keeps_silent_while_active_is_found(
     assert "belief[1].held: the model says false, the implementation true" in report.mismatches[0]
 
 
-def test_a_release_that_registers_in_two_writes_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"elections are stepped as since 2\.1"):
-        election_world("1.1")
+def test_a_release_that_registers_in_two_writes_plays_stories_and_is_not_walked() -> None:
+    assert walk_edges(MAP.small, max_states=5, about=MAP, version="2.1").mismatches == []
+    with pytest.raises(ValueError, match=r"walked as since 2\.1, not as in 2\.0"):
+        walk_edges(MAP.small, max_states=5, about=MAP, version="2.0")
+    with pytest.raises(ValueError, match=r"elections are stepped as since 1\.1"):
+        election_world("0.11")
 
 
 def test_the_command_names_the_systems_with_a_map_and_prints_one() -> None:

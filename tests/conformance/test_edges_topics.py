@@ -106,6 +106,19 @@ def test_other_releases_are_walked_as_well(name: str, version: str) -> None:
     assert (report.verdict, report.covered, report.edges) == (Verdict.HOLDS, edges, edges)
 
 
+@pytest.mark.parametrize("version", ["1.1", "2.0"])
+def test_releases_that_counted_epochs_by_a_write_of_their_own_are_walked_as_well(
+    version: str,
+) -> None:
+    found = [walked(name, version) for name in ("disk", "preferred", "conflict")]
+
+    assert [(one.verdict, one.edges) for one in found] == [
+        (Verdict.HOLDS, edges) for edges in (116, 171, 191)
+    ]
+    with pytest.raises(ValueError, match=rf"walked as since 2\.1, not as in {version}"):
+        walked("shutdown", version)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("version", OTHERS)
 @pytest.mark.parametrize("name", [name for name in EDGES if name not in ("disk", "shutdown")])
@@ -388,5 +401,5 @@ def test_what_may_not_be_done_says_what_is_missing() -> None:
     with pytest.raises(StepNotPossible, match="it is in the middle of an event"):
         world.do(Step("controller_goes_on", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
-    with pytest.raises(ValueError, match=r"as since 2\.1"):
-        SteppedCluster(2, BATCHES, "1.1")
+    with pytest.raises(ValueError, match=r"as since 1\.1"):
+        SteppedCluster(2, BATCHES, "0.11")

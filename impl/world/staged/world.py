@@ -184,7 +184,12 @@ class StagedCluster(WorldOfSteps):
         return [(one, to, queue) for one, to in pairs if (queue := self.queue(one, to))]
 
     def refuse_old_requests(self, broker: int) -> None:
-        """What names an earlier registration than the broker's comes, and is refused (KIP-380)."""
+        """What names an earlier registration than the broker's comes, and is refused (KIP-380).
+
+        Up to 2.1 no request named a registration: whoever has the id gets it, in its turn.
+        """
+        if not self.release.since("2.2"):
+            return
         server = self.servers[broker]
         for controller in self.servers:
             for sent in self.queue(controller, broker):

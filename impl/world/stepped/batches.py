@@ -98,6 +98,8 @@ def is_suspended(thread: ControllerThread, place: Place) -> bool:
             return RETRIES in frames
         return STOPS_FOLLOWERS in frames and REPLICAS_CHANGE not in frames
     assert isinstance(effect, Ask)
+    if effect.operation == "set_data":  # up to 2.0 the epoch's write ends a registration
+        return is_registered(place)
     if effect.operation == "multi":
         return _has_answered(thread, effect, place) if place.is_done else _removes(thread, effect)
     return place.is_done and is_listing(effect) and _has_states(thread, effect.path)
@@ -175,5 +177,5 @@ def _has_states(thread: ControllerThread, listing: str) -> bool:
     )
 
 
-BATCHES = Grain("deletion is", "2.1", is_suspended, True, ForgetfulReplica)
+BATCHES = Grain("deletion is", "1.1", is_suspended, True, ForgetfulReplica)
 """A topic's life: what there is of a log is only whether it is there."""

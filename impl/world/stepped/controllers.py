@@ -87,7 +87,7 @@ class Controllers(SteppedParts):
             return "it is in the middle of an event"
         if not is_registered(place) and not self.has_session(broker):
             return "it has a ZooKeeper session"
-        if not removes_partitions(place) or self.is_deposed(broker):
+        if not removes_partitions(place) or self.is_fenced(broker):
             return None
         states = any(self.zookeeper.exists(paths.state(TOPIC, one)) for one in self.partitions)
         return "no partition's node is left" if states else None
@@ -113,7 +113,7 @@ class Controllers(SteppedParts):
             return "it removes the topic's nodes"
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
-        if self.is_deposed(broker):
+        if self.is_fenced(broker):
             return "it is the newest controller"
         there = self.zookeeper.exists(paths.state(TOPIC, number))
         return None if there else "the partition has a state"

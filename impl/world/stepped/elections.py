@@ -16,7 +16,7 @@ from impl.core.event_controller import EventController
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import Ask
 from impl.sim.event_run import Place
-from impl.sim.places import registered_epoch
+from impl.sim.places import is_claim, is_registered, registered_epoch
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
 from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_broker, step
 from impl.world.stepped.replica import SteppedReplica
@@ -28,7 +28,8 @@ from impl.zookeeper.session import EmbeddedSession
 
 
 def suspends(run: ControllerRun, place: Place) -> bool:
-    """A registration is sent, or answered; or a write of a state is sent.
+    """A registration is sent, or answered; or a write of a state is sent. Up to 2.0 a registration
+    begins with `/controller` and ends with the epoch's write.
 
     What follows an answer in the same event is executed at once: a winner reads what there is, and
     has its first requests ready; who lost the answer asks again, and looks who is registered.
@@ -36,7 +37,9 @@ def suspends(run: ControllerRun, place: Place) -> bool:
     if any(registered_epoch(one.effect) is not None for one in run.passed):
         return False
     if registered_epoch(place.effect) is None:
-        return is_to_write(place)
+        return is_to_write(place) or (is_claim(place) and not place.is_done)
+    if isinstance(place.effect, Ask) and place.effect.operation == "set_data":
+        return is_registered(place)
     return not place.is_done or isinstance(place.answer, list)
 
 
@@ -52,9 +55,9 @@ def _begins(world: SteppedParts) -> None:
 
 
 ELECTIONS = Grain(
-    "elections are", "2.1", suspends, False, SteppedReplica, repeats=True, begins=_begins
+    "elections are", "1.1", suspends, False, SteppedReplica, repeats=True, begins=_begins
 )
-"""Who is the controller. Before 2.1 an epoch was counted by a write of its own."""
+"""Who is the controller."""
 
 
 def each_arrival(world: SteppedParts) -> Many:
@@ -86,7 +89,7 @@ class Candidates(SteppedParts):
         """Where its registration as the controller stands: sent, or answered."""
         place = self.place(broker)
         asks = place is not None and registered_epoch(place.effect) is not None
-        return place if asks else None
+        return place if asks or is_claim(place) else None
 
     # Sessions and processes
 

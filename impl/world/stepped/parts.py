@@ -285,8 +285,12 @@ class SteppedParts(WorldOfSteps):
         return self.controllers[broker].controller.active
 
     def is_deposed(self, broker: int) -> bool:
-        """Another controller epoch was won since: its writes are refused."""
+        """Another controller epoch was won since."""
         return self.context(broker).epoch < self.epoch()
+
+    def is_fenced(self, broker: int) -> bool:
+        """Its writes are refused, for it is deposed (KAFKA-6082, 2.1)."""
+        return self.release.since("2.1") and self.is_deposed(broker)
 
     def must_wait(self, broker: int) -> Refusal:
         """Why the broker's controller may not begin an event."""

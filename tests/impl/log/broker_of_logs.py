@@ -18,8 +18,14 @@ DELAY_MS = LogConfig().file_delete_delay_ms
 class Broker:
     """A manager on a memory disk that can be stopped, killed and started again."""
 
-    def __init__(self, *directories: str, removals_fail_disks: bool = True) -> None:
+    def __init__(
+        self,
+        *directories: str,
+        removals_fail_disks: bool = True,
+        first_sweep_ms: int | None = None,
+    ) -> None:
         self.removals_fail_disks = removals_fail_disks
+        self.first_sweep_ms = first_sweep_ms
         self.clock = Clock()
         self.disk = MemoryDisk(self.clock)
         self.directories = directories or ("/a",)
@@ -35,6 +41,7 @@ class Broker:
                 self.clock,
                 LogConfig(segment_bytes=200),
                 removals_fail_disks=self.removals_fail_disks,
+                first_sweep_ms=self.first_sweep_ms,
             ),
             unique=lambda: f"{next(self.numbers):032x}",
             failed=lambda path, why: self.failures.append((path, why)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -223,6 +224,34 @@ def test_a_removal_that_fails_is_tried_after_a_delay_up_to_0_11(monkeypatch):
     assert broker.manager.remove_due() == []
     broker.clock.now_ms += DELAY_MS
     assert broker.manager.remove_due() == [T0]
+
+
+def test_up_to_1_0_a_sweep_removes_whatever_was_deleted_by_then():
+    broker = Broker(first_sweep_ms=30_000)
+    removed = []
+    for partition, waits in ((T0, 29_000), (T1, 1_000), (T0, DELAY_MS)):
+        broker.manager.create(partition)
+        broker.manager.delete(partition)
+        removed.append(broker.manager.remove_due())
+        broker.clock.now_ms += waits
+        removed.append(broker.manager.remove_due())
+
+    assert removed == [[], [], [], [T0, T1], [], [T0]]
+
+
+def test_up_to_0_11_what_cannot_be_removed_is_tried_again_by_the_next_sweep(monkeypatch):
+    broker = Broker(removals_fail_disks=False, first_sweep_ms=30_000)
+    broker.manager.create(T0)
+    broker.manager.delete(T0)
+    broker.clock.now_ms += 30_000
+    with monkeypatch.context() as busy:
+        busy.setattr(MemoryDisk, "remove", lambda disk, path: Path("/nowhere/at/all").read_bytes())
+        first = broker.manager.remove_due()
+    broker.clock.now_ms += DELAY_MS - 1
+    early = broker.manager.remove_due()
+    broker.clock.now_ms += 1
+
+    assert (first, early, broker.manager.remove_due()) == ([], [], [T0])
 
 
 @pytest.mark.parametrize("what", ["a deleted log", "a dropped segment"])
