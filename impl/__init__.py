@@ -2,16 +2,16 @@
 
 from impl.world import KINDS, Observation, Snapshot, Step, StepNotPossible, World, leaves
 from impl.world.faults import PROFILES
-from impl.world.ghost import ClaimBroken, Ghost
-from impl.world.simulator import Campaign, Simulator, run_campaign, simulate
+from impl.world.ghost import ClaimBroken, PartitionHistory
+from impl.world.simulator import CampaignResult, Simulator, run_campaign, simulate
 from impl.world.trace import Trace, TraceError, read_trace, write_trace
 
 __all__ = [
     "KINDS",
     "PROFILES",
-    "Campaign",
+    "CampaignResult",
     "ClaimBroken",
-    "Ghost",
+    "PartitionHistory",
     "Observation",
     "Simulator",
     "Snapshot",

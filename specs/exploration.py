@@ -14,7 +14,7 @@ from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.properties import DEADLOCK
 from specs.growth import Counts, Grown, growth
-from specs.lasso import Ending
+from specs.lasso import LassoResult
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
 from specs.runs import Run, build_run, replay_command
@@ -88,7 +88,7 @@ class Exploration:
     tally: SearchTally
     engine: EngineRun
     path: Callable[[str], list[int]] = field(repr=False)
-    ending: Callable[[str], Ending] = field(repr=False)
+    ending: Callable[[str], LassoResult] = field(repr=False)
     counts: Callable[[], Counts] = field(repr=False)
     peak_memory_mb: float = field(default_factory=lambda: peak_memory_mb())
     loop_seconds: float = 0.0
@@ -177,7 +177,7 @@ class Exploration:
         return {name: self._claim(name) for name in self.grounded.claims}
 
     @cached_property
-    def endings(self) -> dict[str, Ending]:
+    def endings(self) -> dict[str, LassoResult]:
         """The answer for every `eventually`."""
         kinds = {name: self.grounded.recorded.claim(name)[0].kind for name in self.grounded.claims}
         started = time.perf_counter()
@@ -185,14 +185,14 @@ class Exploration:
         self.loop_seconds = time.perf_counter() - started
         return found
 
-    def _ending(self, name: str) -> Ending:
+    def _ending(self, name: str) -> LassoResult:
         if self.engine.symmetry:
-            return Ending(
+            return LassoResult(
                 Verdict.NOT_CHECKED,
                 "what is fair to one broker is lost where brokers' names are; leave --symmetry out",
             )
         if self.stopped is not None:
-            return Ending(Verdict.UNKNOWN, self.stopped)
+            return LassoResult(Verdict.UNKNOWN, self.stopped)
         return self.ending(name)
 
     @cached_property

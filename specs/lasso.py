@@ -18,7 +18,7 @@ from specs.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Ending:
+class LassoResult:
     """The answer about one `eventually`.
 
     A broken one has the instance numbers of a run: those from `loop` on are taken again and again.
@@ -31,23 +31,23 @@ class Ending:
     loop: int | None = None
 
 
-def unknown_beyond_bounds(grounded: Grounded, instances: Iterable[int]) -> Ending:
+def unknown_beyond_bounds(grounded: Grounded, instances: Iterable[int]) -> LassoResult:
     """There are loops that are unfair only to these instances, which lead beyond a bound."""
     names = sorted({grounded.instances[n].step.transition.name for n in instances})
-    return Ending(
+    return LassoResult(
         Verdict.UNKNOWN,
         f"a run can come to where {' or '.join(names)} must follow and leads beyond a bound",
     )
 
 
-def vacuous() -> Ending:
+def vacuous() -> LassoResult:
     """The condition is never false: nothing has to happen for it."""
-    return Ending(Verdict.UNKNOWN, "vacuous: it holds in every reachable state already")
+    return LassoResult(Verdict.UNKNOWN, "vacuous: it holds in every reachable state already")
 
 
-def holds() -> Ending:
+def holds() -> LassoResult:
     """Every fair run within the bounds satisfies the condition again and again."""
-    return Ending(Verdict.HOLDS)
+    return LassoResult(Verdict.HOLDS)
 
 
 def loop_from(

@@ -14,7 +14,7 @@ from typing import Any
 from model.language.properties import DEADLOCK
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
 from specs.growth import Counts
-from specs.lasso import Ending
+from specs.lasso import LassoResult
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
 from specs.plain_loops import plain_ending
@@ -176,7 +176,7 @@ class PlainSearch:
             index = self.parents[index]
         return chain[::-1]
 
-    def ending(self, claim: str) -> Ending:
+    def ending(self, claim: str) -> LassoResult:
         """The answer about an `eventually`, once every state is known."""
         self.report(f"looking for loops without {claim}")
         return plain_ending(self.code, self.states, claim, self._way_to)

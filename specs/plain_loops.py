@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import networkx
 
-from specs.lasso import Ending, holds, loop_from, unknown_beyond_bounds, vacuous
+from specs.lasso import LassoResult, holds, loop_from, unknown_beyond_bounds, vacuous
 from specs.lowering.python_code import PythonCode, State
 from specs.verdict import Verdict
 
 
 def plain_ending(
     code: PythonCode, states: Sequence[State], claim: str, path_to: Callable[[int], list[int]]
-) -> Ending:
+) -> LassoResult:
     """The answer about an `eventually`, from all reachable states in the order of the search.
 
     `path_to` gives the shortest run to the state of a number.
@@ -35,7 +35,7 @@ def plain_ending(
         index = {states[n]: n for n in members}
         path = path_to(first)
         loop = loop_from(code, states[first], fair, index.__contains__)
-        return Ending(Verdict.BROKEN, None, path + loop, len(path))
+        return LassoResult(Verdict.BROKEN, None, path + loop, len(path))
     return unknown_beyond_bounds(code.grounded, beyond) if beyond else holds()
 
 

@@ -23,7 +23,7 @@ from specs.invariants import Proof
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas, Goal, Matrix
 from specs.progress.obligations import RankingObligations
-from specs.solvers import PROVED, RLIMIT, Question, combined
+from specs.solvers import PROVED, RLIMIT, SolverQuery, combined
 from specs.verdict import Verdict
 
 INITIALLY = "initially"
@@ -120,7 +120,7 @@ def prove(
     rlimit: int = RLIMIT,
     steps: Collection[str] | None = None,
     solvers: Sequence[str] = ("z3",),
-    export: Callable[[str, str, Question], None] | None = None,
+    export: Callable[[str, str, SolverQuery], None] | None = None,
     needs: Callable[[str, str, set[str]], None] | None = None,
 ) -> ProofResult:
     """Discharges every obligation; `brokers` None is any number of them.
@@ -154,7 +154,7 @@ class _Prover:
         rlimit: int,
         steps: Collection[str] | None,
         solvers: Sequence[str],
-        export: Callable[[str, str, Question], None] | None,
+        export: Callable[[str, str, SolverQuery], None] | None,
         needs: Callable[[str, str, set[str]], None] | None,
     ) -> None:
         self.code = Z3Code(recorded, brokers)
@@ -322,7 +322,7 @@ class _Prover:
             if recorded is not None and environment is not None:
                 more += self.formulas.hints(recorded, hints, self.state, environment, goal)
             premises = [*self.code.axioms, *given, *more]
-            question = Question(premises, goal.formula, self.proof.by_triggers, self.rlimit)
+            question = SolverQuery(premises, goal.formula, self.proof.by_triggers, self.rlimit)
             if self.export is not None:
                 self.export(step, invariant, question)
             for solver in [one for one in self.solvers if answers[one] == PROVED]:
@@ -332,7 +332,7 @@ class _Prover:
         seconds = time.perf_counter() - started
         self._note(Obligation(step, invariant, answers, seconds))
 
-    def _needed(self, question: Question) -> set[str]:
+    def _needed(self, question: SolverQuery) -> set[str]:
         """What Z3 needs of the invariants; all of them where it does not say."""
         names = list(self.assumed)
         found = question.needed(list(self.assumed.values()))

@@ -20,7 +20,7 @@ import z3
 
 from specs.invariants import Proof
 from specs.prover import Obligation, ProofResult
-from specs.solvers import Question, has_cvc5, proof_of_cvc5
+from specs.solvers import SolverQuery, has_cvc5, proof_of_cvc5
 
 FORMAT = "insync.smt2/1"
 MANIFEST = "manifest.json"
@@ -58,7 +58,7 @@ class Smt2Folder:
         first = self._systems.setdefault(proof.claim, proof.system)
         return proof.claim if first == proof.system else f"{proof.claim}_of_{proof.system}"
 
-    def add(self, step: str, invariant: str, question: Question) -> None:
+    def add(self, step: str, invariant: str, question: SolverQuery) -> None:
         """Writes one question."""
         files = self._files.setdefault((self._claim, step, invariant), [])
         words = re.sub(r"\W+", "_", f"{step} {invariant}")

@@ -33,7 +33,7 @@ besides it loses itself in 17 of the 521 questions of the refinement. Then as it
 Either way `unsat` is a proof."""
 
 
-class Question:
+class SolverQuery:
     """Do the premises imply the goal? Asked as: is the goal's negation possible under them?"""
 
     def __init__(self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int) -> None:

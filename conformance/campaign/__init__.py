@@ -4,7 +4,7 @@ table."""
 from conformance.campaign.carry import CampaignEngine, carry_out
 from conformance.campaign.kept import Folder, OtherCampaignError
 from conformance.campaign.local import LocalCampaign
-from conformance.campaign.plan import NOTHING, CampaignRun, Plan
+from conformance.campaign.plan import NOTHING, CampaignPlan, CampaignRun
 from conformance.campaign.summary import SummaryLine, summary
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "SummaryLine",
     "LocalCampaign",
     "OtherCampaignError",
-    "Plan",
+    "CampaignPlan",
     "carry_out",
     "summary",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conformance.campaign.kept import Folder
-from conformance.campaign.plan import CampaignRun, Plan
+from conformance.campaign.plan import CampaignPlan, CampaignRun
 
 PART = 128
 """Runs a part: what an interruption costs at most."""
@@ -17,15 +17,15 @@ PART = 128
 class CampaignEngine(Protocol):
     """Where runs are made."""
 
-    def run(self, cells: Sequence[CampaignRun], plan: Plan, folder: Path) -> None:
+    def run(self, cells: Sequence[CampaignRun], plan: CampaignPlan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder."""
 
-    def make_small(self, cells: Sequence[CampaignRun], plan: Plan) -> list[dict[str, Any]]:
+    def make_small(self, cells: Sequence[CampaignRun], plan: CampaignPlan) -> list[dict[str, Any]]:
         """Rows of `SMALL`, one a run."""
 
 
 def carry_out(
-    plan: Plan,
+    plan: CampaignPlan,
     folder: Folder,
     engine: CampaignEngine,
     on_progress: Callable[[int], None] = lambda _: None,

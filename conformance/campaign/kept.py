@@ -17,7 +17,7 @@ from typing import Any
 
 from pyarrow import parquet
 
-from conformance.campaign.plan import Plan
+from conformance.campaign.plan import CampaignPlan
 
 _PLAN = "campaign.json"
 FORMAT = "insync.campaign/1"
@@ -34,7 +34,7 @@ class Folder:
     OSError where it cannot be written.
     """
 
-    def __init__(self, where: Path, plan: Plan, commit: str) -> None:
+    def __init__(self, where: Path, plan: CampaignPlan, commit: str) -> None:
         self.where = where
         asked = {"format": FORMAT, "commit": commit, **plan.as_json()}
         where.mkdir(parents=True, exist_ok=True)

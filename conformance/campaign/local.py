@@ -12,14 +12,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from conformance.campaign import cells as one
-from conformance.campaign.plan import CampaignRun, Plan
+from conformance.campaign.plan import CampaignPlan, CampaignRun
 from conformance.campaign.schema import TRACES, VERDICTS
 
 
 class LocalCampaign:
     """One run after the other."""
 
-    def run(self, cells: Sequence[CampaignRun], plan: Plan, folder: Path) -> None:
+    def run(self, cells: Sequence[CampaignRun], plan: CampaignPlan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder."""
         rows = [row for cell in cells for row in one.recorded(cell, plan.steps, plan.brokers)]
         _write(pa.Table.from_pylist(rows, TRACES), folder / "traces")
@@ -28,7 +28,7 @@ class LocalCampaign:
         ]
         _write(pa.Table.from_pylist(verdicts, VERDICTS), folder / "verdicts")
 
-    def make_small(self, cells: Sequence[CampaignRun], plan: Plan) -> list[dict[str, Any]]:
+    def make_small(self, cells: Sequence[CampaignRun], plan: CampaignPlan) -> list[dict[str, Any]]:
         """Rows of `SMALL`, one a run."""
         return [one.made_small(cell, plan.steps, plan.brokers) for cell in cells]
 

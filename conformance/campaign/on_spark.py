@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from conformance.campaign import cells as one
 from conformance.campaign.local import cells_as_table
-from conformance.campaign.plan import CampaignRun, Plan
+from conformance.campaign.plan import CampaignPlan, CampaignRun
 from conformance.campaign.schema import CELLS, SMALL, TRACES, VERDICTS
 from conformance.pipeline.session import spark_session
 
@@ -64,7 +64,7 @@ class SparkCampaign:
     def _session(self) -> SparkSession:
         return spark_session(self._master)
 
-    def run(self, cells: Sequence[CampaignRun], plan: Plan, folder: Path) -> None:
+    def run(self, cells: Sequence[CampaignRun], plan: CampaignPlan, folder: Path) -> None:
         """Records and judges runs; writes the tables `traces` and `verdicts` below a folder.
 
         Verdicts are of what was written, so that they can be had again from it.
@@ -75,7 +75,7 @@ class SparkCampaign:
         kept = self._session.read.schema(_spark(TRACES)).parquet(str(where / "traces"))
         kept.transform(judge_runs).write.parquet(str(where / "verdicts"))
 
-    def make_small(self, cells: Sequence[CampaignRun], plan: Plan) -> list[dict[str, Any]]:
+    def make_small(self, cells: Sequence[CampaignRun], plan: CampaignPlan) -> list[dict[str, Any]]:
         """Rows of `SMALL`, one a run, by number."""
         small = self._frame(cells).transform(shrink_runs(plan.steps, plan.brokers))
         return sorted((row.asDict() for row in small.collect()), key=lambda row: row["number"])

@@ -21,7 +21,7 @@ class CampaignRun:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """Seeds `first` to `last`, both included; `planted` are ids of the zoo, or NOTHING."""
 
     first: int

@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass
-class Send:
+class ProduceAttempt:
     """A batch of records of one writer, numbered from ``first`` on, to one partition."""
 
     writer: str
@@ -77,13 +77,13 @@ class Restored:
 
 
 @dataclass
-class History:
+class ClientHistory:
     """All of it. ``final`` is what the log holds at the end: by partition, values by offset.
 
     ``clients``: by library, the names of its writers and readers.
     """
 
-    sends: list[Send] = field(default_factory=list)
+    sends: list[ProduceAttempt] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     restored: list[Restored] = field(default_factory=list)

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conformance.chaos.history import History, Send
+from conformance.chaos.history import ClientHistory, ProduceAttempt
 from specs.verdict import Verdict
 
 LOST = "lost"
@@ -53,16 +53,16 @@ class Anomaly:
 
 
 @dataclass
-class Judged:
+class ClientAnomalies:
     """The anomalies, and what may happen and did."""
 
     anomalies: list[Anomaly] = field(default_factory=list)
     allowed: Counter[str] = field(default_factory=Counter)
 
 
-def judge(history: History) -> Judged:
+def judge(history: ClientHistory) -> ClientAnomalies:
     """Look for every kind of anomaly."""
-    judged = Judged()
+    judged = ClientAnomalies()
     places = _places(history)
     seen = _seen(history, judged)
     given_up = _given_up(history)
@@ -77,7 +77,7 @@ def judge(history: History) -> Judged:
 
 
 def verdict_on(
-    history: History, anomalies: Sequence[Anomaly], unfinished: str
+    history: ClientHistory, anomalies: Sequence[Anomaly], unfinished: str
 ) -> Verdict:  # fmt: skip
     """On a whole run. ``unfinished`` says why the log could not be read at the end.
 
@@ -99,7 +99,7 @@ Places = dict[tuple[int, str], list[int]]
 Seen = dict[tuple[int, int], str]
 
 
-def _places(history: History) -> Places:
+def _places(history: ClientHistory) -> Places:
     """By partition and value, the offsets at which it is at the end."""
     found: Places = defaultdict(list)
     for partition, log in history.final.items():
@@ -108,7 +108,7 @@ def _places(history: History) -> Places:
     return found
 
 
-def _seen(history: History, judged: Judged) -> Seen:
+def _seen(history: ClientHistory, judged: ClientAnomalies) -> Seen:
     """What is at each offset, by whoever saw it first: in the final log, in reads, in answers."""
     seen: Seen = {
         (partition, offset): value
@@ -130,10 +130,10 @@ def _seen(history: History, judged: Judged) -> Seen:
     return seen
 
 
-GivenUp = dict[tuple[str, int], list[Send]]
+GivenUp = dict[tuple[str, int], list[ProduceAttempt]]
 
 
-def _given_up(history: History) -> GivenUp:
+def _given_up(history: ClientHistory) -> GivenUp:
     """By writer and partition, what an idempotent producer has given up."""
     found: GivenUp = defaultdict(list)
     for send in history.sends:
@@ -142,7 +142,7 @@ def _given_up(history: History) -> GivenUp:
     return found
 
 
-def _was_renumbered(send: Send, given_up: GivenUp) -> bool:
+def _was_renumbered(send: ProduceAttempt, given_up: GivenUp) -> bool:
     """It was on its way while another record before or behind it was given up.
 
     A producer that gives a record up gets another id, or epoch, with which it sends what is still
@@ -154,7 +154,9 @@ def _was_renumbered(send: Send, given_up: GivenUp) -> bool:
     )
 
 
-def _judge_send(send: Send, places: Places, given_up: GivenUp, judged: Judged) -> None:
+def _judge_send(
+    send: ProduceAttempt, places: Places, given_up: GivenUp, judged: ClientAnomalies
+) -> None:
     found = {value: places.get((send.partition, value), []) for value in send.values}
     if send.acknowledged:
         missing = [value for value, offsets in found.items() if not offsets]
@@ -196,7 +198,7 @@ def _is_whole(offsets: list[list[int]]) -> bool:
     return all(one == [first + at for first in firsts] for at, one in enumerate(offsets))
 
 
-def _judge_orders(history: History, places: Places, judged: Judged) -> None:
+def _judge_orders(history: ClientHistory, places: Places, judged: ClientAnomalies) -> None:
     """Acknowledged records of an idempotent producer, by partition, in its order."""
     last: dict[tuple[str, int], tuple[int, str]] = {}
     for send in history.sends:
@@ -215,7 +217,7 @@ def _judge_orders(history: History, places: Places, judged: Judged) -> None:
             last[send.writer, send.partition] = offsets[0], value
 
 
-def _judge_unwritten(history: History, seen: Seen, judged: Judged) -> None:
+def _judge_unwritten(history: ClientHistory, seen: Seen, judged: ClientAnomalies) -> None:
     sent = {(send.partition, value) for send in history.sends for value in send.values}
     for (partition, offset), value in sorted(seen.items()):
         if (partition, value) not in sent:
@@ -223,7 +225,7 @@ def _judge_unwritten(history: History, seen: Seen, judged: Judged) -> None:
             judged.anomalies.append(Anomaly(UNWRITTEN, partition, offset, why))
 
 
-def _judge_reads(history: History, judged: Judged) -> None:
+def _judge_reads(history: ClientHistory, judged: ClientAnomalies) -> None:
     """A reader that keeps a partition goes on where it was, and leaves nothing out."""
     last: dict[tuple[str, int, int], int] = {}
     for read in history.reads:
@@ -247,7 +249,7 @@ def _judge_reads(history: History, judged: Judged) -> None:
             last.pop(key)
 
 
-def _judge_commits(history: History, judged: Judged) -> None:
+def _judge_commits(history: ClientHistory, judged: ClientAnomalies) -> None:
     """Who joins a group finds at least what was acknowledged to be kept before he asked.
 
     A position that was itself set back, since the log had become shorter, is not held against it.

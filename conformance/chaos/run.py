@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.chaos.clients import OURS
-from conformance.chaos.history import History
+from conformance.chaos.history import ClientHistory
 from conformance.chaos.judge import (
     DIVERGED,
     LOST,
@@ -83,7 +83,7 @@ class ChaosReport:
     """What came of a run. ``unfinished`` says why the log could not be read at the end."""
 
     plan: ChaosPlan
-    history: History = field(default_factory=History)
+    history: ClientHistory = field(default_factory=ClientHistory)
     anomalies: list[Anomaly] = field(default_factory=list)
     allowed: Counter[str] = field(default_factory=Counter)
     befell: list[dict[str, Any]] = field(default_factory=list)
@@ -436,7 +436,7 @@ def _on_disks(cluster: Cluster) -> Iterator[Anomaly]:
 
 
 @dataclass(frozen=True)
-class Truncation:
+class LoggedTruncation:
     """A line of a broker's log that tells of a cut."""
 
     where: str
@@ -448,17 +448,19 @@ class Truncation:
 _CUT = re.compile(r"Truncating log \[?([\w.]+)[-,](\d+)\]? to offset (\d+)")
 
 
-def _cuts(cluster: Cluster) -> Iterator[Truncation]:
+def _cuts(cluster: Cluster) -> Iterator[LoggedTruncation]:
     """The cuts of logs that brokers of 0.10 tell of."""
     for path in sorted(cluster.folder.glob("logs/*/server.log")):
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, 1):
                 found = _CUT.search(line)
                 if found:
-                    yield Truncation(f"{path}:{number}", found[1], int(found[2]), int(found[3]))
+                    yield LoggedTruncation(
+                        f"{path}:{number}", found[1], int(found[2]), int(found[3])
+                    )
 
 
-def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[Truncation]) -> Anomaly:
+def _explained(anomaly: Anomaly, release: Release, cuts: Sequence[LoggedTruncation]) -> Anomaly:
     """With the entry of the zoo that it is a case of: which the release has, and a line shows.
 
     Up to 0.10 a follower cuts its log to its high watermark, and may lead then (KIP-101): what was

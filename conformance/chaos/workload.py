@@ -13,7 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from conformance.chaos.clients import OURS, ProducerKind, clients_of
-from conformance.chaos.history import Commit, History, Read, Restored, Send
+from conformance.chaos.history import ClientHistory, Commit, ProduceAttempt, Read, Restored
 from conformance.running.workers import working
 from impl.server.clients import Consumer
 from impl.server.connection import Address
@@ -45,7 +45,7 @@ class Workload:
         self.partitions = partitions
         self.seed = seed
         self.clients = clients_of(clients)
-        self.history = History()
+        self.history = ClientHistory()
         self.ended = threading.Event()
         self.began = time.monotonic()
         self._unanswered: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class Workload:
     def sends(
         self, writer: ProducerKind, counts: Sequence[int] = (1,), at_once: int = 1,
         turn: Callable[[], object] = lambda: time.sleep(0.01),
-    ) -> Iterator[Send]:  # fmt: skip
+    ) -> Iterator[ProduceAttempt]:  # fmt: skip
         """What a writer is to send next, numbered and noted, until the end.
 
         A send has so many records as one of ``counts``. Up to ``at_once`` follow each other, then
@@ -71,7 +71,7 @@ class Workload:
             if self._unanswered[writer.name] >= MOST_UNANSWERED:
                 turn()
                 continue
-            send = Send(
+            send = ProduceAttempt(
                 writer.name, chance.randrange(self.partitions), number, chance.choice(counts),
                 writer.acks, writer.idempotent, self.now(),
             )  # fmt: skip
@@ -85,15 +85,15 @@ class Workload:
                 left = chance.randint(1, at_once) if at_once > 1 else 1
                 self.ended.wait(chance.uniform(0.005, 0.04) * (1 if at_once == 1 else 5))
 
-    def answered(self, send: Send, offset: int) -> None:
+    def answered(self, send: ProduceAttempt, offset: int) -> None:
         """The records are there, from an offset on; -1 if nobody says where."""
         self._over(send, offset, "")
 
-    def failed(self, send: Send, error: str) -> None:
+    def failed(self, send: ProduceAttempt, error: str) -> None:
         """Nobody says that the records are there."""
         self._over(send, -1, error)
 
-    def _over(self, send: Send, offset: int, error: str) -> None:
+    def _over(self, send: ProduceAttempt, offset: int, error: str) -> None:
         with self.history.lock:
             if not send.ended:
                 send.offset, send.error, send.ended = offset, error, self.now()

@@ -19,14 +19,14 @@ from impl.world.faults import SWARM
 from specs.verdict import combine
 
 if TYPE_CHECKING:
-    from conformance.campaign import CampaignEngine, CampaignRun, Folder, Plan, SummaryLine
+    from conformance.campaign import CampaignEngine, CampaignPlan, CampaignRun, Folder, SummaryLine
 
 ALL = "all"
 ENGINES = ("spark", "local")
 
 
 def carry_out_campaign(
-    plan: Plan,
+    plan: CampaignPlan,
     engine: str,
     master: str | None,
     out: str | None,
@@ -69,11 +69,11 @@ def carry_out_campaign(
 
 def plan_of(
     seeds: range, profiles: tuple[str, ...], planted: tuple[str, ...], steps: int, brokers: int
-) -> Plan:
+) -> CampaignPlan:
     """What is asked for; wrong use for a bug that cannot be planted."""
-    from conformance.campaign import Plan
+    from conformance.campaign import CampaignPlan
 
-    return Plan(seeds[0], seeds[-1], profiles, bugs_named(planted), steps, brokers)
+    return CampaignPlan(seeds[0], seeds[-1], profiles, bugs_named(planted), steps, brokers)
 
 
 def profiles_named(faults: str | None, default: str) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def _spark_starts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(out: str | None, plan: Plan) -> Iterator[Folder]:
+def _opened(out: str | None, plan: CampaignPlan) -> Iterator[Folder]:
     from conformance.campaign import Folder, OtherCampaignError
 
     commit = commit_of(Path(__file__))
@@ -142,7 +142,11 @@ def _opened(out: str | None, plan: Plan) -> Iterator[Folder]:
 
 
 def _made_small(
-    broken: list[CampaignRun], engine: CampaignEngine, plan: Plan, folder: Folder, out: str | None
+    broken: list[CampaignRun],
+    engine: CampaignEngine,
+    plan: CampaignPlan,
+    folder: Folder,
+    out: str | None,
 ) -> list[dict[str, Any]]:
     """The smallest run of each line of the table; with --out, as files too."""
     rows = []

@@ -15,7 +15,7 @@ from conformance.cli.common import Command, Progress, WrongUse, emit_json, finis
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from conformance.ingest.files import Found
+    from conformance.ingest.files import LogSources
     from conformance.pipeline.corpus import Engine
 
 _EXAMPLE = """
@@ -129,7 +129,7 @@ def ingest(
     finish(Verdict.HOLDS if complete else Verdict.NOT_CHECKED)
 
 
-def find(paths: tuple[str, ...]) -> Found:
+def find(paths: tuple[str, ...]) -> LogSources:
     """The logs and traces under `paths`. Raises WrongUse for a path that does not exist."""
     from conformance.ingest.files import NotAFileError, discover
 
@@ -157,7 +157,7 @@ def check_release(release: str | None, layout: str | None = None) -> None:
         raise WrongUse(f"--layout {layout}: {error}") from error
 
 
-def suited(engine: str, master: str | None, found: Found, ingested: Sequence[str] = ()) -> str:
+def suited(engine: str, master: str | None, found: LogSources, ingested: Sequence[str] = ()) -> str:
     """The engine that `auto` stands for: Spark takes 10 s to start, and gains from many lines."""
     if engine != AUTO:
         return engine

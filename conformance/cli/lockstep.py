@@ -47,7 +47,7 @@ RELEASES = {
 
 
 @dataclass
-class Campaign:
+class WalkCampaign:
     """The walks under one profile of faults."""
 
     system: str
@@ -180,7 +180,7 @@ def lockstep(
         for release in (RELEASES[one] if everything else (DEFAULT,))
         for name in _profiles(one, faults)
     ]
-    done: list[Campaign] = []
+    done: list[WalkCampaign] = []
     with measured(coverage, json_target), Counted() as progress:
         for one, release, name in campaigns:
             progress(f"{one} {release} {name}: {len(done)} of {len(campaigns)} profiles done")
@@ -233,7 +233,7 @@ def _profiles(system: str, faults: tuple[str, ...]) -> tuple[str, ...]:
     return faults or names
 
 
-def _show_in_the_browser(done: list[Campaign], json_target: str | None) -> None:
+def _show_in_the_browser(done: list[WalkCampaign], json_target: str | None) -> None:
     """The shortest run to the first mismatch, up to where both sides still agree."""
     for one in done:
         if one.story is not None:
@@ -246,7 +246,7 @@ def _show_in_the_browser(done: list[Campaign], json_target: str | None) -> None:
 
 def _campaign(
     faults: str, seeds: range, steps: int, every: int, with_effects: bool, release: str
-) -> Campaign:
+) -> WalkCampaign:
     """Walks of one partition, held to `replication` both ways."""
     from conformance.diagnosis import Pairing, explained
     from conformance.effects import EffectsOfOnePartition
@@ -264,12 +264,12 @@ def _campaign(
     def why(mismatch: Mismatch) -> Diagnosis | None:
         return explained(mismatch, pairing=Pairing(MAP, BOUNDS, release))
 
-    campaign = _walked(Campaign(ONE_PARTITION, faults, release), seeds, walked, why)
+    campaign = _walked(WalkCampaign(ONE_PARTITION, faults, release), seeds, walked, why)
     campaign.writes, campaign.requests = effects.writes, effects.requests
     return campaign
 
 
-def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) -> Campaign:
+def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) -> WalkCampaign:
     """Runs of whole brokers; each line of their traces is held to `replication` or `election`."""
     from conformance.lockstep import Mismatch, WalkProgress
     from conformance.running.simulated import judged_run
@@ -281,10 +281,10 @@ def _campaign_of_brokers(faults: str, seeds: range, steps: int, release: str) ->
             raise Mismatch(f"{first.rule}: line {first.line}: {first.why}", ())
         return WalkProgress(sum(one.lines for one in report.replayed), fired=dict(report.fired))
 
-    return _walked(Campaign(BROKERS, faults, release), seeds, walked)
+    return _walked(WalkCampaign(BROKERS, faults, release), seeds, walked)
 
 
-def _campaign_of_logs(faults: str, seeds: range, steps: int, release: str) -> Campaign:
+def _campaign_of_logs(faults: str, seeds: range, steps: int, release: str) -> WalkCampaign:
     """Runs of whole clusters; what their brokers log is held to the rules of logs."""
     from conformance.lockstep import Mismatch, WalkProgress
     from conformance.running.logged import judged_logs
@@ -295,12 +295,12 @@ def _campaign_of_logs(faults: str, seeds: range, steps: int, release: str) -> Ca
             raise Mismatch(report.first, ())
         return WalkProgress(report.lines, fired=report.fired)
 
-    return _walked(Campaign(LOGS, faults, release), seeds, walked)
+    return _walked(WalkCampaign(LOGS, faults, release), seeds, walked)
 
 
 def _campaign_of_clusters(
     faults: str, seeds: range, steps: int, with_effects: bool, release: str
-) -> Campaign:
+) -> WalkCampaign:
     """Walks of whole controllers, held to `cluster`."""
     from conformance.effects_of_cluster import EffectsOfCluster
     from conformance.mapping import cluster
@@ -317,17 +317,17 @@ def _campaign_of_clusters(
     def walked(seed: int) -> WalkProgress:
         return walk_cluster(seed, steps, faults=faults, effects=heard, version=release)
 
-    campaign = _walked(Campaign(CLUSTER, faults, release), seeds, walked)
+    campaign = _walked(WalkCampaign(CLUSTER, faults, release), seeds, walked)
     campaign.writes, campaign.requests = effects.writes, effects.requests
     return campaign
 
 
 def _walked(
-    campaign: Campaign,
+    campaign: WalkCampaign,
     seeds: range,
     walk: Callable[[int], WalkProgress],
     explained: Callable[[Mismatch], Diagnosis | None] = lambda _: None,
-) -> Campaign:
+) -> WalkCampaign:
     """The walks of the seeds in turn, up to the first mismatch, which is explained."""
     from conformance.lockstep import Mismatch
 
@@ -349,7 +349,7 @@ def _walked(
     return campaign
 
 
-def _coverage(system: str, done: list[Campaign]) -> str:
+def _coverage(system: str, done: list[WalkCampaign]) -> str:
     """How many of the system's transitions the walks fired; brokers are held to two systems."""
     fired = {name for one in done for name in one.fired}
     if system in (BROKERS, LOGS):
@@ -408,7 +408,7 @@ def _show_map(system: str, json_target: str | None) -> None:
     })  # fmt: skip
 
 
-def _show(done: list[Campaign], json_target: str | None) -> None:
+def _show(done: list[WalkCampaign], json_target: str | None) -> None:
     for one in done:
         if one.mismatch is not None:
             say(f"{one.faults}, {one.mismatch}\n", json_target)

@@ -183,7 +183,7 @@ class LazyGroup(click.Group):
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
-        except (_Interrupted, click.Abort, KeyboardInterrupt) as error:
+        except (_CommandInterrupted, click.Abort, KeyboardInterrupt) as error:
             interrupts.tell(str(error))
             sys.exit(INTERRUPTED)
         except Exception as error:
@@ -208,7 +208,9 @@ class LazyGroup(click.Group):
             with _reader_may_leave():
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise _Interrupted(*error.args) from None  # click would add an empty line of its own
+            raise _CommandInterrupted(
+                *error.args
+            ) from None  # click would add an empty line of its own
         except click.UsageError as error:
             # click forgets which command it was reading when an option lacks its argument.
             name = ctx.invoked_subcommand or ""
@@ -230,7 +232,7 @@ def _was_printing(error: OSError) -> bool:
     return bool(frames) and frames[-1].filename == click.utils.__file__
 
 
-class _Interrupted(Exception):
+class _CommandInterrupted(Exception):
     """Ctrl-C while a command ran; its message says what was kept."""
 
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTEST_INTERRUPTED, PYTEST_WRONG_USE, PYTEST_NO_TESTS = 2, 4, 5
 
 
-class Stage(NamedTuple):
+class GateResult(NamedTuple):
     """What one gate said, and how long it took."""
 
     name: str
@@ -104,7 +104,7 @@ def _collecting(whole: bool) -> Iterator[None]:
         collecting.wait()
 
 
-def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
+def _gate(name: str, command: list[str], json_target: str | None) -> GateResult:
     start = time.monotonic()
     done = subprocess.run(
         command,
@@ -118,7 +118,7 @@ def _gate(name: str, command: list[str], json_target: str | None) -> Stage:
     verdict = Verdict.BROKEN if done.returncode else Verdict.HOLDS
     if done.returncode:
         click.echo(done.stdout.rstrip(), err=True)
-    return _printed(Stage(name, verdict, time.monotonic() - start), json_target)
+    return _printed(GateResult(name, verdict, time.monotonic() - start), json_target)
 
 
 def _options(deep: bool) -> list[str]:
@@ -128,7 +128,7 @@ def _options(deep: bool) -> list[str]:
     return [*cores, "--deep", "-o", "faulthandler_timeout=3600"] if deep else cores
 
 
-def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
+def _tests(arguments: list[str], json_target: str | None) -> tuple[GateResult, int]:
     """The stage, and the exit code where it is more than a verdict: wrong use, or Ctrl-C."""
     start = time.monotonic()
     running = subprocess.Popen(
@@ -147,11 +147,11 @@ def _tests(arguments: list[str], json_target: str | None) -> tuple[Stage, int]:
     verdicts = {0: Verdict.HOLDS, PYTEST_NO_TESTS: Verdict.NOT_CHECKED}
     verdict = verdicts.get(code, Verdict.BROKEN)
     special = {PYTEST_WRONG_USE: WRONG_USE, PYTEST_INTERRUPTED: 128 + 2}
-    stage = _printed(Stage("tests", verdict, time.monotonic() - start), json_target)
+    stage = _printed(GateResult("tests", verdict, time.monotonic() - start), json_target)
     return stage, special.get(code, 0)
 
 
-def _printed(stage: Stage, json_target: str | None) -> Stage:
+def _printed(stage: GateResult, json_target: str | None) -> GateResult:
     word = "passed" if stage.verdict is Verdict.HOLDS else "NOT PASSED"
     say(f"{stage.name:<14} {word:<10} {stage.seconds:6.1f} s", json_target)
     return stage

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from conformance.disks.findings import DiskFinding, Severity
-from conformance.disks.reading import Directory, Replica, replica_of
+from conformance.disks.reading import InspectedDirectory, ReplicaOnDisk, replica_of
 from conformance.disks.truncation import cut_of
 from impl.log.checkpoint_file import TopicPartition
 
@@ -60,11 +60,11 @@ class Inspected:
 
 
 def inspect_partition(
-    tp: TopicPartition, directories: Sequence[Directory], preset: str
+    tp: TopicPartition, directories: Sequence[InspectedDirectory], preset: str
 ) -> Inspected:
     """All replicas of one partition, under a preset's rules of truncation."""
     found: list[DiskFinding] = []
-    replicas: list[Replica] = []
+    replicas: list[ReplicaOnDisk] = []
     brokers: dict[int, str] = {}
     for directory in directories:
         path = directory.replicas[tp]
@@ -129,7 +129,7 @@ def inspect_partition(
 # --- do they agree?
 
 
-def _agree(one: Replica, other: Replica) -> list[DiskFinding]:
+def _agree(one: ReplicaOnDisk, other: ReplicaOnDisk) -> list[DiskFinding]:
     """The first offset at which two logs have different records."""
     parted = _parted(one, other)
     if parted is None:
@@ -159,7 +159,7 @@ def _agree(one: Replica, other: Replica) -> list[DiskFinding]:
     ]
 
 
-def _parted(one: Replica, other: Replica) -> tuple[int, str] | None:
+def _parted(one: ReplicaOnDisk, other: ReplicaOnDisk) -> tuple[int, str] | None:
     low, high = max(one.start, other.start), min(one.end, other.end)
     found: list[tuple[int, str]] = []
     for epoch, first, end in one.runs:
@@ -175,7 +175,7 @@ def _parted(one: Replica, other: Replica) -> tuple[int, str] | None:
     return min(found, default=None)
 
 
-def _changed(one: Replica, other: Replica) -> list[tuple[int, str]]:
+def _changed(one: ReplicaOnDisk, other: ReplicaOnDisk) -> list[tuple[int, str]]:
     """The first batch that both have, of one epoch, and that has other bytes."""
     if not len(one.batches) or not len(other.batches):
         return []
@@ -197,7 +197,7 @@ def _changed(one: Replica, other: Replica) -> list[tuple[int, str]]:
 # --- who has what is committed?
 
 
-def _alone(replicas: Sequence[Replica]) -> list[DiskFinding]:
+def _alone(replicas: Sequence[ReplicaOnDisk]) -> list[DiskFinding]:
     """What is committed and lies on one of the disks only."""
     if len(replicas) < 2:
         return []
@@ -226,7 +226,7 @@ def _alone(replicas: Sequence[Replica]) -> list[DiskFinding]:
 # --- what does a start cut?
 
 
-def _cuts(replicas: Sequence[Replica], preset: str) -> tuple[Cut, ...]:
+def _cuts(replicas: Sequence[ReplicaOnDisk], preset: str) -> tuple[Cut, ...]:
     """Every follower under every other replica as leader, where something is cut."""
     committed = max((each.hw or 0 for each in replicas), default=0)
     found = []
@@ -241,7 +241,7 @@ def _cuts(replicas: Sequence[Replica], preset: str) -> tuple[Cut, ...]:
     return tuple(found)
 
 
-def _kept(replicas: Sequence[Replica], cuts: Sequence[Cut], preset: str) -> list[DiskFinding]:
+def _kept(replicas: Sequence[ReplicaOnDisk], cuts: Sequence[Cut], preset: str) -> list[DiskFinding]:
     """Cuts of what is committed, under a leader that may have been in the ISR."""
     named = {each.broker: each for each in replicas}
     committed = max((each.hw or 0 for each in replicas), default=0)

@@ -8,12 +8,12 @@ from typing import Any
 
 from conformance.disks.comparing import Inspected, inspect_partition
 from conformance.disks.findings import RULES, DiskFinding, verdict_of
-from conformance.disks.reading import Directory, directories_in, replicas_by_partition
+from conformance.disks.reading import InspectedDirectory, directories_in, replicas_by_partition
 from impl.log.checkpoint_file import TopicPartition
 from specs.verdict import Verdict
 
 Progress = Callable[[str], None]
-Job = tuple[TopicPartition, tuple[Directory, ...]]
+Job = tuple[TopicPartition, tuple[InspectedDirectory, ...]]
 
 
 class TwoClustersError(Exception):
@@ -25,7 +25,7 @@ class Inspection:
     """What was found in all of them, under the rules of `preset`."""
 
     preset: str
-    directories: tuple[Directory, ...]
+    directories: tuple[InspectedDirectory, ...]
     partitions: tuple[Inspected, ...]
 
     @property

@@ -47,7 +47,7 @@ class NothingHereError(Exception):
 
 
 @dataclass
-class Directory:
+class InspectedDirectory:
     """A log directory: whose it is, its checkpoints, and the folders of its replicas."""
 
     path: str
@@ -60,7 +60,7 @@ class Directory:
 
 
 @dataclass
-class Replica:
+class ReplicaOnDisk:
     """One replica. `batches` has a row each: base offset, last offset, epoch, checksum, full.
 
     `start` is the first offset, `end` the one after the last readable batch; `hw`, `recovery`: what
@@ -126,12 +126,12 @@ class Replica:
 # --- log directories
 
 
-def directories_in(paths: Iterable[str]) -> list[Directory]:
+def directories_in(paths: Iterable[str]) -> list[InspectedDirectory]:
     """The log directories that are named, or lie below a named folder, in the order of their names.
 
     Raises NothingHereError, OSError.
     """
-    found: dict[str, Directory] = {}
+    found: dict[str, InspectedDirectory] = {}
     for path in paths:
         if not os.path.isdir(path):
             what = "is a file" if os.path.exists(path) else "is not there"
@@ -173,9 +173,9 @@ def _is_replica(path: str) -> bool:
         return False
 
 
-def directory_of(path: str) -> Directory:
+def directory_of(path: str) -> InspectedDirectory:
     """One log directory, without what is in its replicas' folders. OSError."""
-    found = Directory(path, clean=os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)))
+    found = InspectedDirectory(path, clean=os.path.exists(os.path.join(path, CLEAN_SHUTDOWN)))
     _read_meta(found)
     for name in CHECKPOINTS:
         file = os.path.join(path, name)
@@ -219,12 +219,12 @@ class _Readable:
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
 
-    def open(self, path: str, create: bool = False) -> _Content:
+    def open(self, path: str, create: bool = False) -> _FileContent:
         assert not create
-        return _Content(Path(path).read_bytes())
+        return _FileContent(Path(path).read_bytes())
 
 
-class _Content:
+class _FileContent:
     def __init__(self, content: bytes) -> None:
         self.content = content
 
@@ -238,7 +238,7 @@ class _Content:
         pass
 
 
-def _read_meta(found: Directory) -> None:
+def _read_meta(found: InspectedDirectory) -> None:
     try:
         meta = read_meta(_Readable(), found.path)  # type: ignore[arg-type]
     except MalformedCheckpoint as error:
@@ -254,7 +254,7 @@ def _read_meta(found: Directory) -> None:
             return
 
 
-def _unread(found: Directory, error: MalformedCheckpoint) -> DiskFinding:
+def _unread(found: InspectedDirectory, error: MalformedCheckpoint) -> DiskFinding:
     more = "" if not isinstance(error, TornCheckpoint) else "; it was never written whole"
     return DiskFinding(
         Severity.BROKEN.value, "files_can_be_read", found.broker, None, None, error.path,
@@ -265,11 +265,11 @@ def _unread(found: Directory, error: MalformedCheckpoint) -> DiskFinding:
 # --- replicas
 
 
-def replica_of(directory: Directory, tp: TopicPartition) -> Replica:
+def replica_of(directory: InspectedDirectory, tp: TopicPartition) -> ReplicaOnDisk:
     """One replica's files. OSError where one cannot be read."""
     path = directory.replicas[tp]
     offsets = directory.checkpoints
-    replica = Replica(
+    replica = ReplicaOnDisk(
         directory.broker, directory.path, path, *tp, clean=directory.clean,
         hw=offsets[HIGH_WATERMARKS].get(tp), recovery=offsets[RECOVERY_POINTS].get(tp),
     )  # fmt: skip
@@ -288,7 +288,7 @@ def mapped(path: str) -> Buffer:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _read_segments(replica: Replica, log_start: int | None) -> None:
+def _read_segments(replica: ReplicaOnDisk, log_start: int | None) -> None:
     names = sorted(name for name in os.listdir(replica.path) if _SEGMENT.fullmatch(name))
     rows: list[tuple[int, int, int, int, int]] = []
     bases = [int(name.split(".")[0]) for name in names]
@@ -310,7 +310,7 @@ def _read_segments(replica: Replica, log_start: int | None) -> None:
 
 
 def _read_segment(
-    replica: Replica,
+    replica: ReplicaOnDisk,
     path: str,
     end: int,
     following: int | None,
@@ -364,7 +364,12 @@ def _read_segment(
 
 
 def _damaged(
-    replica: Replica, path: str, error: CorruptRecord, end: int, following: int | None, cut: bool
+    replica: ReplicaOnDisk,
+    path: str,
+    error: CorruptRecord,
+    end: int,
+    following: int | None,
+    cut: bool,
 ) -> None:
     """A start after a kill scans what is above the recovery point, and cuts at the first fault."""
     scanned = not replica.clean and end >= (replica.recovery or 0)
@@ -382,7 +387,7 @@ def _damaged(
     replica.found(kind, "batches_are_whole", path, f"byte {error.position}", why)
 
 
-def _read_epochs(replica: Replica) -> None:
+def _read_epochs(replica: ReplicaOnDisk) -> None:
     file = os.path.join(replica.path, EPOCHS)
     try:
         replica.epochs = parse_epochs(file, Path(file).read_bytes())
@@ -406,7 +411,7 @@ def _read_epochs(replica: Replica) -> None:
     _compare_epochs(replica, file)
 
 
-def _compare_epochs(replica: Replica, file: str) -> None:
+def _compare_epochs(replica: ReplicaOnDisk, file: str) -> None:
     """Each epoch of the batches is an entry that says where it begins, and no other entry is."""
     begins: dict[int, int] = {}
     for epoch, first, _ in replica.runs:
@@ -444,7 +449,7 @@ def _compare_epochs(replica: Replica, file: str) -> None:
             )  # fmt: skip
 
 
-def _read_beside(replica: Replica) -> None:
+def _read_beside(replica: ReplicaOnDisk) -> None:
     """Indexes, snapshots, and what an unfinished cleaning or removal leaves."""
     for name in sorted(os.listdir(replica.path)):
         path = os.path.join(replica.path, name)
@@ -457,7 +462,7 @@ def _read_beside(replica: Replica) -> None:
             _compare_index(replica, path, name)
 
 
-def _compare_index(replica: Replica, path: str, name: str) -> None:
+def _compare_index(replica: ReplicaOnDisk, path: str, name: str) -> None:
     rule = "snapshots_are_whole" if name.endswith(SNAPSHOT) else "indexes_fit_segments"
     # Indexes of what a start scans are made anew, and a snapshot that cannot be read is left out.
     stem = name.split(".")[0]
@@ -479,13 +484,13 @@ def _compare_index(replica: Replica, path: str, name: str) -> None:
         replica.found(kind, rule, path, place, " ".join(why.split()))
 
 
-def _is_newest(replica: Replica, base: int) -> bool:
+def _is_newest(replica: ReplicaOnDisk, base: int) -> bool:
     names = [name for name in os.listdir(replica.path) if _SEGMENT.fullmatch(name)]
     newest = max((int(name.split(".")[0]) for name in names), default=0)
     return base >= newest or newest >= (replica.recovery or 0) <= base
 
 
-def _within(replica: Replica, log_start: int | None, directory: Directory) -> None:
+def _within(replica: ReplicaOnDisk, log_start: int | None, directory: InspectedDirectory) -> None:
     """Checkpoints beside the log's end."""
     for name, rule, offset, what in (
         (HIGH_WATERMARKS, "high_watermark_is_in_the_log", replica.hw, "the high watermark"),
@@ -508,10 +513,10 @@ Progress = Callable[[str], None]
 
 
 def replicas_by_partition(
-    directories: Iterable[Directory],
-) -> Mapping[TopicPartition, list[Directory]]:
+    directories: Iterable[InspectedDirectory],
+) -> Mapping[TopicPartition, list[InspectedDirectory]]:
     """Where each partition lies."""
-    found: dict[TopicPartition, list[Directory]] = {}
+    found: dict[TopicPartition, list[InspectedDirectory]] = {}
     for directory in directories:
         for tp in directory.replicas:
             found.setdefault(tp, []).append(directory)

@@ -18,7 +18,7 @@ from conformance.distributed.task import ExplorationTask, OpenClaims
 from model.language import ProtocolError
 from model.language.properties import DEADLOCK
 from specs.exploration import EngineRun, Exploration, Report, SearchTally, settling_truths
-from specs.lasso import Ending
+from specs.lasso import LassoResult
 from specs.native.backwards import judge_all
 from specs.native.search import Options, Search
 from specs.verdict import Verdict
@@ -169,8 +169,8 @@ class _DistributedSearch:
         return exact.result(0.0, 0.0).path(claim)
 
 
-def _ending(_claim: str) -> Ending:
-    return Ending(
+def _ending(_claim: str) -> LassoResult:
+    return LassoResult(
         Verdict.NOT_CHECKED,
         "loops are looked for where all states are in one memory: --engine native",
     )

@@ -71,7 +71,7 @@ _STRING = re.compile(r'(?P<how>[sf]|raw)?(?P<quote>"""|")')
 
 
 @dataclass(frozen=True, order=True)
-class Statement:
+class CollectedStatement:
     """One message that a class can write: its logger, its shape, and the level."""
 
     logger: str
@@ -91,7 +91,7 @@ class _Source:
 # --- reading Scala and Java
 
 
-def statements_of(sources: Iterable[tuple[str, str]]) -> set[Statement]:
+def statements_of(sources: Iterable[tuple[str, str]]) -> set[CollectedStatement]:
     """The statements of files (path and text) of one release."""
     read = [(_package(path, text), _read(text)) for path, text in sources]
     parents: dict[str, set[str]] = {}
@@ -112,7 +112,11 @@ def statements_of(sources: Iterable[tuple[str, str]]) -> set[Statement]:
             if name in _REASONS:
                 writers = {"Log", "LocalLog", "UnifiedLog"} & set(loggers)
             where = {STATE_CHANGE} if name == STATE_CHANGE else {loggers[each] for each in writers}
-            found |= {Statement(logger, shape, level) for logger in where for shape, level in said}
+            found |= {
+                CollectedStatement(logger, shape, level)
+                for logger in where
+                for shape, level in said
+            }
     return found
 
 
@@ -452,9 +456,9 @@ def _git(repository: str, *arguments: str, given: str | None = None) -> str:
     ).stdout  # fmt: skip
 
 
-def collect(repository: str) -> dict[Statement, tuple[tuple[int, ...], tuple[int, ...]]]:
+def collect(repository: str) -> dict[CollectedStatement, tuple[tuple[int, ...], tuple[int, ...]]]:
     """Every statement of every release, with the first and the last minor release that has it."""
-    found: dict[Statement, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    found: dict[CollectedStatement, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     seen: set[tuple[str, ...]] = set()
     blobs: dict[str, str] = {}
     tags = _git(repository, "tag", "--sort=v:refname").split()
@@ -483,7 +487,7 @@ def collect(repository: str) -> dict[Statement, tuple[tuple[int, ...], tuple[int
     return found
 
 
-def _kind(statement: Statement, releases: tuple[tuple[int, ...], ...]) -> str:
+def _kind(statement: CollectedStatement, releases: tuple[tuple[int, ...], ...]) -> str:
     """The kind of event that a template makes of the message, in the form of any release."""
     for release in (*releases, *sorted(FORMS)):
         if releases[0] <= release <= releases[1]:

@@ -64,7 +64,7 @@ class NotAFileError(Exception):
 
 
 @dataclass(frozen=True)
-class Found:
+class LogSources:
     """What the given paths hold. What is `closed` should have been read, and could not be."""
 
     logs: tuple[LogFile, ...] = ()
@@ -73,7 +73,7 @@ class Found:
     closed: tuple[Skipped, ...] = ()
 
 
-def discover(paths: Sequence[str]) -> Found:
+def discover(paths: Sequence[str]) -> LogSources:
     """Sort the files under `paths` into logs, traces and the rest.
 
     A file that is named is always read; in a folder, files that are no logs are skipped. Raises
@@ -117,7 +117,7 @@ def discover(paths: Sequence[str]) -> Found:
         logs += _ordered(cluster, inside)
     unique = {os.path.realpath(log.path): log for log in logs}
     skipped, closed = tuple(left.skipped), tuple(left.closed)
-    return Found(tuple(unique.values()), tuple(dict.fromkeys(traces)), skipped, closed)
+    return LogSources(tuple(unique.values()), tuple(dict.fromkeys(traces)), skipped, closed)
 
 
 def is_trace(path: str) -> bool:

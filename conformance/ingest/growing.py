@@ -16,7 +16,7 @@ from hashlib import blake2b
 from itertools import count
 from typing import Any
 
-from conformance.ingest.files import Found, LogFile, NotAFileError, Skipped, discover
+from conformance.ingest.files import LogFile, LogSources, NotAFileError, Skipped, discover
 from conformance.ingest.reader import (
     CHUNK,
     DamagedError,
@@ -38,7 +38,7 @@ SHORTER = "is shorter than what was read of it; it was cut or replaced"
 
 
 @dataclass(frozen=True)
-class Reach:
+class FileProgress:
     """How far one file was read. Bytes are those of the text, also where it is packed."""
 
     cluster: str
@@ -56,7 +56,7 @@ class Reach:
 class Offset:
     """How far all files were read, by the names of `named`."""
 
-    files: Mapping[str, Reach] = field(default_factory=dict)
+    files: Mapping[str, FileProgress] = field(default_factory=dict)
     quiet: int = 0  # triggers since anything was written or read; stays at QUIET
     size: int = 0  # bytes on disk, of all files
 
@@ -72,7 +72,7 @@ class Offset:
     def of_json(cls, said: Mapping[str, Any]) -> Offset:
         """What `as_json` has given."""
         return cls(
-            {name: Reach(**reach) for name, reach in said.get("files", {}).items()},
+            {name: FileProgress(**reach) for name, reach in said.get("files", {}).items()},
             int(said.get("quiet", 0)),
             int(said.get("size", 0)),
         )
@@ -84,8 +84,8 @@ class Chunk:
 
     name: str
     path: str
-    since: Reach
-    until: Reach
+    since: FileProgress
+    until: FileProgress
 
 
 @dataclass
@@ -93,13 +93,13 @@ class _Look:
     """New text of one file, and whether there is more of it than was looked at."""
 
     name: str
-    reach: Reach
+    reach: FileProgress
     text: bytes
     more: bool
     reason: str | None = None
 
 
-def named(found: Found) -> dict[str, LogFile]:
+def named(found: LogSources) -> dict[str, LogFile]:
     """The logs that have a whole first line, by a name that stays when they are rolled."""
     names: dict[str, LogFile] = {}
     for log in found.logs:
@@ -115,12 +115,12 @@ def named(found: Found) -> dict[str, LogFile]:
     return names
 
 
-def look_around(folder: str) -> Found:
+def look_around(folder: str) -> LogSources:
     """What the folder holds now; nothing while it is not there."""
     try:
         return discover([folder])
     except (FileNotFoundError, NotAFileError):
-        return Found()
+        return LogSources()
 
 
 def next_offset(folder: str, start: Offset, final: bool = False, most: int = MOST) -> Offset:
@@ -178,13 +178,15 @@ def text_of(chunk: Chunk) -> Iterator[bytes]:
         yield from _from(chunk.path, chunk.since.bytes, chunk.until.bytes - chunk.since.bytes)
 
 
-def _with_new(known: Mapping[str, Reach], logs: Mapping[str, LogFile]) -> dict[str, Reach]:
+def _with_new(
+    known: Mapping[str, FileProgress], logs: Mapping[str, LogFile]
+) -> dict[str, FileProgress]:
     files = dict(known)
     for name, log in logs.items():
         if name not in files:
             rolls = [each.roll for each in files.values() if each.stream == log.stream]
             roll = max(rolls, default=-1) + 1
-            files[name] = Reach(log.cluster, log.stream, log.folder, roll, log.gap_before)
+            files[name] = FileProgress(log.cluster, log.stream, log.folder, roll, log.gap_before)
     return files
 
 
@@ -203,7 +205,7 @@ def _first_line(path: str) -> bytes | None:
 
 
 def _look(
-    name: str, log: LogFile, reach: Reach, limit: int, patience_ends: bool, whole: bool
+    name: str, log: LogFile, reach: FileProgress, limit: int, patience_ends: bool, whole: bool
 ) -> _Look:
     """New text of a file. `whole`: nothing will be added, so that its last line needs no end."""
     look = _Look(name, reach, b"", False)
@@ -275,7 +277,7 @@ def _align(looks: list[_Look]) -> None:
             look.text, look.reason = look.text[: first.start()], None
 
 
-def _reached(look: _Look) -> Reach:
+def _reached(look: _Look) -> FileProgress:
     lines = look.text.count(b"\n") + (bool(look.text) and not look.text.endswith(b"\n"))
     lines += look.reach.lines
     return replace(

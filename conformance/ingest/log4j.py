@@ -29,7 +29,7 @@ NO_LOGGER = "no logger at the end of the message"
 
 
 @dataclass(slots=True)
-class Record:
+class LogRecord:
     """A stamped line and what belongs to it. `problem` says why it is no log4j record."""
 
     line: int
@@ -48,13 +48,13 @@ class Record:
         return not self.logger and self.problem is None
 
 
-def records(lines: Iterable[str]) -> Iterator[Record]:
+def records(lines: Iterable[str]) -> Iterator[LogRecord]:
     """Group numbered lines; every line is in exactly one record.
 
     A line that belongs to nothing is a record of its own with a `problem`. Errors of the
     reader pass through, after the record that was being read.
     """
-    current: Record | None = None
+    current: LogRecord | None = None
     try:
         for number, line in enumerate(lines, 1):
             # Most lines that continue a record are distinguished from its first by one character.
@@ -67,7 +67,7 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
                 # What follows a line that could not be read cannot be said to belong to it.
                 if current is not None:
                     yield current
-                current = Record(number, line, problem=NO_STAMP)
+                current = LogRecord(number, line, problem=NO_STAMP)
             else:
                 current.continuation += 1
                 if not current.logger:
@@ -88,27 +88,27 @@ def starts_record(line: str) -> bool:
     return _start(1, line) is not None
 
 
-def _start(number: int, line: str) -> Record | None:
+def _start(number: int, line: str) -> LogRecord | None:
     if len(line) > LONGEST:
-        return Record(number, line, problem=TOO_LONG)
+        return LogRecord(number, line, problem=TOO_LONG)
     stamp = _STAMP.match(line)
     if stamp is None:
         return None
     moment, fraction, level = stamp.groups()
     second = _second(moment)
     if second is None:
-        return Record(number, line, problem=NO_TIME)
+        return LogRecord(number, line, problem=NO_TIME)
     at = second + int(fraction)
     if level is None:
-        return Record(number, line, at=at, problem=NO_LEVEL)
+        return LogRecord(number, line, at=at, problem=NO_LEVEL)
     begins = stamp.end()
     if line[-1] == ")":
         opened = line.rfind(" (")
         if opened >= begins - 1:
             logger = _logger(line[opened:])
             if logger is not None:
-                return Record(number, line, at, level, line[begins:opened], logger)
-    return Record(number, line, at, level, line[begins:])
+                return LogRecord(number, line, at, level, line[begins:opened], logger)
+    return LogRecord(number, line, at, level, line[begins:])
 
 
 @lru_cache(maxsize=4096)
@@ -118,7 +118,7 @@ def _logger(text: str) -> str | None:
     return found[1] if found else None
 
 
-def _closed(record: Record) -> Record:
+def _closed(record: LogRecord) -> LogRecord:
     """Find the logger of a message that went on, and put its first lines together."""
     if not record.is_open:
         return record

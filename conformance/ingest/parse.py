@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from conformance.ingest.dialects import Dialect, dialect_for, skeleton
 from conformance.ingest.layouts import plain
-from conformance.ingest.log4j import NO_STAMP, Record, records
+from conformance.ingest.log4j import NO_STAMP, LogRecord, records
 from conformance.ingest.notation import Template
 from conformance.ingest.reader import (
     EMPTY,
@@ -88,7 +88,7 @@ class Tally:
         self.holes.append(line)
         self.hole_times.append(self.until or 0)
 
-    def stamp(self, record: Record) -> None:
+    def stamp(self, record: LogRecord) -> None:
         """Note the time of a record, and whether the lines jump back to an earlier one."""
         before, text = self.until, record.text
         if jumps_back(before, record.at):
@@ -245,7 +245,7 @@ def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatc
     Events come in batches of their own, in order, and so do the other rows.
     """
     events: list[Parsed] = []
-    rest = _Columns()
+    rest = _EventColumns()
     for each in parsed:
         if isinstance(each, tuple):
             events.append(each)
@@ -256,7 +256,7 @@ def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatc
             rest.add(each)
             if rest.size >= size:
                 yield rest.batch()
-                rest = _Columns()
+                rest = _EventColumns()
     if events:
         yield _events(events)
     if rest.size:
@@ -265,7 +265,7 @@ def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatc
 
 def _events(parsed: list[Parsed]) -> pa.RecordBatch:
     """Events, column by column: what a template's holes hold is converted all at once."""
-    columns = _Columns(len(parsed))
+    columns = _EventColumns(len(parsed))
     cluster, file, line, at, lines, level, logger, texts, templates, heads, values = zip(
         *parsed, strict=True
     )
@@ -348,7 +348,9 @@ def _facts(logger: str) -> tuple[bool, bool]:
     return _KAFKA.match(logger) is not None, is_protocol(logger)
 
 
-def _rejected(cluster: str, file: str, record: Record, reason: str, shape: str) -> dict[str, Any]:
+def _rejected(
+    cluster: str, file: str, record: LogRecord, reason: str, shape: str
+) -> dict[str, Any]:
     return {
         "what": REJECTED,
         "cluster": cluster,
@@ -362,7 +364,7 @@ def _rejected(cluster: str, file: str, record: Record, reason: str, shape: str) 
     }
 
 
-def _configured(record: Record, columns: dict[str, Any], tally: Tally) -> dict[str, Any]:
+def _configured(record: LogRecord, columns: dict[str, Any], tally: Tally) -> dict[str, Any]:
     """A dump of the configuration names the broker whose process has just started."""
     found = _BROKER_ID.search(record.message)
     if found is None:
@@ -385,7 +387,7 @@ def what_is_wrong(tally: Tally) -> str | None:
     return None if tally.kafka else NOT_KAFKA
 
 
-class _Columns:
+class _EventColumns:
     """Rows by column. Most columns are empty in most rows, so each knows which rows it fills."""
 
     def __init__(self, size: int = 0) -> None:

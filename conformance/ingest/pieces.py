@@ -69,7 +69,7 @@ def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Pi
     """Parse a chunk; `layout` as `plain` takes it. Never raises on account of the file."""
     since, until = chunk.since, chunk.until
     tally = Tally()
-    lines = _Counted(split(text(text_of(chunk), since.bytes == 0)))
+    lines = _CountedLines(split(text(text_of(chunk), since.bytes == 0)))
     rows: list[dict[str, Any]] = []
     unknown: dict[tuple[str, str], list[int]] = {}
     kinds: Counter[str] = Counter()
@@ -121,7 +121,7 @@ def piece_of(chunk: Chunk, release: str | None, layout: str | None = None) -> Pi
     )  # fmt: skip
 
 
-class _Counted:
+class _CountedLines:
     """Lines, counted as they are handed on."""
 
     def __init__(self, lines: Iterator[str]) -> None:

@@ -26,8 +26,8 @@ from typing import Any
 
 from conformance.chaos import workload as chaos
 from conformance.chaos.clients import OURS
-from conformance.chaos.history import History
-from conformance.chaos.judge import Judged, judge, verdict_on
+from conformance.chaos.history import ClientHistory
+from conformance.chaos.judge import ClientAnomalies, judge, verdict_on
 from conformance.chaos.run import OF_GROUPS
 from conformance.kafka import keeper, requests
 from conformance.kafka.control import do_line
@@ -285,9 +285,9 @@ def clients_of(
     (lab.folder / HISTORY).write_text(text + "\n", encoding="utf-8")
 
 
-def seen_by_clients(history: History, unfinished: str) -> dict[str, Any]:
+def seen_by_clients(history: ClientHistory, unfinished: str) -> dict[str, Any]:
     """A round's clients, as its line has them. ``unfinished``: why the end is not known."""
-    judged = judge(history) if history.final else Judged()
+    judged = judge(history) if history.final else ClientAnomalies()
     return {
         "verdict": verdict_on(history, judged.anomalies, unfinished).value,
         "anomalies": [asdict(found) for found in judged.anomalies],

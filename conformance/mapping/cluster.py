@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.mapping.cluster_thread import (
     TRANSITIONS,
-    Standing,
+    EventProgress,
     next_of,
     standing,
     suspends,
@@ -25,7 +25,7 @@ from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
 from impl.sim.places import registered_epoch
 from impl.world.staged.leaders import has_all
-from impl.world.staged.server import FIRST_PORT, SentRequest, Server
+from impl.world.staged.server import FIRST_PORT, SentRequest, StagedServer
 from impl.world.staged.steps import KINDS
 from impl.world.staged.world import TOPIC, StagedCluster, about
 from impl.znodes import TopicPartition, paths
@@ -64,7 +64,7 @@ HANDLES: Mapping[str, tuple[str, ...]] = {
 """An event of a controller's queue -> the transitions that its first part may be."""
 
 
-def _next_event(server: Server) -> tuple[tuple[str, ...], dict[str, int]]:
+def _next_event(server: StagedServer) -> tuple[tuple[str, ...], dict[str, int]]:
     kind, subject = server.events[0]
     return HANDLES[kind], {"subject": subject}
 
@@ -202,7 +202,7 @@ def _zookeeper(table: FactTable, world: StagedCluster) -> None:
     table.members("zk.log_dir_events", (), set(wait(world.admin.log_dir_events()).values()))
 
 
-def _broker(table: FactTable, world: StagedCluster, broker: int, server: Server) -> None:
+def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedServer) -> None:
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
@@ -260,7 +260,7 @@ def _request(table: FactTable, at: tuple[int, int, int], sent: SentRequest) -> N
 # Controllers
 
 
-def _controller(table: FactTable, world: StagedCluster, broker: int, server: Server) -> None:
+def _controller(table: FactTable, world: StagedCluster, broker: int, server: StagedServer) -> None:
     thread, at = server.thread, (broker,)
     if not server.up or not thread.controller.active:
         return
@@ -292,7 +292,9 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Ser
         _known(table, server, now, partition)
 
 
-def _known(table: FactTable, server: Server, now: Standing, partition: TopicPartition) -> None:
+def _known(
+    table: FactTable, server: StagedServer, now: EventProgress, partition: TopicPartition
+) -> None:
     context = server.thread.controller.core.context
     at = (partition.partition, server.broker)
     known = context.leadership.get(partition)
@@ -347,7 +349,7 @@ def _in_order(world: StagedCluster, replicas: Iterable[int]) -> list[int]:
 
 
 def _replica(
-    table: FactTable, server: Server, partition: TopicPartition, at: tuple[int, int]
+    table: FactTable, server: StagedServer, partition: TopicPartition, at: tuple[int, int]
 ) -> None:
     if not server.up:
         return

@@ -13,7 +13,7 @@ from typing import Any
 
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask, Report, Send
-from impl.sim.event_run import ControllerThread, Place
+from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.places import (
     Frames,
     frames_of,
@@ -38,7 +38,7 @@ REPORTS = {
 """Reports at which an event is suspended -> what is next there."""
 
 
-def suspends(thread: ControllerThread, place: Place) -> bool:
+def suspends(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """The grain of `cluster`: where an event of a controller is suspended."""
     effect = place.effect
     if isinstance(effect, Report):
@@ -52,7 +52,7 @@ def suspends(thread: ControllerThread, place: Place) -> bool:
     return bool(_label(thread, place))
 
 
-def _label(thread: ControllerThread, place: Place) -> str:
+def _label(thread: ControllerThread, place: SuspensionPoint) -> str:
     """What comes next at a place; empty where nothing of the model begins."""
     effect = place.effect
     if isinstance(effect, Ask):
@@ -148,7 +148,7 @@ def _tells_nothing(report: Report, at: Frames) -> str:
 
 
 @dataclass
-class Standing:
+class EventProgress:
     """What an event has done and has still to do; of no event: nothing.
 
     ``read`` and ``written`` are zkVersions by partition; ``found`` are the partitions that the
@@ -176,13 +176,13 @@ class Standing:
     unbalanced: tuple[int, ...] = ()
 
 
-def standing(thread: ControllerThread) -> Standing:
+def standing(thread: ControllerThread) -> EventProgress:
     """Where a controller's thread stands."""
     place = thread.place
     if place is None:
-        return Standing()
+        return EventProgress()
     at = frames_of(thread)
-    now = Standing(_label(thread, place))
+    now = EventProgress(_label(thread, place))
     now.stage = _stage(now.label, at)
     if OFFLINE in at:
         now.going = _by_partition(at[OFFLINE].f_locals["replicas"])
@@ -219,14 +219,14 @@ def _later(rebalance: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(one for one in groups if one > now)
 
 
-def _leaving(now: Standing, at: Frames) -> None:
+def _leaving(now: EventProgress, at: Frames) -> None:
     shut_down = at[LEAVING].f_locals
     now.subject = shut_down["broker"]
     if now.label != "answers":
         now.going = {one: {now.subject} for one in shut_down["followed"]}
 
 
-def _changed(now: Standing, at: Frames) -> None:
+def _changed(now: EventProgress, at: Frames) -> None:
     """What a broker change has still to do: new brokers first, then the bounced, then the dead."""
     change = at[CHANGED].f_locals
     new, bounced, dead = change["new"], change["bounced"], change["dead"]
@@ -247,7 +247,7 @@ def _changed(now: Standing, at: Frames) -> None:
         now.dead = tuple(dead)
 
 
-def _electing(now: Standing, at: Frames, thread: ControllerThread) -> None:
+def _electing(now: EventProgress, at: Frames, thread: ControllerThread) -> None:
     """One pass: every state is read, then what was chosen is written."""
     once = at.get("PartitionMachine._elect_once")
     if once is None:
@@ -263,7 +263,7 @@ def _electing(now: Standing, at: Frames, thread: ControllerThread) -> None:
 
 
 def _unsettled(
-    now: Standing,
+    now: EventProgress,
     at: Frames,
     passed: list[TopicPartition],
     writes: Mapping[TopicPartition, LeaderIsrAndControllerEpoch],
@@ -296,13 +296,13 @@ def _reports(thread: ControllerThread) -> bool:
     return thread.place is not None and isinstance(thread.place.effect, Report)
 
 
-def _is_read(now: Standing, thread: ControllerThread) -> None:
+def _is_read(now: EventProgress, thread: ControllerThread) -> None:
     """The state of the partition at hand is read, and what follows from it is reported."""
     assert now.partition is not None, "a report is about a partition"
     now.read[now.partition] = state_as_read(thread).version
 
 
-def _removing(now: Standing, at: Frames, thread: ControllerThread) -> None:
+def _removing(now: EventProgress, at: Frames, thread: ControllerThread) -> None:
     """Broker by broker: those that come later wait, of the one at hand the rest of a pass."""
     wanted = _by_partition(reported(thread, REPLICAS_CHANGE)[0])
     now.going = {}
@@ -321,7 +321,7 @@ def _removing(now: Standing, at: Frames, thread: ControllerThread) -> None:
 
 
 def _removing_of_one(
-    now: Standing, at: Frames, once: FrameType, wanted: Mapping[TopicPartition, set[int]]
+    now: EventProgress, at: Frames, once: FrameType, wanted: Mapping[TopicPartition, set[int]]
 ) -> None:
     broker, done = once.f_locals["broker"], once.f_locals["done"]
     passed, writes = once.f_locals["partitions"], once.f_locals["writes"]

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from conformance.ingest.files import Found, Skipped
+from conformance.ingest.files import LogSources, Skipped
 from conformance.pipeline.clocks import Clock
 from conformance.pipeline.findings import Finding
 
@@ -45,7 +45,7 @@ class Corpus:
     closed: tuple[Skipped, ...] = ()
 
 
-def without_logs(found: Found) -> Corpus:
+def without_logs(found: LogSources) -> Corpus:
     """The corpus of paths that hold no log, for which no engine has to be started."""
     return Corpus([], [], None, None, Figures(), found.skipped, found.closed)
 
@@ -66,7 +66,7 @@ class Judged:
 class Engine(Protocol):
     """How the same plain functions are run: in this process, or by Spark."""
 
-    def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
+    def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
 
     def save(self, corpus: Corpus, folder: str) -> None:

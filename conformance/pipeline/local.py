@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from conformance.ingest.dialects import NOTE
-from conformance.ingest.files import Found
+from conformance.ingest.files import LogSources
 from conformance.ingest.parse import batches, parsed_file
 from conformance.ingest.schema import (
     EVENT,
@@ -56,7 +56,7 @@ class LocalEngine:
         self.whole, self.part = whole, part
 
     @few_cycles
-    def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
+    def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         rows = [asdict(log) for log in found.logs]
         sizes = {log.name: store.text_of(log.path) for log in found.logs}
@@ -85,7 +85,7 @@ class LocalEngine:
         return Corpus(rows, files, events, kept, figures, found.skipped, found.closed)
 
     def _read(
-        self, found: Found, release: str | None, layout: str | None
+        self, found: LogSources, release: str | None, layout: str | None
     ) -> Iterator[pa.RecordBatch]:
         """Lines of all files in batches; small files share one, for each costs what many do."""
         return batches(

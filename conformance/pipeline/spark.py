@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from conformance.ingest.files import Found
+from conformance.ingest.files import LogSources
 from conformance.ingest.schema import EVENT
 from conformance.pipeline import large as large_
 from conformance.pipeline import steps, store
@@ -48,7 +48,7 @@ class SparkEngine:
     def _session(self) -> SparkSession:
         return spark_session(self._master)
 
-    def ingest(self, found: Found, release: str | None, layout: str | None = None) -> Corpus:
+    def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         text = sum(text_of(log.path) for log in found.logs)
         session = spark_session(self._master, brief=text <= _FEW)

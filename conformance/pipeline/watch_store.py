@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.ingest.files import Found
+from conformance.ingest.files import LogSources
 from conformance.ingest.growing import closed, look_around, named
 from conformance.pipeline.corpus import Judged, without_logs
 from conformance.pipeline.findings import Finding
@@ -110,7 +110,7 @@ class WatchStore:
             judged.sequences += found.sequences
             judged.clocks += found.clocks
         # Read is what was read; what cannot be opened is found by looking.
-        nothing = without_logs(Found())
+        nothing = without_logs(LogSources())
         nothing.closed = tuple(closed(self._logs))
         return check_result([*corpora, nothing], judged, unread_too=False)
 

@@ -52,7 +52,7 @@ class Stop(NamedTuple):
     epoch: int
 
 
-class Request(NamedTuple):
+class BatchRequest(NamedTuple):
     """A request to a broker: by partition, who leads, or how it stops."""
 
     kind: str
@@ -71,7 +71,7 @@ class Known:
 
 
 @dataclass
-class Batch:
+class PlainBatch:
     """A round that is being gathered."""
 
     known: Known
@@ -116,17 +116,17 @@ class Batch:
             stops = self.stops.setdefault(broker, {})
             stops[partition] = stops.get(partition, False) or deletes
 
-    def sent(self) -> Iterator[Request]:
+    def sent(self) -> Iterator[BatchRequest]:
         """First who leads, then the metadata, then who stops; to those that are registered."""
         alive = self.known.registered
         for broker in sorted(one for one in self.leads if one in alive):
-            yield Request("LeaderAndIsr", broker, self.leads[broker])
+            yield BatchRequest("LeaderAndIsr", broker, self.leads[broker])
         for broker in sorted(one for one in self.metadata if one in alive):
-            yield Request("UpdateMetadata", broker, self.metadata[broker])
+            yield BatchRequest("UpdateMetadata", broker, self.metadata[broker])
         for broker in sorted(one for one in self.stops if one in alive):
             yield from self._stopped(broker, self.stops[broker])
 
-    def _stopped(self, broker: int, stops: Mapping[str, bool]) -> Iterator[Request]:
+    def _stopped(self, broker: int, stops: Mapping[str, bool]) -> Iterator[BatchRequest]:
         whole = {one: Stop(deletes, self._epoch(one)) for one, deletes in stops.items()}
         groups: list[dict[str, Stop]]
         if self.habits.one_stop:
@@ -140,7 +140,7 @@ class Batch:
         else:
             groups = [{}, *({one: stop} for one, stop in whole.items())]
         for group in groups:
-            yield Request("StopReplica", broker, stops=group)
+            yield BatchRequest("StopReplica", broker, stops=group)
 
     def _epoch(self, partition: str) -> int:
         if _topic(partition) in self.known.going:

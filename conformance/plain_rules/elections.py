@@ -1,7 +1,8 @@
 """The four ways in which a controller chooses a leader, over plain lists of broker ids.
 
-A strategy answers with an `Elected`, or None: then nothing is written, and the partition stays as
-it is. `model.protocol.strategies` has the same over expressions; tests hold the two to agree.
+A strategy answers with an `ElectedLeader`, or None: then nothing is written, and the partition
+stays as it is. `model.protocol.strategies` has the same over expressions; tests hold the two to
+agree.
 
 Source: PartitionLeaderElectionAlgorithms and Election (2.4); the selectors of 0.10 to 1.0 agree.
 """
@@ -14,7 +15,7 @@ from typing import NamedTuple
 Brokers = tuple[int, ...]
 
 
-class Elected(NamedTuple):
+class ElectedLeader(NamedTuple):
     """What is written, and who is notified: leader, ISR in its order, recipients of
     LeaderAndIsr."""
 
@@ -29,7 +30,7 @@ def _first(replicas: Sequence[int], rule: Callable[[int], bool]) -> int | None:
 
 def for_offline(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean: bool = False
-) -> Elected | None:
+) -> ElectedLeader | None:
     """The leader is dead, or there never was one.
 
     The first replica, in the order of the assignment, that lives and is in the ISR; the ISR keeps
@@ -39,30 +40,30 @@ def for_offline(
     recipients = tuple(replica for replica in assignment if replica in live)
     leader = _first(recipients, lambda replica: replica in isr)
     if leader is not None:
-        return Elected(leader, tuple(member for member in isr if member in live), recipients)
+        return ElectedLeader(leader, tuple(member for member in isr if member in live), recipients)
     if unclean and recipients and not any(member in live for member in isr):
-        return Elected(recipients[0], (recipients[0],), recipients)
+        return ElectedLeader(recipients[0], (recipients[0],), recipients)
     return None
 
 
 def for_reassignment(
     target: Sequence[int], isr: Sequence[int], live: Collection[int]
-) -> Elected | None:
+) -> ElectedLeader | None:
     """The partition has moved: the first of the target that lives and is in the ISR.
 
     The ISR stays as it is, the old replicas leave it later; the whole target is notified,
     the dead too.
     """
     leader = _first(target, lambda replica: replica in live and replica in isr)
-    return None if leader is None else Elected(leader, tuple(isr), tuple(target))
+    return None if leader is None else ElectedLeader(leader, tuple(isr), tuple(target))
 
 
 def for_preferred(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int]
-) -> Elected | None:
+) -> ElectedLeader | None:
     """The head of the assignment, if it lives and is in the ISR; nobody else will do."""
     leader = _first(assignment[:1], lambda replica: replica in live and replica in isr)
-    return None if leader is None else Elected(leader, tuple(isr), tuple(assignment))
+    return None if leader is None else ElectedLeader(leader, tuple(isr), tuple(assignment))
 
 
 def for_controlled_shutdown(
@@ -70,7 +71,7 @@ def for_controlled_shutdown(
     isr: Sequence[int],
     live_or_shutting_down: Collection[int],
     shutting_down: Collection[int],
-) -> Elected | None:
+) -> ElectedLeader | None:
     """The leader is about to go: the first that stays, and every broker that goes leaves the ISR.
 
     Those that shut down are notified as well (not so in 1.1 and 2.0, KAFKA-7482).
@@ -79,6 +80,6 @@ def for_controlled_shutdown(
     leader = _first(recipients, lambda replica: replica in isr and replica not in shutting_down)
     if leader is None:
         return None
-    return Elected(
+    return ElectedLeader(
         leader, tuple(member for member in isr if member not in shutting_down), recipients
     )

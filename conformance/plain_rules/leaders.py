@@ -55,7 +55,7 @@ class Follower:
 
 
 @dataclass
-class Leader:
+class LeaderRules:
     """One partition's leader. `asked` are the ISRs that it asked its controller for."""
 
     broker: int

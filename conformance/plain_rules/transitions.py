@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from conformance.plain_rules.elections import Elected
+from conformance.plain_rules.elections import ElectedLeader
 
 NOBODY = -1
 
 
-class Registered(NamedTuple):
+class RegisteredState(NamedTuple):
     """A partition's state: who leads, who is in sync, the epochs, the znode's version."""
 
     leader: int
@@ -30,11 +30,11 @@ class LeaderAndIsrSent(NamedTuple):
     """A LeaderAndIsr for the partition."""
 
     brokers: tuple[int, ...]
-    state: Registered
+    state: RegisteredState
     new: bool = False
 
 
-class Effect(NamedTuple):
+class TransitionOutcome(NamedTuple):
     """What a transition comes to.
 
     `moved`: it takes place. `written`: the state's new text, `told` and `stopped`: what is sent,
@@ -42,60 +42,70 @@ class Effect(NamedTuple):
     """
 
     moved: bool
-    written: Registered | None = None
+    written: RegisteredState | None = None
     told: LeaderAndIsrSent | None = None
     stopped: tuple[int, bool] | None = None
     known_anew: bool = False
 
 
-NOTHING = Effect(moved=False)
-MOVED = Effect(moved=True)
+NOTHING = TransitionOutcome(moved=False)
+MOVED = TransitionOutcome(moved=True)
 
 
-def created(assignment: Sequence[int], live: Collection[int], controller: int) -> Effect:
+def created(assignment: Sequence[int], live: Collection[int], controller: int) -> TransitionOutcome:
     """New to Online: the first living replica leads, all that live are in sync."""
     alive = tuple(one for one in assignment if one in live)
     if not alive:
         return NOTHING
-    state = Registered(alive[0], alive, controller=controller)
-    return Effect(moved=True, written=state, told=LeaderAndIsrSent(alive, state, new=True))
+    state = RegisteredState(alive[0], alive, controller=controller)
+    return TransitionOutcome(
+        moved=True, written=state, told=LeaderAndIsrSent(alive, state, new=True)
+    )
 
 
-def elected(state: Registered, chosen: Elected | None, controller: int) -> Effect:
+def elected(
+    state: RegisteredState, chosen: ElectedLeader | None, controller: int
+) -> TransitionOutcome:
     """Online or Offline to Online: as a strategy chose; a newer controller's state stands."""
     if chosen is None or state.controller > controller:
         return NOTHING
-    after = Registered(chosen.leader, tuple(chosen.isr), state.epoch + 1, state.version, controller)
+    after = RegisteredState(
+        chosen.leader, tuple(chosen.isr), state.epoch + 1, state.version, controller
+    )
     told = LeaderAndIsrSent(tuple(chosen.recipients), after._replace(version=state.version + 1))
-    return Effect(moved=True, written=after, told=told)
+    return TransitionOutcome(moved=True, written=after, told=told)
 
 
-def new_replica(replica: int, leads: Registered | None) -> Effect:
+def new_replica(replica: int, leads: RegisteredState | None) -> TransitionOutcome:
     """NonExistent to New: notified who leads, where somebody does; a leader is no new replica."""
     if leads is None:
         return MOVED
     if leads.leader == replica:
         return NOTHING
-    return Effect(moved=True, told=LeaderAndIsrSent((replica,), leads, new=True))
+    return TransitionOutcome(moved=True, told=LeaderAndIsrSent((replica,), leads, new=True))
 
 
-def online_replica(replica: int, leads: Registered | None) -> Effect:
+def online_replica(replica: int, leads: RegisteredState | None) -> TransitionOutcome:
     """To Online: notified once more of the state; a new replica (`leads` is None) knows it
     already.
     """
-    return MOVED if leads is None else Effect(moved=True, told=LeaderAndIsrSent((replica,), leads))
+    return (
+        MOVED
+        if leads is None
+        else TransitionOutcome(moved=True, told=LeaderAndIsrSent((replica,), leads))
+    )
 
 
 def offline_replica(
     replica: int,
     assignment: Sequence[int],
-    state: Registered | None,
+    state: RegisteredState | None,
     controller: int,
     going: bool = False,
     keeps_last: bool = True,
     moves_unled: bool = True,
     tells_unled: bool = True,
-) -> Effect:
+) -> TransitionOutcome:
     """To Offline: it stops, and leaves the ISR; all others are notified, even where nothing
     changed.
 
@@ -105,21 +115,21 @@ def offline_replica(
     """
     stopped = (replica, False)
     if state is None:
-        return Effect(moves_unled, stopped=stopped, known_anew=tells_unled)
+        return TransitionOutcome(moves_unled, stopped=stopped, known_anew=tells_unled)
     others = tuple(one for one in assignment if one != replica)
     if replica not in state.isr:
-        return Effect(
+        return TransitionOutcome(
             True, told=None if going else LeaderAndIsrSent(others, state), stopped=stopped
         )
     isr = tuple(one for one in state.isr if one != replica)
     if not isr and keeps_last:
         isr = state.isr
     leader = NOBODY if state.leader == replica else state.leader
-    after = Registered(leader, isr, state.epoch + 1, state.version, controller)
+    after = RegisteredState(leader, isr, state.epoch + 1, state.version, controller)
     told = LeaderAndIsrSent(others, after._replace(version=state.version + 1))
-    return Effect(True, after, None if going else told, stopped)
+    return TransitionOutcome(True, after, None if going else told, stopped)
 
 
-def deletion_starts(replica: int) -> Effect:
+def deletion_starts(replica: int) -> TransitionOutcome:
     """Offline to DeletionStarted: its broker is to delete it."""
-    return Effect(moved=True, stopped=(replica, True))
+    return TransitionOutcome(moved=True, stopped=(replica, True))

@@ -155,7 +155,7 @@ def tells_of_controllers(order: Ordered) -> bool:
 
 
 @dataclass(eq=False)
-class SentRequest:
+class TracedRequest:
     """A request of a controller: what the model puts into a broker's queue.
 
     `about` is a version of each partition's state, by the model's numbers. `parts` are partitions
@@ -193,10 +193,10 @@ class ClusterReplay(Driver):
         self.event: dict[int, tuple[str, int] | None] = {}  # begun, and not seen in the model yet
         self.outside: dict[int, str] = {}  # what the model does not have is worked on
         self.elsewhere: set[int] = set()  # resigned, and the model does not know why
-        self.expected: dict[int, list[tuple[int, SentRequest]]] = defaultdict(list)
-        self.waiting: dict[tuple[int, int], list[SentRequest]] = defaultdict(list)
-        self.sent: dict[tuple[int, ...], SentRequest] = {}
-        self.arrived: set[SentRequest] = set()
+        self.expected: dict[int, list[tuple[int, TracedRequest]]] = defaultdict(list)
+        self.waiting: dict[tuple[int, int], list[TracedRequest]] = defaultdict(list)
+        self.sent: dict[tuple[int, ...], TracedRequest] = {}
+        self.arrived: set[TracedRequest] = set()
         self.half_way: dict[int, str] = {}
         """Controllers whose event ended with an error: it matters not to those that resign then."""
         self.partial: set[int] = set()
@@ -939,7 +939,7 @@ class ClusterReplay(Driver):
                     if (version := self.read("cache.queue.at.about", c, to, slot, p))
                     != NONE_VERSION
                 }  # fmt: skip
-                request = SentRequest(
+                request = TracedRequest(
                     str(REQUESTS.show(self.read("cache.queue.at.kind", c, to, slot))), about,
                     self.held("cache.queue.at.alive", c, to, slot),
                     {at: self.read("cache.queue.at.endpoints", c, to, slot, at)
@@ -1012,7 +1012,7 @@ class ClusterReplay(Driver):
             found[p] = version
         return found
 
-    def _next_to(self, c: int, to: int) -> SentRequest | None:
+    def _next_to(self, c: int, to: int) -> TracedRequest | None:
         return next((one for target, one in self.expected[c] if target == to), None)
 
     def _is_reached(self, c: int, to: int) -> bool:
@@ -1024,7 +1024,7 @@ class ClusterReplay(Driver):
 
     def _matches(
         self, line: TraceLine, c: int, to: int, kind: str, versions: dict[int, int] | None,
-        request: SentRequest,
+        request: TracedRequest,
     ) -> None:  # fmt: skip
         named = f"{line.args['kind']} to broker {line.args['to']}"
         if request.kind != kind:
@@ -1071,7 +1071,7 @@ class ClusterReplay(Driver):
         return same and mine == known
 
     def _amend(
-        self, c: int, to: int, slot: int | None, request: SentRequest, p: int, version: int,
+        self, c: int, to: int, slot: int | None, request: TracedRequest, p: int, version: int,
         reason: str,
     ) -> None:  # fmt: skip
         request.about[p] = version
@@ -1080,11 +1080,11 @@ class ClusterReplay(Driver):
             cells.append(("cache.queue.at.about", (c, to, slot, p), version))  # type: ignore[arg-type]
         self.force(reason, *cells)
 
-    def _place(self, c: int, to: int, request: SentRequest) -> int | None:
+    def _place(self, c: int, to: int, request: TracedRequest) -> int | None:
         requests = self.waiting[c, to]
         return requests.index(request) if request in requests else None
 
-    def _claimed(self, c: int, to: int, request: SentRequest) -> None:
+    def _claimed(self, c: int, to: int, request: TracedRequest) -> None:
         self.expected[c].remove((to, request))
 
     def _sends_besides(
@@ -1095,7 +1095,7 @@ class ClusterReplay(Driver):
         if versions is None:
             return  # it was never sent: nobody hears of it
         alive = frozenset(self.of[one] for one in line.args.get("live", ()))
-        request = SentRequest(
+        request = TracedRequest(
             kind, versions, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
             line.args["epoch"], is_queued,
         )  # fmt: skip
@@ -1112,7 +1112,7 @@ class ClusterReplay(Driver):
         self.force(reason, *cells)
 
     def _in_queue(
-        self, c: int, to: int, slot: int, request: SentRequest
+        self, c: int, to: int, slot: int, request: TracedRequest
     ) -> list[tuple[str, tuple[int, ...], int]]:
         at = (c, to, slot)
         return [
@@ -1126,7 +1126,7 @@ class ClusterReplay(Driver):
               for one in self.of.values()),
         ]  # fmt: skip
 
-    def _differs(self, named: str, versions: Mapping[int, int], request: SentRequest) -> None:
+    def _differs(self, named: str, versions: Mapping[int, int], request: TracedRequest) -> None:
         raise MisfitError(
             "a controller sends what the model's does",
             f"{named} is about {self._states(versions)}", self._request(request),
@@ -1137,7 +1137,7 @@ class ClusterReplay(Driver):
         versions = [f"{names[p]} in version {version}" for p, version in sorted(about.items())]
         return ", ".join(versions) or "no partition"
 
-    def _request(self, request: SentRequest) -> str:
+    def _request(self, request: TracedRequest) -> str:
         title = next(name for name, kind in _KINDS.items() if kind == request.kind)
         return f"{title} about {self._states(request.about)}"
 
@@ -1186,7 +1186,7 @@ class ClusterReplay(Driver):
             self._handled(c, b, request, is_refused, self.undone.get(line, set()))
 
     @contextmanager
-    def _besides(self, c: int, b: int, request: SentRequest, reason: str) -> Iterator[None]:
+    def _besides(self, c: int, b: int, request: TracedRequest, reason: str) -> Iterator[None]:
         """As if it were the only one in its queue, of a controller in the epoch of then."""
         if not self.read("up", b):
             self.force(AWAY, ("up", (b,), 1))
@@ -1204,7 +1204,7 @@ class ClusterReplay(Driver):
         self.waiting[c, b] = before
 
     def _handled(
-        self, c: int, b: int, request: SentRequest, is_refused: bool, undone: set[str]
+        self, c: int, b: int, request: TracedRequest, is_refused: bool, undone: set[str]
     ) -> None:  # fmt: skip
         refuses = self.possible("older_controller_is_refused", b, c)
         if refuses != is_refused:

@@ -27,7 +27,7 @@ from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
 from impl.sim.steps import Step
 from impl.world.stored_broker import FOLDER
-from impl.world.wide.claims import Claims, ClusterClaimBroken
+from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import DIRECTORIES, WideSimulator, keeps_records
@@ -179,7 +179,7 @@ def logged_run(
         folder, brokers=brokers, topics=topics, partitions=partitions, factor=min(3, brokers),
         release=release, seed=seed, directories=2 if faults == DIRECTORIES else 1,
     )  # fmt: skip
-    simulator, claims, taken = WideSimulator(world, seed, faults), Claims(world), 0
+    simulator, claims, taken = WideSimulator(world, seed, faults), WideClaims(world), 0
     claims.keeps_committed = keeps_records(faults)
     with closing(world):
         try:
@@ -191,7 +191,7 @@ def logged_run(
             return taken, f"step {world.clock}: {broken}"
 
 
-def _settled(world: LoggedWorld, simulator: WideSimulator, claims: Claims) -> str:
+def _settled(world: LoggedWorld, simulator: WideSimulator, claims: WideClaims) -> str:
     """What has not happened once faults were over for long enough, by the model's claims."""
     simulator.calm_down()
     for number in range(SETTLING_STEPS):

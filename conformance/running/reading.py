@@ -42,7 +42,7 @@ class MissingField(KeyError):
         return str(self.args[0])
 
 
-class Fields(dict[str, Any]):
+class TraceFields(dict[str, Any]):
     """An object of a line; a field that it has not is an error of the line, not of its reader."""
 
     def __missing__(self, name: str) -> Any:
@@ -190,7 +190,9 @@ def _start(path: str, text: bytes, found: Gathered) -> ProcessStart | None:
         str(header.get("version") or ""), header.get("settings") or {}, [],
     )  # fmt: skip
     unseen = [str(one) for one in header.get("not_seen") or ()]
-    start.lines.append(TraceLine(path, 1, process, start.number, STARTED, Fields(not_seen=unseen)))
+    start.lines.append(
+        TraceLine(path, 1, process, start.number, STARTED, TraceFields(not_seen=unseen))
+    )
     start.settings.setdefault("run", header["run"])
     return start
 
@@ -198,7 +200,7 @@ def _start(path: str, text: bytes, found: Gathered) -> ProcessStart | None:
 def _take(start: ProcessStart, number: int, text: bytes) -> str:
     """Add a line; why it cannot be believed, "end" for the last one."""
     try:
-        fields = json.loads(text, object_hook=Fields)
+        fields = json.loads(text, object_hook=TraceFields)
     except ValueError:
         return "not JSON"
     if not isinstance(fields, dict) or fields.get("run") != start.settings["run"]:

@@ -25,7 +25,7 @@ _TURNS = 2  # topics, one after the other, whose handling shows that the request
 
 
 @dataclass
-class _Request:
+class _OperatorRequest:
     """One that nobody has taken up so far; `newer` are topics made since, `turns` those handled."""
 
     line: TraceLine
@@ -48,7 +48,7 @@ def never_taken_up(gathered: Gathered) -> Iterator[tuple[TraceLine, str]]:
 
 def _of_one(start: ProcessStart) -> Iterator[tuple[TraceLine, str]]:
     controller: int | None = None
-    request: _Request | None = None
+    request: _OperatorRequest | None = None
     moving: set[str] = set()
     for line in start.lines:
         if line.step == "session_ended" and _CONTROLLER in line.args.get("gone", ()):
@@ -77,13 +77,15 @@ def _of_one(start: ProcessStart) -> Iterator[tuple[TraceLine, str]]:
                     request = None
 
 
-def _asked(line: TraceLine, op: Mapping[str, Any]) -> _Request | None:
+def _asked(line: TraceLine, op: Mapping[str, Any]) -> _OperatorRequest | None:
     """A request; None for what is none, of which releases make different things."""
     try:
         named = [each["topic"] for each in json.loads(op["data"])["partitions"]]
     except (KeyError, TypeError, ValueError):
         return None
-    return _Request(line, frozenset(f"{_TOPICS}{each}" for each in named)) if named else None
+    return (
+        _OperatorRequest(line, frozenset(f"{_TOPICS}{each}" for each in named)) if named else None
+    )
 
 
 def _moves(op: Mapping[str, Any]) -> bool:
@@ -95,7 +97,7 @@ def _moves(op: Mapping[str, Any]) -> bool:
         return False
 
 
-def _goes_on(request: _Request, path: str, own: bool) -> None:
+def _goes_on(request: _OperatorRequest, path: str, own: bool) -> None:
     """Note a topic that is created, and one of which the controller creates a state."""
     if not path.startswith(_TOPICS):
         return
@@ -107,7 +109,7 @@ def _goes_on(request: _Request, path: str, own: bool) -> None:
         request.newer = set()  # what was created before that says nothing more
 
 
-def _why(request: _Request) -> str:
+def _why(request: _OperatorRequest) -> str:
     first, second = request.turns
     return (
         "there is a request to move partitions, and the controller wrote neither the request nor "

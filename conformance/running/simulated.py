@@ -31,7 +31,7 @@ from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
 from impl.server.traced_zookeeper import ZooKeeperTrace
 from impl.sim.steps import Step
-from impl.world.wide.claims import Claims, ClusterClaimBroken
+from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.ghosts import ConsumerRead
 from impl.world.wide.node import SimulatedBroker
 from impl.world.wide.rest import is_at_rest
@@ -316,7 +316,7 @@ def traced_run(
         release=release, seed=seed,
     )  # fmt: skip
     simulator, taken, broken = _Simulator(world, seed, faults), 0, ""
-    claims = Claims(world)
+    claims = WideClaims(world)
 
     def held(look: Callable[[], None]) -> None:
         nonlocal broken

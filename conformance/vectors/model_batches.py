@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conformance.plain_rules.batches import (
-    Batch,
+    BatchRequest,
     ControllerSwitches,
     Known,
     Leads,
     NotSent,
-    Request,
+    PlainBatch,
 )
 from conformance.plain_rules.request_versions import version_of
 from impl.releases import Release
@@ -25,7 +25,7 @@ def batch(question: Question) -> dict[str, Any]:
     known = Known(asked["live"], going=asked.get("queuedForDeletion", ()))
     for name, state in asked.get("leadership", {}).items():
         known.leadership[name] = _leads(state)
-    round_ = Batch(known, _habits(question))
+    round_ = PlainBatch(known, _habits(question))
     try:
         for call in asked["calls"]:
             _call(round_, call)
@@ -50,7 +50,7 @@ def _leads(state: Mapping[str, Any], new: bool = False) -> Leads:
     return Leads(state["leader"], tuple(state["isr"]), epoch, version, new)
 
 
-def _call(round_: Batch, call: Mapping[str, Any]) -> None:
+def _call(round_: PlainBatch, call: Mapping[str, Any]) -> None:
     match call.get("add"):
         case "leaderAndIsr":
             for name, state in call["partitions"].items():
@@ -64,7 +64,7 @@ def _call(round_: Batch, call: Mapping[str, Any]) -> None:
             round_.begin()
 
 
-def _shown(question: Question, sent: Iterable[Request]) -> dict[str, Any]:
+def _shown(question: Question, sent: Iterable[BatchRequest]) -> dict[str, Any]:
     asked = question["input"]
     protocol = Release.of(asked.get("ibp", question["release"])).parts
     started = asked.get("deletionStarted", ())
@@ -85,7 +85,7 @@ def _shown(question: Question, sent: Iterable[Request]) -> dict[str, Any]:
     return answer
 
 
-def _request(request: Request, version: int, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _request(request: BatchRequest, version: int, asked: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {"type": request.kind, "version": version}
     if request.kind == "StopReplica":
         shown["partitions"] = {

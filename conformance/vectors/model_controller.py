@@ -182,7 +182,7 @@ def elect(question: Question) -> dict[str, Any]:
     return ByRule(answer)
 
 
-def _chosen(question: Question) -> elections.Elected | None:
+def _chosen(question: Question) -> elections.ElectedLeader | None:
     asked = question["input"]
     assignment, isr, live = asked["assignment"], asked["isr"], asked["live"]
     match asked["strategy"]:

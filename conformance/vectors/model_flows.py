@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.plain_rules import answers, elections, transitions
-from conformance.plain_rules.elections import Elected
-from conformance.plain_rules.transitions import NOBODY, Effect, Registered
+from conformance.plain_rules.elections import ElectedLeader
+from conformance.plain_rules.transitions import NOBODY, RegisteredState, TransitionOutcome
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -24,16 +24,16 @@ class Flow:
         self.release = Release.of(question["release"])
         self.unclean = bool(question["input"].get("unclean"))
         self.assignment, self.live, self.going = assignment, set(live), set[int]()
-        self.state = Registered(NOBODY, ())
+        self.state = RegisteredState(NOBODY, ())
         self._take(transitions.created(assignment, live, CONTROLLER_EPOCH))
         self.remaining: list[int] = []
 
-    def _take(self, effect: Effect) -> None:
+    def _take(self, effect: TransitionOutcome) -> None:
         if effect.written is not None:
             created = not self.state.isr
             self.state = effect.written._replace(version=self.state.version + (not created))
 
-    def _elect(self, chosen: Elected | None) -> None:
+    def _elect(self, chosen: ElectedLeader | None) -> None:
         self._take(transitions.elected(self.state, chosen, CONTROLLER_EPOCH))
 
     def _offline(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.plain_rules.leaders import Follower, Leader, LeaderSwitches, starts_fetcher
+from conformance.plain_rules.leaders import Follower, LeaderRules, LeaderSwitches, starts_fetcher
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -21,7 +21,7 @@ class Life:
         end = asked.get("log", {}).get("records", 0)
         self.now = START_MS
         habits = LeaderSwitches(*(release.since(since) for since in ("2.7", "2.0", "2.1", "2.2")))
-        self.leader = Leader(
+        self.leader = LeaderRules(
             asked["self"], asked["replicas"], asked["replicaLagTimeMaxMs"], habits, end,
             max(0, min(asked.get("hwCheckpoint") or 0, end)),
         )  # fmt: skip

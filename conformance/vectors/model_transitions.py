@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.plain_rules import elections, transitions
-from conformance.plain_rules.elections import Elected
-from conformance.plain_rules.transitions import MOVED, NOTHING, Effect, Registered
+from conformance.plain_rules.elections import ElectedLeader
+from conformance.plain_rules.transitions import MOVED, NOTHING, RegisteredState, TransitionOutcome
 from conformance.vectors import model_controller
 from conformance.vectors.model_stage import TwoAnswers
 from impl.releases import Release
@@ -22,10 +22,10 @@ ANYWHERE = 1000
 """A broker that lives and has nothing to do with the case."""
 
 
-def _registered(fields: Mapping[str, Any] | None, controller: int) -> Registered | None:
+def _registered(fields: Mapping[str, Any] | None, controller: int) -> RegisteredState | None:
     if fields is None:
         return None
-    return Registered(
+    return RegisteredState(
         fields["leader"],
         tuple(fields["isr"]),
         fields.get("leaderEpoch", 0),
@@ -34,7 +34,7 @@ def _registered(fields: Mapping[str, Any] | None, controller: int) -> Registered
     )
 
 
-def _shown(state: Registered) -> dict[str, Any]:
+def _shown(state: RegisteredState) -> dict[str, Any]:
     return {
         "leader": state.leader,
         "isr": list(state.isr),
@@ -44,7 +44,7 @@ def _shown(state: Registered) -> dict[str, Any]:
     }
 
 
-def _orders(effect: Effect, live: Sequence[int] | None) -> list[dict[str, Any]]:
+def _orders(effect: TransitionOutcome, live: Sequence[int] | None) -> list[dict[str, Any]]:
     if effect.told is None:
         return []
     told = [one for one in effect.told.brokers if live is None or one in live]
@@ -96,7 +96,7 @@ def _is_offline_election(asked: Mapping[str, Any]) -> bool:
     return plain and elects and by_offline and "zkState" in asked
 
 
-def _chosen(question: Question, state: Registered) -> Elected | None:
+def _chosen(question: Question, state: RegisteredState) -> ElectedLeader | None:
     asked = question["input"]
     name, _, argument = str(asked["strategy"]).partition("(")
     replicas, isr = asked["assignment"], state.isr
@@ -157,7 +157,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
     return answer
 
 
-def _replica_effect(question: Question, release: Release) -> Effect:
+def _replica_effect(question: Question, release: Release) -> TransitionOutcome:
     asked = question["input"]
     replica, target = asked["replica"], asked["target"]
     known = asked.get("zkState", asked.get("leadership"))

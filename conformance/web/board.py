@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from conformance.web.in_flight import Message, in_flight
+from conformance.web.in_flight import MessageInFlight, in_flight
 from conformance.web.known import RunNode, RunTree
 from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
@@ -193,7 +193,7 @@ class Board:
         picture["messages"] = arrows(sent, flying, here.ages or {}, taken)
         return picture
 
-    def _fly(self, before: RunNode | None, here: RunNode) -> tuple[Message, ...]:
+    def _fly(self, before: RunNode | None, here: RunNode) -> tuple[MessageInFlight, ...]:
         """What is on its way in a state; how long it is, goes on from the state before."""
         if here.flight is None:
             here.flight = in_flight(self.twin, here.state)

@@ -18,7 +18,7 @@ ZOOKEEPER, CONTROLLERS, CLIENTS = "zookeeper", "controllers", "clients"
 
 
 @dataclass(frozen=True)
-class Message:
+class MessageInFlight:
     """A message: its name and what it says, from a lane to others. An answer is drawn dashed.
 
     `fate` is what became of it: `flying`, `late` (overtaken, or in a slow queue), `copy` (it was
@@ -33,7 +33,7 @@ class Message:
     fate: str = "flying"
 
 
-class Reader:
+class MessageReader:
     """A state's fields as plain values."""
 
     def __init__(self, twin: Evaluator, state: SparseState) -> None:
@@ -63,16 +63,16 @@ class Reader:
         return name in self._twin.recorded.fields
 
 
-def _registration_reply(now: Reader) -> Iterator[Message]:
+def _registration_reply(now: MessageReader) -> Iterator[MessageInFlight]:
     """The answer to the multi that became controller, until its broker has heard of it."""
     for (broker,) in now.cells("campaign"):
         lost = bool(now.value("reply_lost", broker))
-        yield Message("multi", ZOOKEEPER, str(broker),
+        yield MessageInFlight("multi", ZOOKEEPER, str(broker),
                       f"controller epoch {now.value('campaign', broker)} is won", True,
                       "lost" if lost else "flying")  # fmt: skip
 
 
-def _classic(now: Reader) -> Iterator[Message]:
+def _classic(now: MessageReader) -> Iterator[MessageInFlight]:
     for epoch in range(now.value("next_epoch")):
         leader = now.value("request.leader", epoch)
         label = (f"epoch {epoch}, leader {text(leader)}, "
@@ -80,36 +80,36 @@ def _classic(now: Reader) -> Iterator[Message]:
         for replica in now.domain("view.epoch"):
             known = now.value("view.epoch", replica)
             if known is None or known < epoch:
-                yield Message("LeaderAndIsr", CONTROLLERS, str(replica), label)
+                yield MessageInFlight("LeaderAndIsr", CONTROLLERS, str(replica), label)
 
 
-def _election(now: Reader) -> Iterator[Message]:
+def _election(now: MessageReader) -> Iterator[MessageInFlight]:
     for broker in now.domain("session"):
         if now.value("read.done", broker) and not now.value("belief.held", broker):
             won = now.value("read.epoch", broker) + 1
             if (broker, won) in now.cells("won"):
-                yield Message("multi", ZOOKEEPER, str(broker), f"controller epoch {won} is won",
-                              True)  # fmt: skip
+                yield MessageInFlight("multi", ZOOKEEPER, str(broker),
+                                      f"controller epoch {won} is won", True)  # fmt: skip
         if now.value("pending.any", broker):
             label = (f"broker {broker}, state under epoch {now.value('pending.epoch', broker)}, "
                      f"if its version is {now.value('pending.state_version', broker)}")  # fmt: skip
-            yield Message("setData", CONTROLLERS, ZOOKEEPER, label)
+            yield MessageInFlight("setData", CONTROLLERS, ZOOKEEPER, label)
     for sender, epoch in now.cells("sent"):
         label = f"of broker {sender}, controller epoch {epoch}"
         for broker in now.domain("seen"):
             seen = now.value("seen", broker)
             fate = "late" if seen > epoch else "copy" if seen == epoch else "flying"
-            yield Message("LeaderAndIsr", CONTROLLERS, str(broker), label, False, fate)
+            yield MessageInFlight("LeaderAndIsr", CONTROLLERS, str(broker), label, False, fate)
 
 
-def _replication(now: Reader) -> Iterator[Message]:
+def _replication(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
     for epoch, controller, broker in now.cells("request.in_flight"):
         label = (f"leader epoch {epoch}, leader {text(now.value('elected', epoch))}, "
                  f"isr {now.members('request.isr', epoch, controller, broker)}, "
                  f"controller epoch {controller}")  # fmt: skip
         late = now.value("replica.controller_epoch", broker) > controller
-        yield Message("LeaderAndIsr", CONTROLLERS, str(broker), label, False,
+        yield MessageInFlight("LeaderAndIsr", CONTROLLERS, str(broker), label, False,
                       "late" if late else "flying")  # fmt: skip
     for follower, leader in now.cells("fetch.state"):
         yield _fetch(now, follower, leader)
@@ -117,34 +117,34 @@ def _replication(now: Reader) -> Iterator[Message]:
         wrote = f"isr {now.members('isr_write.isr', leader)}"
         done = now.value("isr_write.state", leader) == "applied"
         version = now.value("isr_write.version", leader)
-        yield Message("setData", ZOOKEEPER, str(leader),
+        yield MessageInFlight("setData", ZOOKEEPER, str(leader),
                       f"{wrote} is written as version {version}" if done
                       else "the version is not current", True)  # fmt: skip
 
 
-def _fetch(now: Reader, follower: int, leader: int) -> Message:
+def _fetch(now: MessageReader, follower: int, leader: int) -> MessageInFlight:
     def said(name: str) -> Any:
         return now.value(f"fetch.{name}", follower, leader)
 
     ends = str(follower), str(leader)
     state, epoch = said("state"), f"leader epoch {text(said('epoch'))}"
     if state == "asks_epoch":
-        return Message("OffsetsForLeaderEpoch", *ends,
+        return MessageInFlight("OffsetsForLeaderEpoch", *ends,
                        f"{epoch}: where does epoch {text(said('last_epoch'))} end?")  # fmt: skip
     if state == "epoch_is_answered":
-        return Message("OffsetsForLeaderEpoch", *ends[::-1],
+        return MessageInFlight("OffsetsForLeaderEpoch", *ends[::-1],
                        f"epoch {text(said('answer_epoch'))} ends at {text(said('answer_end'))}",
                        True)  # fmt: skip
     if state == "asks_records":
-        return Message("Fetch", *ends, f"{epoch}, from offset {said('offset')}")
+        return MessageInFlight("Fetch", *ends, f"{epoch}, from offset {said('offset')}")
     if state == "records_are_answered":
         record = (f"record {said('id')} of epoch {said('record_epoch')}" if said("has_record")
                   else "no record")  # fmt: skip
-        return Message("Fetch", *ends[::-1], f"{record}, hw {said('hw')}", True)
-    return Message("Fetch", *ends, "given up", False, "lost")
+        return MessageInFlight("Fetch", *ends[::-1], f"{record}, hw {said('hw')}", True)
+    return MessageInFlight("Fetch", *ends, "given up", False, "lost")
 
 
-def _reassignment(now: Reader) -> Iterator[Message]:
+def _reassignment(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
     for epoch, controller, broker in now.cells("request.to"):
         keys = epoch, controller
@@ -158,25 +158,29 @@ def _reassignment(now: Reader) -> Iterator[Message]:
         yield _of_controller(now, "StopReplica", controller, broker, label)
     for controller, broker in now.cells("update.to"):
         leader = text(now.value("update.leader", controller))
-        yield Message("UpdateMetadata", CONTROLLERS, str(broker),
+        yield MessageInFlight("UpdateMetadata", CONTROLLERS, str(broker),
                       f"leader {leader}, controller epoch {controller}", False, "late")  # fmt: skip
     for (unheard,) in now.cells("replica.unheard"):
-        yield Message("setData", ZOOKEEPER, str(unheard), "the ISR is written", True, "lost")
+        yield MessageInFlight(
+            "setData", ZOOKEEPER, str(unheard), "the ISR is written", True, "lost"
+        )
 
 
 def _of_controller(
-    now: Reader, name: str, controller: int, broker: int, label: str, seen: str = ""
-) -> Message:
+    now: MessageReader, name: str, controller: int, broker: int, label: str, seen: str = ""
+) -> MessageInFlight:
     late = now.value(seen or "replica.controller_epoch", broker) > controller
-    return Message(name, CONTROLLERS, str(broker), label, False, "late" if late else "flying")
+    return MessageInFlight(
+        name, CONTROLLERS, str(broker), label, False, "late" if late else "flying"
+    )
 
 
-def _topics(now: Reader) -> Iterator[Message]:
+def _topics(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
     for what in ("topics", "partitions", "deletions"):
         for (broker,) in now.cells(f"cache.fired.{what}"):
-            yield Message("watch", ZOOKEEPER, CONTROLLERS, f"{what} changed, to broker {broker}",
-                          True)  # fmt: skip
+            yield MessageInFlight("watch", ZOOKEEPER, CONTROLLERS,
+                                  f"{what} changed, to broker {broker}", True)  # fmt: skip
     for controller, broker, partition in now.cells("request.order"):
         order = now.value("request.order", controller, broker, partition)
         old = ", outdated" * bool(now.value("request.outdated", controller, broker, partition))
@@ -186,7 +190,7 @@ def _topics(now: Reader) -> Iterator[Message]:
         stop = now.value("request.stop", controller, broker, partition)
         label = f"partition {partition}: {stop}, controller epoch {controller}"
         if stop in ("deleted", "failed"):
-            yield Message("StopReplica", str(broker), CONTROLLERS, label, True)
+            yield MessageInFlight("StopReplica", str(broker), CONTROLLERS, label, True)
         else:
             yield _of_controller(now, "StopReplica", controller, broker, label, "seen")
 
@@ -195,7 +199,7 @@ _REQUESTS = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadat
              "stop_replica": "StopReplica"}  # fmt: skip
 
 
-def _cluster(now: Reader) -> Iterator[Message]:
+def _cluster(now: MessageReader) -> Iterator[MessageInFlight]:
     yield from _registration_reply(now)
     for sender, broker in now.cells("cache.queue.end"):
         for slot in range(now.value("cache.queue.end", sender, broker)):
@@ -205,15 +209,17 @@ def _cluster(now: Reader) -> Iterator[Message]:
             about = [f"partition {p} version {v}" for p, v in known.items() if v is not None]
             place = f", no. {slot + 1} in its queue" * (slot > 0)
             label = f"of broker {sender}: {'; '.join(about) or 'no partition'}{place}"
-            yield Message(kind, CONTROLLERS, str(broker), label)
+            yield MessageInFlight(kind, CONTROLLERS, str(broker), label)
     for (broker,) in now.cells("late.held"):
         label = f"the first of two copies, controller epoch {now.value('late.controller', broker)}"
-        yield Message("StopReplica", CONTROLLERS, str(broker), label, False, "copy")
+        yield MessageInFlight("StopReplica", CONTROLLERS, str(broker), label, False, "copy")
     for (broker,) in now.cells("asked"):
-        yield Message("ControlledShutdown", str(broker), CONTROLLERS, f"broker {broker} asks to go")
+        yield MessageInFlight(
+            "ControlledShutdown", str(broker), CONTROLLERS, f"broker {broker} asks to go"
+        )
 
 
-READERS: dict[str, Callable[[Reader], Iterator[Message]]] = {
+READERS: dict[str, Callable[[MessageReader], Iterator[MessageInFlight]]] = {
     "classic": _classic, "election": _election, "replication": _replication,
     "reassignment": _reassignment, "topics": _topics, "cluster": _cluster,
 }  # fmt: skip
@@ -229,7 +235,7 @@ SHOWN: dict[str, frozenset[str]] = {
 """By system: the parts of the state that messages show whole, so that no lane repeats them."""
 
 
-def in_flight(twin: Evaluator, state: SparseState) -> tuple[Message, ...]:
+def in_flight(twin: Evaluator, state: SparseState) -> tuple[MessageInFlight, ...]:
     """What is on its way. Systems that nothing is known of here have none."""
     reads = READERS.get(twin.recorded.system.name)
-    return tuple(reads(Reader(twin, state))) if reads is not None else ()
+    return tuple(reads(MessageReader(twin, state))) if reads is not None else ()

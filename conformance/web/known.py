@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.web.in_flight import Message
+from conformance.web.in_flight import MessageInFlight
 from conformance.web.messages import Aged
 from model.language.evaluate import SparseState
 
@@ -26,7 +26,7 @@ class RunNode:
     state: SparseState
     after: dict[str, RunNode] = field(default_factory=dict)
     lit: dict[str, bool] | None = None
-    flight: tuple[Message, ...] | None = None
+    flight: tuple[MessageInFlight, ...] | None = None
     ages: Aged | None = None
     witness: dict[str, tuple[str, ...]] = field(default_factory=dict)
     cut: dict[str, dict[int, dict[str, Any]]] | None = None

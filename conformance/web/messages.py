@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from conformance.web.in_flight import CLIENTS, CONTROLLERS, ZOOKEEPER, Message
+from conformance.web.in_flight import CLIENTS, CONTROLLERS, ZOOKEEPER, MessageInFlight
 from model.language.recording import CLIENTS as BY_CLIENTS
 from model.language.recording import CONTROLLER, NOBODY, Recorded
 
 _LANES = {CONTROLLER: CONTROLLERS, BY_CLIENTS: CLIENTS}
 
-Aged = Mapping[Message, int]
+Aged = Mapping[MessageInFlight, int]
 """Messages in flight, and for how many steps each is; the fate is left out of what they are."""
 
 
@@ -48,7 +48,7 @@ class Arrow:
     steps: int = 0
 
 
-def aged(before: Aged | None, now: Sequence[Message]) -> Aged:
+def aged(before: Aged | None, now: Sequence[MessageInFlight]) -> Aged:
     """The messages of a state, with the steps since each was sent."""
     known = before or {}
     plain = (replace(one, fate="") for one in now)
@@ -56,7 +56,10 @@ def aged(before: Aged | None, now: Sequence[Message]) -> Aged:
 
 
 def arrows(
-    before: Sequence[Message], now: Sequence[Message], ages: Aged, taken: Taken | None = None
+    before: Sequence[MessageInFlight],
+    now: Sequence[MessageInFlight],
+    ages: Aged,
+    taken: Taken | None = None,
 ) -> list[dict[str, Any]]:
     """What is drawn after a step: what has ended by it, what is in flight, its own, what it sent.
 
@@ -81,7 +84,7 @@ def arrows(
     return [asdict(one) for one in _together(drawn)]
 
 
-def _is_overtaken(message: Message, taken: Taken | None) -> bool:
+def _is_overtaken(message: MessageInFlight, taken: Taken | None) -> bool:
     """Has a newer request come, so that this one, though it may arrive yet, says nothing new?"""
     epoch = taken.arguments.get("epoch") if taken is not None else None
     return message.name == "LeaderAndIsr" and epoch is not None and (

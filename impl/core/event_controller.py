@@ -27,7 +27,7 @@ from impl.znodes.access import ControllerMoved
 from impl.znodes.controller import EpochNotCounted
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import Port
-from impl.zookeeper.znode import Event, EventType
+from impl.zookeeper.znode import EventType, WatchEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class EventController:
 
     # What was told by ZooKeeper
 
-    async def told(self, event: Event, now_ms: int) -> None:
+    async def told(self, event: WatchEvent, now_ms: int) -> None:
         """Handle one notification."""
         path = event.path
         if path == paths.CONTROLLER:

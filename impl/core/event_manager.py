@@ -17,7 +17,7 @@ from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, Request, StopReplica
 from impl.znodes import TopicPartition
 from impl.zookeeper.errors import SessionExpired
-from impl.zookeeper.znode import Event
+from impl.zookeeper.znode import WatchEvent
 
 Work = Callable[[EventController], Awaitable[object]]
 Failed = Callable[[str, Exception], None]
@@ -50,7 +50,7 @@ class ControllerEventManager:
         """Queue an event."""
         self.waiting.append(ControllerEvent(name, work, request))
 
-    def notified(self, event: Event, now_ms: int) -> None:
+    def notified(self, event: WatchEvent, now_ms: int) -> None:
         """Queue ZooKeeper's notification; what it means is read anew when it is handled."""
         self.put(event.path, lambda controller: controller.told(event, now_ms))
 

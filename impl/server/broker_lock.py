@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from impl.zookeeper.port import OpOutcome, Port
-from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
 
 LOOK_S = 1.0
 """How long a request waits before it is asked for the first time whether its client is there."""
@@ -167,7 +167,7 @@ class PatientPort:
         with self.lock.released():
             return await self.port.multi(ops)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """As the port does."""
         return self.port.events()
 

@@ -29,7 +29,7 @@ from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKe
 from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, Event, EventType, Op, Znode
+from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, EventType, Op, WatchEvent, Znode
 
 _OPS: dict[str, Callable[..., Op]] = {
     kind.__name__: kind for kind in (znode.Check, znode.Create, znode.SetData, znode.Delete)
@@ -211,9 +211,9 @@ class EmbeddedClient:
                   for op in ops]  # fmt: skip
         return [_read_outcome(one) for one in self._op("multi", *fields)]
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """The notifications since the last call."""
-        return [Event(EventType[name], path) for name, path in self._op("events")]
+        return [WatchEvent(EventType[name], path) for name, path in self._op("events")]
 
     def close(self) -> None:
         """End the session. Done twice, it does nothing."""

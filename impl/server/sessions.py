@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from impl.server.embedded import EmbeddedClient
 from impl.zookeeper.port import OpOutcome, Port
-from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
 
 EMBEDDED = "embedded@"
 
@@ -89,7 +89,7 @@ class SharedPort:
         with self._lock:
             return await self._port.multi(ops)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """As the port does."""
         with self._lock:
             return self._port.events()

@@ -14,7 +14,7 @@ from impl.core.journal import ControllerJournal
 from impl.core.request_batch import Round
 from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.session import EmbeddedSession
-from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
 
 
 class Effect:
@@ -119,7 +119,7 @@ class EffectPort:
         outcomes: list[OpOutcome] = await Ask("multi", (tuple(ops),))
         return list(outcomes)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """The notifications that have come since the last call, in order."""
         return self.embedded.events()
 

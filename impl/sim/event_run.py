@@ -18,19 +18,19 @@ from impl.sim.effects import Ask, Effect, EffectJournal, EffectPort, Report, Sen
 from impl.zookeeper import ConnectionLoss, ZooKeeper, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
-from impl.zookeeper.znode import Event as Notification
+from impl.zookeeper.znode import WatchEvent as Notification
 
-Event = Callable[[EventController], Coroutine[Any, Any, Any]]
+WatchEvent = Callable[[EventController], Coroutine[Any, Any, Any]]
 """Begins an event: the coroutine of one of a controller's procedures. Kept, so called again."""
 
 
-def told(notification: Notification) -> Event:
+def told(notification: Notification) -> WatchEvent:
     """What a notification of ZooKeeper is to a controller, as in a running broker's queue."""
     return lambda controller: controller.told(notification, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SuspensionPoint:
     """Where an event may be suspended: at an effect, before it is carried out or after that.
 
     ``answer`` is what it came to, an exception included; it has not reached the controller yet.
@@ -45,13 +45,13 @@ class Place:
 class Suspended:
     """An event in the middle, as a value: how it began, what it came past, where it stands."""
 
-    event: Event
+    event: WatchEvent
     began: Any
-    passed: tuple[Place, ...]
-    place: Place
+    passed: tuple[SuspensionPoint, ...]
+    place: SuspensionPoint
 
 
-Grain = Callable[["ControllerThread", Place], bool]
+Grain = Callable[["ControllerThread", SuspensionPoint], bool]
 """Whether the event is suspended here. It is asked once a place, and not where it is done over."""
 
 
@@ -89,10 +89,10 @@ class ControllerThread:
         self.controller = EventController(
             broker, self.port, release, send_as_effect, journal=self.journal, **settings
         )
-        self.place: Place | None = None
-        self._event: Event | None = None
+        self.place: SuspensionPoint | None = None
+        self._event: WatchEvent | None = None
         self._began: Any = None
-        self._passed: list[Place] = []
+        self._passed: list[SuspensionPoint] = []
         self._running: Coroutine[Any, Any, Any] | None = None
         self._blank = self.controller.memory()
         self._saved: Any = None  # as what it was saved, or loaded, where it stands
@@ -108,13 +108,13 @@ class ControllerThread:
         code: CodeType = getattr(procedure, "__code__")  # noqa: B009  # no callable declares it
         return next((one for one in reversed(self.stack()) if one.f_code is code), None)
 
-    def reached(self) -> list[Place]:
+    def reached(self) -> list[SuspensionPoint]:
         """What the event came past, in order, and the place where it is suspended."""
         return [] if self.place is None else [*self._passed, self.place]
 
     # Running
 
-    def begin(self, event: Event) -> None:
+    def begin(self, event: WatchEvent) -> None:
         """Begin an event, and go on with it until it is suspended or over."""
         assert self.place is None, "one event at a time"
         self._saved = None
@@ -137,7 +137,7 @@ class ControllerThread:
         assert self.place is not None, "an event is suspended"
         assert self.place.is_done, "an answer is on its way"
         lost = ConnectionLoss("the connection broke before the reply came")
-        self.place, self._saved = Place(self.place.effect, True, lost), None
+        self.place, self._saved = SuspensionPoint(self.place.effect, True, lost), None
 
     def answer_with(self, effect: Effect, answer: Any) -> None:
         """The answer to an effect that was carried out, on its way or come already, is this one.
@@ -153,7 +153,7 @@ class ControllerThread:
         at = next((i for i, one in enumerate(places) if one.is_done and one.effect == effect), None)
         if at is None:
             raise ValueError(f"{effect} was not carried out in this event")
-        places[at] = Place(effect, True, answer)
+        places[at] = SuspensionPoint(effect, True, answer)
         changed = replace(event, passed=tuple(places[:-1]), place=places[-1])
         if not self._do_over(changed):
             ControllerThread.load(self, saved)
@@ -194,7 +194,7 @@ class ControllerThread:
         if effect is None:
             self.abandon()
             return
-        self.place = Place(effect)
+        self.place = SuspensionPoint(effect)
         if not self.grain(self, self.place):
             self._carry_out(effect)
 
@@ -219,7 +219,7 @@ class ControllerThread:
             answer = self._ask(effect)
         elif isinstance(effect, Send | Report):
             self.carry_out(effect)
-        self.place = Place(effect, True, answer)
+        self.place = SuspensionPoint(effect, True, answer)
         if not self.grain(self, self.place):
             self._answer(self.place)
 
@@ -229,7 +229,7 @@ class ControllerThread:
         except ZooKeeperError as error:
             return error
 
-    def _answer(self, place: Place) -> None:
+    def _answer(self, place: SuspensionPoint) -> None:
         self._passed.append(place)
         self._advance(place.answer)
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
+class Completed(Generic[T]):
     """The work is over, with this result."""
 
     result: T
@@ -39,7 +39,7 @@ def nothing() -> None:
 
 def as_far_as(
     work: Coroutine[Any, Any, T], answers: Iterable[Any], keep: Callable[[], Any] = nothing
-) -> Asks | Done[T]:
+) -> Asks | Completed[T]:
     """Do the work as far as the answers go: what it asks next, or what it came to.
 
     An exception among the answers is raised where it is awaited; what the work raises goes through.
@@ -50,7 +50,7 @@ def as_far_as(
         for answer in answers:
             asked = work.throw(answer) if isinstance(answer, Exception) else work.send(answer)
     except StopIteration as over:
-        return Done(over.value)
+        return Completed(over.value)
     assert isinstance(asked, Ask), f"{asked!r} asks nothing of ZooKeeper"
     stands = Asks(asked, keep())
     work.close()

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from impl.sim.effects import Ask, Effect, Report
-from impl.sim.event_run import ControllerThread, Place
+from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import paths
 from impl.zookeeper import ConnectionLoss, Create, SetData, Znode, ZooKeeperError
 
@@ -76,12 +76,12 @@ def state_read(effect: Effect) -> str | None:
     return effect.path if STATE_NODE.fullmatch(effect.path) else None
 
 
-def is_lost(place: Place) -> bool:
+def is_lost(place: SuspensionPoint) -> bool:
     """The answer was lost on its way."""
     return isinstance(place.answer, ConnectionLoss)
 
 
-def is_refused(place: Place) -> bool:
+def is_refused(place: SuspensionPoint) -> bool:
     """ZooKeeper has carried out nothing of it, and the answer says why."""
     if isinstance(place.answer, ZooKeeperError):
         return not is_lost(place)
@@ -89,6 +89,6 @@ def is_refused(place: Place) -> bool:
     return any(isinstance(one, ZooKeeperError) for one in answers)
 
 
-def is_registered(place: Place) -> bool:
+def is_registered(place: SuspensionPoint) -> bool:
     """ZooKeeper has registered the controller; the answer is on its way, or lost."""
     return place.is_done and registered_epoch(place.effect) is not None and not is_refused(place)

@@ -13,7 +13,7 @@ from impl.core.journal import ControllerJournal
 from impl.core.requests import UpdateMetadata
 from impl.core.states import PartitionState, ReplicaState
 from impl.vectors.questions import Answer, Question, given, or_refusal, release
-from impl.vectors.stage import Stage
+from impl.vectors.stage import ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -58,7 +58,7 @@ class Rehearsal:
 
     def __init__(self, question: Question) -> None:
         asked = given(question)
-        self.stage = Stage(release(question))
+        self.stage = ControllerStage(release(question))
         journal = _Calls()
         self.calls = journal.calls
         self.core = self.stage.core(1, 50, ControllerConfig(delete_topics=True), journal)
@@ -183,7 +183,7 @@ class _Watched(EmbeddedSession):
 
 def completion_order(question: Question) -> dict[str, Any]:
     """Which znodes are removed when a deletion is complete: first those with their children."""
-    topic, stage = given(question)["topic"], Stage(release(question))
+    topic, stage = given(question)["topic"], ControllerStage(release(question))
     stage.create_topic(topic, {0: (1,)})
     stage.put_state(TopicPartition(topic, 0), LeaderIsrAndControllerEpoch(1, 0, (1,), 1))
     wait(stage.admin.make_path(paths.config("topics", topic)))
@@ -200,8 +200,8 @@ def completion_order(question: Question) -> dict[str, Any]:
 
 def _started(
     question: Question, config: ControllerConfig, topics: Iterable[str]
-) -> tuple[Stage, Any]:
-    stage = Stage(release(question))
+) -> tuple[ControllerStage, Any]:
+    stage = ControllerStage(release(question))
     stage.start_broker(0)
     controller = stage.controller(0, config)
     for topic in topics:
@@ -240,7 +240,7 @@ def disabled(question: Question) -> dict[str, Any]:
 def twice(question: Question) -> dict[str, Any]:
     """The second request to delete a topic."""
 
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
 
     def ask() -> dict[str, Any]:
         topic_lines.mark_for_deletion("t", marked="t" in wait(stage.admin.deletions()))

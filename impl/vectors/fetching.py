@@ -24,7 +24,7 @@ def _on_fetch(question: Question) -> bool:
     return bool(question["versions"].startswith("2.7+")) and "IBP" not in question["versions"]
 
 
-class Scene:
+class FetchScene:
     """A follower and a leader, as a question describes them."""
 
     def __init__(self, question: Question, on_fetch: bool | None = None) -> None:
@@ -108,13 +108,13 @@ def scenario(question: Question) -> dict[str, Any]:
 
 
 def _one_round(question: Question) -> dict[str, Any]:
-    scene = Scene(question)
+    scene = FetchScene(question)
     scene.round()
     return scene.observe()
 
 
 def _until_equal(question: Question) -> dict[str, Any]:
-    scene = Scene(question)
+    scene = FetchScene(question)
     scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
     final = _batches(scene.log)
     return scene.observe() | {"finalLog": final, "lastFetchedEpoch": scene.last_fetched}
@@ -122,7 +122,7 @@ def _until_equal(question: Question) -> dict[str, Any]:
 
 def _without_leader(question: Question) -> dict[str, Any]:
     """Only the follower's side is told: what it does before it fetches."""
-    scene = Scene(question)
+    scene = FetchScene(question)
     if scene.asked.get("removedDuringTruncation"):
         scene.fetcher.epochs = {PARTITION: None}
         scene.fetcher.before_truncating = lambda: scene.fetcher.remove([PARTITION])
@@ -131,7 +131,7 @@ def _without_leader(question: Question) -> dict[str, Any]:
 
 
 def _leader_moves_on(question: Question) -> dict[str, Any]:
-    scene = Scene(question)
+    scene = FetchScene(question)
     scene.round()
     first = scene.observe()
     scene.leader.epoch = scene.asked["thenLeaderEpoch"]
@@ -141,7 +141,7 @@ def _leader_moves_on(question: Question) -> dict[str, Any]:
 
 
 def _leader_epochs(question: Question) -> dict[str, Any]:
-    scene, seen = Scene(question), []
+    scene, seen = FetchScene(question), []
     for epoch in scene.asked["leaderEpochs"]:
         scene.leader.epoch = epoch
         scene.round()
@@ -150,7 +150,7 @@ def _leader_epochs(question: Question) -> dict[str, Any]:
 
 
 def _added_again(question: Question) -> dict[str, Any]:
-    scene = Scene(question)
+    scene = FetchScene(question)
     scene.round()
     first = scene.observe()
     scene.add(scene.asked["readdWithFetchOffset"], scene.epoch)
@@ -159,7 +159,7 @@ def _added_again(question: Question) -> dict[str, Any]:
 
 
 def _corrupt(question: Question) -> dict[str, Any]:
-    scene, ends = Scene(question), []
+    scene, ends = FetchScene(question), []
     scene.leader.corrupt = int(scene.asked["corruptFirstFetch"])
     for _ in range(2):
         scene.round()
@@ -169,7 +169,7 @@ def _corrupt(question: Question) -> dict[str, Any]:
 
 def _out_of_range_high(question: Question) -> dict[str, Any]:
     """The leader has what the follower has; then its log is cut."""
-    scene = Scene(question)
+    scene = FetchScene(question)
     after = scene.leader_log
     scene.leader.logs[PARTITION] = log_of(scene.asked["follower"])
     scene.round()
@@ -179,9 +179,9 @@ def _out_of_range_high(question: Question) -> dict[str, Any]:
 
 
 def _out_of_range_low(question: Question) -> dict[str, Any]:
-    rounds, scene, reset = {}, Scene(question), {}
+    rounds, scene, reset = {}, FetchScene(question), {}
     for name, on_fetch in (("truncateOnFetch", True), ("otherwise", False)):
-        scene = Scene(question, on_fetch)
+        scene = FetchScene(question, on_fetch)
         start = scene.leader_log.log_start
         rounds[name] = scene.rounds_until(lambda s=scene, o=start: s.log.log_start == o)  # type: ignore[misc]
         reset = {"logStartAfterReset": scene.log.log_start, "logAfterReset": _batches(scene.log)}
@@ -191,7 +191,7 @@ def _out_of_range_low(question: Question) -> dict[str, Any]:
 
 def _refused_offsets(question: Question) -> dict[str, Any]:
     """Where the leader's log begins or ends is refused once: fenced, or tried again."""
-    scene = Scene(question)
+    scene = FetchScene(question)
     for which, error in scene.asked["offsetErrors"].items():
         timestamp = EARLIEST if which == "earliest" else LATEST
         scene.leader.offset_errors[timestamp] = [FetchAnswer(error)]
@@ -204,7 +204,7 @@ def _refused_offsets(question: Question) -> dict[str, Any]:
 
 def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
     """While the follower's question is on its way it is told to follow in a newer epoch."""
-    scene = Scene(question)
+    scene = FetchScene(question)
     first, second = scene.asked["followerEpochs"]
     scene.leader.logs[PARTITION] = log_of({"log": [[0, 0, 1], [1, 1, 1]], "hw": 2})
     scene.fetcher.remove([PARTITION])
@@ -220,7 +220,7 @@ def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
 
 
 def _removed_meanwhile(question: Question) -> dict[str, Any]:
-    scene = Scene(question)
+    scene = FetchScene(question)
     scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
     scene.round()
     return scene.observe()
@@ -228,14 +228,14 @@ def _removed_meanwhile(question: Question) -> dict[str, Any]:
 
 def _removed_while_fetching(question: Question) -> dict[str, Any]:
     """What comes back for a partition that is followed no more, a diverging epoch too, is void."""
-    scene = Scene(question, on_fetch=True)
+    scene = FetchScene(question, on_fetch=True)
     scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
     scene.round()
     return scene.observe()
 
 
 def _unrequested(question: Question) -> dict[str, Any]:
-    scene = Scene(question)
+    scene = FetchScene(question)
     scene.leader.also_about = "u-0"
     try:
         scene.round()

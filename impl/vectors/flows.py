@@ -11,7 +11,7 @@ from impl.core.event_controller import EventController
 from impl.core.imbalance import is_imbalanced
 from impl.core.journal import ControllerJournal
 from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
@@ -38,7 +38,7 @@ def isr_propagation(question: Question) -> dict[str, Any]:
 # Becoming controller
 
 
-class _Interrupted(EmbeddedSession):
+class _FlowInterrupted(EmbeddedSession):
     """A session in which something happens around the registration's transaction."""
 
     before: Callable[[], None] | None = None
@@ -56,8 +56,8 @@ class _Interrupted(EmbeddedSession):
 
 def register_controller(question: Question) -> dict[str, Any]:
     """A registration in the face of what is there, or comes in between."""
-    asked, stage = given(question), Stage(release(question))
-    session = _Interrupted(stage.zookeeper)
+    asked, stage = given(question), ControllerStage(release(question))
+    session = _FlowInterrupted(stage.zookeeper)
     client, admin = ZnodeClient(session, release(question)), stage.admin
     read = asked.get("readEpoch", asked["epochZnode"])
     if read is not None:
@@ -96,7 +96,7 @@ def register_controller(question: Question) -> dict[str, Any]:
     }
 
 
-def _lose_one_reply(session: _Interrupted) -> None:
+def _lose_one_reply(session: _FlowInterrupted) -> None:
     session.before = None
     session.lose(Loss.REPLY)
 
@@ -113,7 +113,7 @@ def _put_epoch(admin: ZnodeClient, epoch_and_version: list[int]) -> None:
 # Leaders
 
 
-def _observed(stage: Stage, partition: TopicPartition = PARTITION) -> dict[str, Any]:
+def _observed(stage: ControllerStage, partition: TopicPartition = PARTITION) -> dict[str, Any]:
     state = stage.state(partition)
     if state is None:
         return {"leader": None}
@@ -128,7 +128,7 @@ def _observed(stage: Stage, partition: TopicPartition = PARTITION) -> dict[str, 
 
 def creation(question: Question) -> dict[str, Any]:
     """A topic, or partitions of one, come into being while some replicas are dead."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     for broker in asked["live"]:
         stage.start_broker(broker)
     controller = stage.controller(asked.get("controller", asked["live"][0]))
@@ -145,19 +145,19 @@ def creation(question: Question) -> dict[str, Any]:
     return _observed(stage, TopicPartition("t", min(added)))
 
 
-def _grow(stage: Stage, assignment: dict[int, Any]) -> None:
+def _grow(stage: ControllerStage, assignment: dict[int, Any]) -> None:
     """Rewrite the topic's znode, as admin code does."""
-    fresh = Stage(stage.release)
+    fresh = ControllerStage(stage.release)
     fresh.create_topic("t", assignment)
     text = wait(fresh.admin.port.get(paths.topic("t"))).data
     wait(stage.admin.port.set_data(paths.topic("t"), text))
 
 
-class Life:
+class TopicLife:
     """A topic of one partition, brokers that stop and start, and a controller that stays."""
 
     def __init__(self, question: Question, assignment: list[int], config: ControllerConfig) -> None:
-        self.stage = Stage(release(question))
+        self.stage = ControllerStage(release(question))
         self.assignment = assignment
         self.remaining: list[int] = []  # what a broker that shut down still leads, each time
         keeper = max(assignment) + 1
@@ -207,7 +207,7 @@ def leaders(question: Question) -> dict[str, Any]:
     """What brokers that come and go, and elections, make of a partition."""
     asked = given(question)
     config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
-    life = Life(question, asked["assignment"], config)
+    life = TopicLife(question, asked["assignment"], config)
     seen = []
     for step in asked["steps"]:
         life.do(step)
@@ -224,7 +224,7 @@ def leaders(question: Question) -> dict[str, Any]:
 
 def reassign(question: Question) -> dict[str, Any]:
     """A partition is moved; its target catches up as soon as it lives."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     for broker in asked["live"]:
         stage.start_broker(broker)
     controller = stage.controller(asked["live"][0])
@@ -247,7 +247,7 @@ def reassign(question: Question) -> dict[str, Any]:
     return _observed(stage) | {"reassignZnode": None if left is None else "present"}
 
 
-def _catch_up(stage: Stage, controller: EventController, target: list[int]) -> None:
+def _catch_up(stage: ControllerStage, controller: EventController, target: list[int]) -> None:
     """The living target replicas join the ISR, by a write of the leader."""
     state = stage.state(PARTITION)
     assert state is not None, "the partition has a state"
@@ -262,7 +262,7 @@ def _catch_up(stage: Stage, controller: EventController, target: list[int]) -> N
 
 def restarts(question: Question) -> dict[str, Any]:
     """Brokers that start and stop: the controller epoch that comes of it."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     for step in asked["steps"]:
         for broker in range(asked["brokers"]):
             if step == "stop":
@@ -280,7 +280,7 @@ _TRIGGERS = ("TopicCreation", "TopicDeletion", "PreferredReplicaElection", "Part
 
 def moved(question: Question) -> dict[str, Any]:
     """The controller epoch is bumped behind a controller's back; then something happens."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     if asked["trigger"] not in _TRIGGERS:
         raise ValueError(f"no trigger is called {asked['trigger']!r}")
     for broker in (0, 1):
@@ -331,7 +331,7 @@ class _Callbacks(ControllerJournal):
 
 def bounce(question: Question) -> dict[str, Any]:
     """A broker comes back under a new epoch before its absence was noticed."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     for broker in (0, 1):
         stage.start_broker(broker)
     journal = _Callbacks()

@@ -31,7 +31,7 @@ DIRECTORY = "/d"
 ME, OTHER = 0, 1
 
 
-class Followed:
+class HostedFetchers:
     """Fetchers of which only the partitions are kept."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class HostedBroker:
         self.manager = ReplicaManager(
             ME, release, StoredLogs(self.logs, release), 30_000, lambda: client
         )
-        self.followed = Followed()
+        self.followed = HostedFetchers()
         self.manager.fetchers = self.followed
 
     def _failed(self, directory: str, why: str) -> None:

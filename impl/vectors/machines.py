@@ -16,7 +16,7 @@ from impl.core.states import (
 )
 from impl.vectors.questions import Answer, Question, given, release
 from impl.vectors.stage import (
-    Stage,
+    ControllerStage,
     shown_metadata,
     shown_orders,
     shown_state,
@@ -61,7 +61,7 @@ def initial_state(question: Question) -> dict[str, Any]:
 
 
 def _core(question: Question, asked: dict[str, Any]) -> ControllerCore:
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     config = ControllerConfig(unclean_leader_election=asked.get("unclean"))
     return stage.core(asked.get("self", 5), asked.get("controllerEpoch", 50), config)
 
@@ -69,7 +69,7 @@ def _core(question: Question, asked: dict[str, Any]) -> ControllerCore:
 def offline_count(question: Question) -> dict[str, Any]:
     """The count of offline partitions after each step, all of them led by broker 5."""
     asked = given(question)
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     config = ControllerConfig(unclean_leader_election=True, delete_topics=True)
     core = stage.core(5, 50, config)
     context = core.context
@@ -119,7 +119,7 @@ _READ_RESULTS = {"exception": ZooKeeperError("the read failed"), "NONODE": NoNod
 def partition_effects(question: Question) -> dict[str, Any]:
     """What a partition's transition writes and sends."""
     asked = given(question)
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     partition = TopicPartition.of(asked["partition"])
     config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
     core = stage.core(asked["self"], asked["controllerEpoch"], config)
@@ -149,7 +149,7 @@ def _strategy(asked: dict[str, Any]) -> Strategy | None:
 
 
 def _set_up(
-    core: ControllerCore, stage: Stage, asked: dict[str, Any], partition: TopicPartition
+    core: ControllerCore, stage: ControllerStage, asked: dict[str, Any], partition: TopicPartition
 ) -> None:
     live = asked.get("live", [*asked["assignment"], _FAR])
     core.context.broker_epochs = dict.fromkeys(live, 1)
@@ -167,7 +167,7 @@ def _set_up(
 
 
 def _effects(
-    stage: Stage,
+    stage: ControllerStage,
     before: LeaderIsrAndControllerEpoch | None,
     after: LeaderIsrAndControllerEpoch | None,
 ) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _effects(
 def replica_effects(question: Question) -> dict[str, Any]:
     """What a replica's transition writes and sends."""
     asked = given(question)
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
     core = stage.core(asked.get("self", 5), asked["controllerEpoch"], config)
     partition, broker = TopicPartition.of(asked["partition"]), asked["replica"]
@@ -210,7 +210,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
 def startup(question: Question) -> dict[str, Any]:
     """A replica's state after a controller has started."""
     asked = given(question)
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     core = stage.core(9, asked["controllerEpoch"], ControllerConfig())
     partition = TopicPartition.of(asked["partition"])
     _set_up(core, stage, asked, partition)

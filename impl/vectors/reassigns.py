@@ -12,7 +12,7 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
 from impl.vectors.questions import Answer, Question, given, or_refusal, release, under
-from impl.vectors.stage import Stage
+from impl.vectors.stage import ControllerStage
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -187,11 +187,11 @@ def throttled_replicas(question: Question) -> dict[str, Any]:
 # The controller
 
 
-class Move:
+class MoveByStep:
     """One partition, its replicas alive, a controller that moves it; looked at step by step."""
 
     def __init__(self, question: Question, oar: list[int], rar: list[int], live: list[int]) -> None:
-        self.stage = Stage(release(question))
+        self.stage = ControllerStage(release(question))
         self.target = rar
         for broker in live:
             self.stage.start_broker(broker)
@@ -262,7 +262,7 @@ def reassign_trace(question: Question) -> dict[str, Any]:
     """The twelve steps (up to 2.3), as ZooKeeper sees them."""
     asked = given(question)
     live = sorted({*asked["oar"], *asked["rar"]})
-    move = Move(question, asked["oar"], asked["rar"], live)
+    move = MoveByStep(question, asked["oar"], asked["rar"], live)
     steps = move.controller.reassigner
     move.note("initial")
     written: Callable[..., Awaitable[None]] = steps._write_assignment
@@ -294,7 +294,7 @@ def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
     """The phases of KIP-455 (2.4 and later), as ZooKeeper sees them."""
     asked = given(question)
     live = sorted({*asked["oar"], *asked["rar"]})
-    move = Move(question, asked["oar"], asked["rar"], live)
+    move = MoveByStep(question, asked["oar"], asked["rar"], live)
     steps = move.controller.reassigner
     move.note("initial")
     move.watch("_move_leader", "B2/B3: memory assignment = target; leader moved or epoch bumped")
@@ -316,7 +316,7 @@ def guard(question: Question) -> dict[str, Any]:
         return _entries_left(question, asked["entriesLeft"])
     current = asked.get("current", [1])
     live = asked.get("live", sorted({*current, *asked["target"]}))
-    move = Move(question, current, asked["target"], live)
+    move = MoveByStep(question, current, asked["target"], live)
     if not asked.get("exists", True):
         move.controller.core.context.forget_topic(PARTITION.topic)
     if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
@@ -342,7 +342,7 @@ def guard(question: Question) -> dict[str, Any]:
 
 def _entries_left(question: Question, left: int) -> dict[str, Any]:
     """One entry is done with; so many others are left."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     core = stage.core(0, 1, ControllerConfig())
     targets = {TopicPartition("t", number): (1,) for number in range(left + 1)}
     wait(stage.admin.make_path(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
@@ -355,7 +355,7 @@ def _entries_left(question: Question, left: int) -> dict[str, Any]:
 def api_validate(question: Question) -> dict[str, Any]:
     """The answer of AlterPartitionReassignments."""
     asked = given(question)
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     core = stage.core(0, 1, ControllerConfig())
     target = asked.get("target", [1])
     current = asked.get("current", [1, 2])

@@ -8,7 +8,7 @@ from typing import Any
 from impl.core.controller_parts import ControllerConfig
 from impl.core.requests import UpdateMetadata, kind_of
 from impl.vectors.questions import Answer, Question, given, release, under
-from impl.vectors.stage import Sent, Stage, kinds_to
+from impl.vectors.stage import ControllerStage, Sent, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 
@@ -17,7 +17,7 @@ PARTITION = TopicPartition("t", 0)
 
 def sequence(question: Question) -> dict[str, Any]:
     """What every broker is sent when one starts."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     chief, came = asked["controller"], int(asked["event"].rsplit(" ", 1)[1])
     others = [broker for broker in asked["brokers"] if broker != came]
     for broker in others or [chief]:
@@ -64,7 +64,7 @@ def _with_lists(sent: list[Sent]) -> Callable[[int], list[str]]:
 
 def empty_partitions(question: Question) -> dict[str, Any]:
     """What UpdateMetadata without partitions carries."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     core = stage.core(0, 1, ControllerConfig())
     core.context.broker_epochs = {0: 1}
     for number in range(2):

@@ -27,7 +27,7 @@ NOW_MS = 1_577_836_800_000
 Sent = tuple[int, Request]
 
 
-class Stage:
+class ControllerStage:
     """One ZooKeeper, the sessions of brokers, and what controllers sent.
 
     ``open_session`` opens sessions on another ZooKeeper than the embedded one.

@@ -6,7 +6,7 @@ from typing import Any
 
 from impl.releases import Release
 from impl.vectors.questions import Answer, Question, given, release, under
-from impl.vectors.stage import Stage
+from impl.vectors.stage import ControllerStage
 from impl.znodes import (
     BrokerInfo,
     LeaderIsrAndControllerEpoch,
@@ -42,7 +42,7 @@ _NAMES: dict[type[BaseException], str] = {
 
 def epoch_calls(question: Question) -> dict[str, Any]:
     """Reads and conditional writes of ``/controller_epoch``."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     return {"results": [_epoch_call(stage.admin, call) for call in given(question)["calls"]]}
 
 
@@ -66,7 +66,7 @@ def _epoch_call(client: ZnodeClient, call: list[Any]) -> Any:
 
 def delete_recursive(question: Question) -> dict[str, Any]:
     """Deleting a path with what is below it, fenced by the controller's epoch."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     wait(stage.admin.make_path("/existing/child"))
     wanted = {
@@ -90,7 +90,7 @@ def delete_recursive(question: Question) -> dict[str, Any]:
 def update_states(question: Question) -> dict[str, Any]:
     """Conditional writes of several states at once."""
     asked = given(question)
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     for name, version in asked["znodes"].items():
         state = LeaderIsrAndControllerEpoch(1, 0, (1,), 1, version)
@@ -117,7 +117,7 @@ def _epoch_version(asked: dict[str, Any]) -> int:
 
 def create_sequential(question: Question) -> dict[str, Any]:
     """Sequential znodes, one after the other."""
-    asked, stage = given(question), Stage(release(question))
+    asked, stage = given(question), ControllerStage(release(question))
     prefix = asked["prefix"]
     wait(stage.admin.make_path(prefix.rpartition("/")[0]))
     made = [wait(stage.admin.port.create(prefix, sequential=True)) for _ in range(asked["times"])]
@@ -126,12 +126,12 @@ def create_sequential(question: Question) -> dict[str, Any]:
 
 def propagate_isr(question: Question) -> dict[str, Any]:
     """The notifications of leaders whose ISRs changed."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     made = _propagated(stage, given(question)["sets"])
     return {"paths": made, "data": [wait(stage.admin.port.get(path)).data for path in made]}
 
 
-def _propagated(stage: Stage, sets: list[list[str]]) -> list[str]:
+def _propagated(stage: ControllerStage, sets: list[list[str]]) -> list[str]:
     return [
         wait(stage.admin.propagate_isr_changes(map(TopicPartition.of, names))) for names in sets
     ]
@@ -139,14 +139,14 @@ def _propagated(stage: Stage, sets: list[list[str]]) -> list[str]:
 
 def propagate_log_dir(question: Question) -> dict[str, Any]:
     """The events of brokers of which a log directory failed."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     made = [wait(stage.admin.propagate_log_dir_failure(one)) for one in given(question)["brokers"]]
     return {"paths": made, "data": [wait(stage.admin.port.get(path)).data for path in made]}
 
 
 def read_notifications(question: Question) -> dict[str, Any]:
     """The notifications as a controller reads them."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     _propagated(stage, given(question)["sets"])
     found = wait(stage.admin.isr_changes())
     return {
@@ -157,14 +157,14 @@ def read_notifications(question: Question) -> dict[str, Any]:
 
 def config_change(question: Question) -> dict[str, Any]:
     """The news of changed configs."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     entities = [entity.split("/", 1) for entity in given(question)["entities"]]
     return {"paths": [wait(stage.admin.notify_config_change(*entity)) for entity in entities]}
 
 
 def create_preferred(question: Question) -> dict[str, Any]:
     """The second request of a preferred election."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     wait(stage.admin.make_path("/admin"))
     wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
     try:
@@ -176,7 +176,7 @@ def create_preferred(question: Question) -> dict[str, Any]:
 
 def delete_preferred(question: Question) -> dict[str, Any]:
     """A controller removes the request of a preferred election."""
-    stage = Stage(release(question))
+    stage = ControllerStage(release(question))
     wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "1"))
     wait(stage.admin.make_path("/admin"))
     wait(stage.admin.request_preferred_election([TopicPartition("t", 0)]))
@@ -195,7 +195,7 @@ def register_broker(question: Question) -> dict[str, Any]:
 
 
 def _registered(under: Release, owner: str) -> str:
-    stage = Stage(under)
+    stage = ControllerStage(under)
     mine, earlier = EmbeddedSession(stage.zookeeper), EmbeddedSession(stage.zookeeper)
     holder = {"my current session": mine, "my previous session": earlier}.get(owner)
     info = BrokerInfo(("PLAINTEXT://h:9092",), 1)

@@ -15,7 +15,7 @@ class ClaimBroken(Exception):
     """A claim does not hold in the world as it is now; the message says which, and where."""
 
 
-class Ghost:
+class PartitionHistory:
     """Remembers what was ever committed, led and held, and checks each new moment against it."""
 
     def __init__(self, world: World) -> None:

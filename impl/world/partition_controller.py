@@ -21,7 +21,7 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.request_batch import RequestBatch, Round
 from impl.releases import Release
 from impl.sim.effects import EffectPort
-from impl.sim.pending import Done, as_far_as, carry_out
+from impl.sim.pending import Completed, as_far_as, carry_out
 from impl.sim.places import registered_epoch
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, OrderInFlight, orders_in
@@ -137,7 +137,7 @@ class PartitionController:
         one = Candidacy(self.journal.now_ms)
         if self.release.since("2.1"):
             stands = as_far_as(self._registers(one.now_ms), ())
-            assert not isinstance(stands, Done), "the epoch is asked for first"
+            assert not isinstance(stands, Completed), "the epoch is asked for first"
             one = replace(one, heard=(carry_out(self.port.embedded, stands.ask),))
         self.candidacy = one
 
@@ -152,7 +152,7 @@ class PartitionController:
         one = self._candidacy()
         while one.answer is None:
             stands = as_far_as(self._registers(one.now_ms), one.heard)
-            assert not isinstance(stands, Done), "registered is who was answered"
+            assert not isinstance(stands, Completed), "registered is who was answered"
             answer = carry_out(self.port.embedded, stands.ask)
             if registered_epoch(stands.ask) is None and not isinstance(answer, ZooKeeperError):
                 one = replace(one, heard=(*one.heard, answer))
@@ -176,7 +176,9 @@ class PartitionController:
         one = self._candidacy()
         heard = [*one.heard, answer]
         try:
-            while not isinstance(stands := as_far_as(self._registers(one.now_ms), heard), Done):
+            while not isinstance(
+                stands := as_far_as(self._registers(one.now_ms), heard), Completed
+            ):
                 heard.append(carry_out(self.port.embedded, stands.ask))
         except (ControllerMoved, ZooKeeperError) as lost:
             self.candidacy = None

@@ -41,7 +41,7 @@ from impl.log.record_log import RecordLog
 from impl.releases import Release
 from impl.sim.effects import Ask, EffectPort
 from impl.sim.leader_port import LeaderByEffect
-from impl.sim.pending import Done, as_far_as, carry_out
+from impl.sim.pending import Completed, as_far_as, carry_out
 from impl.world.network import MOST_BYTES, PARTITION, Fetch, OrderInFlight
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
@@ -379,7 +379,7 @@ class Replicas:
         partition = self.partition
         work = partition.expand_now(replica) if joins else partition.maybe_shrink(LATE_MS)
         stands = as_far_as(work, told(), partition.memory)
-        if isinstance(stands, Done):
+        if isinstance(stands, Completed):
             self.isr_write = None
             for known in partition.remotes.values():
                 known.last_caught_up = 0

@@ -102,7 +102,7 @@ def simulate(
     changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
     header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(changes.known))
-    return Trace(header, tuple(_events(simulator, steps, _Recorder(run, changes))))
+    return Trace(header, tuple(_events(simulator, steps, _CampaignRecorder(run, changes))))
 
 
 def simulate_to(
@@ -116,10 +116,10 @@ def simulate_to(
     changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
     header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, "any", dict(changes.known))
-    return write_events(path, header, _events(simulator, steps, _Recorder(run, changes)))
+    return write_events(path, header, _events(simulator, steps, _CampaignRecorder(run, changes)))
 
 
-def _events(simulator: Simulator, steps: int, recorder: _Recorder) -> Iterator[TraceEvent]:
+def _events(simulator: Simulator, steps: int, recorder: _CampaignRecorder) -> Iterator[TraceEvent]:
     while simulator.clock < steps:
         step = simulator.advance()
         if step is None:
@@ -137,7 +137,7 @@ def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None)
     world.at(FIRST_INSTANT_MS)
     changes = Changes(world)
     header = replace(like, brokers=brokers, initial=dict(changes.known))
-    recorder, events = _Recorder(like.run, changes), list[TraceEvent]()
+    recorder, events = _CampaignRecorder(like.run, changes), list[TraceEvent]()
     for step in steps:
         if world.why_not(step) is None:
             world.at(FIRST_INSTANT_MS + STEP_MS * (len(events) + 1))
@@ -154,7 +154,7 @@ def steps_of(trace: Trace) -> list[Step]:
     ]
 
 
-class _Recorder:
+class _CampaignRecorder:
     def __init__(self, run: str, changes: Changes) -> None:
         self.run = run
         self.changes = changes
@@ -171,7 +171,7 @@ class _Recorder:
 
 
 @dataclass(frozen=True)
-class Campaign:
+class CampaignResult:
     """What a campaign did: runs, events, files written, and how often each step was taken."""
 
     runs: int
@@ -191,7 +191,7 @@ def run_campaign(
     faults: str = "everything",
     out_dir: Path | None = None,
     brokers: int = 3,
-) -> Campaign:
+) -> CampaignResult:
     """Simulate every seed; with a folder, write one ``seed-N.ndjson`` a run into it.
 
     The folder is made if need be. ValueError for wrong numbers or names, also for no seed at all:
@@ -211,4 +211,4 @@ def run_campaign(
             write_trace(files[-1], trace)
     if runs == 0:
         raise ValueError("a campaign has 1 seed or more, not 0")
-    return Campaign(runs, events, tuple(files), {name: taken[name] for name in KINDS})
+    return CampaignResult(runs, events, tuple(files), {name: taken[name] for name in KINDS})

@@ -23,11 +23,11 @@ from impl.zookeeper.znode import (
     Create,
     Created,
     Delete,
-    Event,
     EventType,
     Op,
     OpResult,
     SetData,
+    WatchEvent,
     Znode,
 )
 
@@ -42,7 +42,7 @@ __all__ = [
     "Created",
     "Delete",
     "EmbeddedSession",
-    "Event",
+    "WatchEvent",
     "EventType",
     "Loss",
     "NoChildrenForEphemerals",

@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from impl.zookeeper.errors import ZooKeeperError
-from impl.zookeeper.znode import ANY_VERSION, Created, Event, Op, Znode
+from impl.zookeeper.znode import ANY_VERSION, Created, Op, WatchEvent, Znode
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ class Port(Protocol):
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
         """All of the operations or none; if one fails the outcomes are errors throughout."""
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """The notifications that have come since the last call, in order."""
 
     def close(self) -> None:

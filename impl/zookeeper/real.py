@@ -29,10 +29,10 @@ from impl.zookeeper.znode import (
     Create,
     Created,
     Delete,
-    Event,
     EventType,
     Op,
     SetData,
+    WatchEvent,
     Znode,
 )
 
@@ -67,7 +67,7 @@ class RealSession:
         self._errors = importlib.import_module("kazoo.exceptions")
         self._timeout_error = importlib.import_module("kazoo.handlers.threading").KazooTimeoutError
         self._answer_s = answer_ms / 1000
-        self._arrived: deque[Event] = deque()
+        self._arrived: deque[WatchEvent] = deque()
         self._lock = threading.Lock()
         self._watched: dict[tuple[str, str], _Known] = {}
         self._connection_broke = False
@@ -202,7 +202,7 @@ class RealSession:
 
     # Watches
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """The notifications since the last call.
 
         What another session wrote before this call, on the same server, is among them: a question
@@ -250,7 +250,7 @@ class RealSession:
         if told.type not in _EVENT_TYPES:  # the connection broke, and kazoo forgot its watches
             self._connection_broke = True
             return
-        event = Event(_EVENT_TYPES[told.type], told.path)
+        event = WatchEvent(_EVENT_TYPES[told.type], told.path)
         with self._lock:
             watched = (kind, told.path) in self._watched
             self._watched.pop((kind, told.path), None)
@@ -278,7 +278,7 @@ class RealSession:
             with self._lock:
                 now = self._watched.get((kind, path))
             if now != known:
-                self._arrived.append(Event(_what_changed(kind, known, now), path))
+                self._arrived.append(WatchEvent(_what_changed(kind, known, now), path))
                 with self._lock:
                     self._watched.pop((kind, path), None)
 

@@ -19,9 +19,9 @@ from impl.zookeeper.znode import (
     NO_SESSION,
     Create,
     Created,
-    Event,
     Op,
     SetData,
+    WatchEvent,
     Znode,
 )
 
@@ -107,7 +107,7 @@ class EmbeddedSession:
         except NoAuth as denied:
             return [*[RolledBack()] * (len(ops) - 1), denied]
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[WatchEvent]:
         """The notifications since the last call."""
         return self.zookeeper.take_events(self.session)
 

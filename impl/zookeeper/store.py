@@ -31,11 +31,11 @@ from impl.zookeeper.znode import (
     Create,
     Created,
     Delete,
-    Event,
     EventType,
     Op,
     OpResult,
     SetData,
+    WatchEvent,
     Znode,
     parent_of,
     sequence_name,
@@ -102,7 +102,7 @@ class ZooKeeper:
         if session not in self.sessions:
             raise SessionExpired(f"session {session} has expired; open a new one")
 
-    def take_events(self, session: int) -> list[Event]:
+    def take_events(self, session: int) -> list[WatchEvent]:
         """The notifications of the session's watches that it has not taken, in order."""
         return self.watches.take(session)
 

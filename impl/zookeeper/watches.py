@@ -7,10 +7,10 @@ most one of each kind on a path, however often it asks.
 
 from __future__ import annotations
 
-from impl.zookeeper.znode import Event, EventType, parent_of
+from impl.zookeeper.znode import EventType, WatchEvent, parent_of
 
 SavedTable = tuple[tuple[str, tuple[int, ...]], ...]
-SavedWatches = tuple[SavedTable, SavedTable, tuple[tuple[int, tuple[Event, ...]], ...]]
+SavedWatches = tuple[SavedTable, SavedTable, tuple[tuple[int, tuple[WatchEvent, ...]], ...]]
 
 Change = tuple[EventType, str]
 """What a write did to one znode: created, deleted, or its data changed."""
@@ -22,7 +22,7 @@ class Watches:
     def __init__(self) -> None:
         self.data: dict[str, set[int]] = {}
         self.children: dict[str, set[int]] = {}
-        self.pending: dict[int, list[Event]] = {}
+        self.pending: dict[int, list[WatchEvent]] = {}
 
     def watch_data(self, path: str, session: int) -> None:
         """Tell the session of the next change of the znode itself."""
@@ -55,10 +55,10 @@ class Watches:
         if waiting is None:
             return frozenset()
         for session in sorted(waiting - told):
-            self.pending.setdefault(session, []).append(Event(kind, path))
+            self.pending.setdefault(session, []).append(WatchEvent(kind, path))
         return frozenset(waiting)
 
-    def take(self, session: int) -> list[Event]:
+    def take(self, session: int) -> list[WatchEvent]:
         """The session's notifications in order; they are not given twice."""
         return self.pending.pop(session, [])
 
@@ -90,5 +90,5 @@ def _saved(table: dict[str, set[int]]) -> SavedTable:
     return tuple((path, tuple(sorted(table[path]))) for path in sorted(table))
 
 
-def _first(entry: tuple[int, tuple[Event, ...]]) -> int:
+def _first(entry: tuple[int, tuple[WatchEvent, ...]]) -> int:
     return entry[0]

@@ -97,7 +97,7 @@ class EventType(Enum):
     CHILDREN_CHANGED = "NodeChildrenChanged"
 
 
-class Event(NamedTuple):
+class WatchEvent(NamedTuple):
     """One notification: it names the path, and neither the data nor the children."""
 
     type: EventType

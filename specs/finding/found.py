@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from model.language import RecordedSystem
-from specs.finding.houdini import Candidate
+from specs.finding.houdini import InvariantCandidate
 from specs.induction import InductionCounterexample
 from specs.invariants import Invariant, Proof
 from specs.prover import ProofResult
@@ -19,11 +19,11 @@ class Found:
     proof: Proof
     recorded: RecordedSystem
     found: list[Invariant]
-    candidates: list[Candidate]
+    candidates: list[InvariantCandidate]
     """Of `found`, in their order."""
     needed_by: dict[str, set[str]]
     """By invariant found: whom some step would not keep without it."""
-    kept: list[Candidate] = field(default_factory=list)
+    kept: list[InvariantCandidate] = field(default_factory=list)
     """All candidates that steps keep together within the small scope; `found` are the fewest."""
     counts: dict[str, int] = field(default_factory=dict)
     result: ProofResult | None = None

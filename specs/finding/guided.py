@@ -22,7 +22,7 @@ import numpy.typing as npt
 import z3
 
 from model.language.terms import Term
-from specs.finding.houdini import Candidate, Scope
+from specs.finding.houdini import InvariantCandidate, Scope
 from specs.finding.observed import chosen_values
 from specs.finding.vocabulary import Slice
 from specs.lowering.instances import Instance
@@ -39,15 +39,15 @@ class Pool:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self.candidates: list[Candidate] = []
-        self._parts: dict[Slice, _Part] = {}
+        self.candidates: list[InvariantCandidate] = []
+        self._parts: dict[Slice, _SliceSearch] = {}
 
-    def add(self, candidates: Iterable[Candidate]) -> None:
+    def add(self, candidates: Iterable[InvariantCandidate]) -> None:
         """More candidates; the position of one in `candidates` stays."""
         for one in candidates:
             if one.whole is not None:
                 continue
-            part = self._parts.setdefault(one.slice, _Part(one.slice))
+            part = self._parts.setdefault(one.slice, _SliceSearch(one.slice))
             part.add(len(self.candidates), one)
             self.candidates.append(one)
 
@@ -66,7 +66,7 @@ class Pool:
 
 
 @dataclass
-class _Part:
+class _SliceSearch:
     """The candidates of one slice: each as up to three numbers of literals."""
 
     slice: Slice
@@ -75,7 +75,7 @@ class _Part:
     _clauses: list[list[tuple[int, bool]]] = field(default_factory=list)
     _grounded: list[list[Term]] = field(default_factory=list)
 
-    def add(self, position: int, one: Candidate) -> None:
+    def add(self, position: int, one: InvariantCandidate) -> None:
         """One more, and where it stands in the pool."""
         self.positions.append(position)
         self._clauses.append([
@@ -128,7 +128,7 @@ class Guided:
 class Lost:
     """A target that a step does not keep, and the state before."""
 
-    target: Candidate
+    target: InvariantCandidate
     state: State
 
 
@@ -136,9 +136,10 @@ class Choosing:
     """One search: targets, and candidates chosen so that every step keeps all of them."""
 
     def __init__(
-        self, scope: Scope, goals: Sequence[Candidate],
-        instances_of: Callable[[Candidate], Sequence[Instance]],
-        more: Callable[[State], list[Candidate]], holds: Callable[[Candidate], bool],
+        self, scope: Scope, goals: Sequence[InvariantCandidate],
+        instances_of: Callable[[InvariantCandidate], Sequence[Instance]],
+        more: Callable[[State], list[InvariantCandidate]],
+        holds: Callable[[InvariantCandidate], bool],
         keep: Callable[[Guided], None], report: Report,
     ) -> None:  # fmt: skip
         self._scope, self._goals, self._instances_of = scope, list(goals), instances_of
@@ -174,14 +175,14 @@ class Choosing:
     def _is_new(self, state: State, guided: Guided) -> bool:
         return state not in guided.against
 
-    def _add_against(self, state: State, by_number: dict[int, Candidate]) -> int:
+    def _add_against(self, state: State, by_number: dict[int, InvariantCandidate]) -> int:
         made = self._more(state)
         self.pool.add(made)
         by_number.update({one.number: one for one in made})
         return len(made)
 
     def _choose(self, guided: Guided, lost: list[Lost],
-                by_number: Mapping[int, Candidate]) -> list[Lost]:  # fmt: skip
+                by_number: Mapping[int, InvariantCandidate]) -> list[Lost]:  # fmt: skip
         """Candidates that keep the states out; choices that have none are banned. What is left
         are the states of goals for which there is none."""
         broken = self.pool.broken_in([one.state for one in lost])
@@ -213,12 +214,12 @@ class Choosing:
             rows = [position for position in rows if not broken[position, best]]
         return [one for one in helpless if one.target.number in goals]
 
-    def _lost(self, chosen: Sequence[Candidate]) -> list[Lost]:
+    def _lost(self, chosen: Sequence[InvariantCandidate]) -> list[Lost]:
         """For every step the targets that it does not keep, each with some states before."""
         scope, found = self._scope, list[Lost]()
         solver = scope.solver()
         solver.add(*(scope.lower(scope.ground(one)) for one in chosen))
-        wanted: dict[int, tuple[Instance, list[Candidate]]] = {}
+        wanted: dict[int, tuple[Instance, list[InvariantCandidate]]] = {}
         for goal in self._goals:
             for instance in self._instances_of(goal):
                 wanted.setdefault(instance.number, (instance, []))[1].append(goal)
@@ -234,7 +235,9 @@ class Choosing:
             solver.pop()
         return found
 
-    def _lost_by(self, solver: Any, instance: Instance, targets: list[Candidate]) -> list[Lost]:
+    def _lost_by(
+        self, solver: Any, instance: Instance, targets: list[InvariantCandidate]
+    ) -> list[Lost]:
         scope, found = self._scope, list[Lost]()
         times: dict[int, int] = {}
         left = list(targets)

@@ -30,7 +30,7 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class InvariantCandidate:
     """A clause for all values of a slice's variables; `number` orders candidates, plain first."""
 
     number: int
@@ -107,7 +107,7 @@ class Scope(GroundedSteps):
             return frozenset(names.get(one, one) for one in value)
         return names.get(value, value)
 
-    def ground(self, one: Candidate) -> Term:
+    def ground(self, one: InvariantCandidate) -> Term:
         """A candidate over cells."""
         found = self._grounded.get(one.number)
         if found is None:
@@ -120,18 +120,18 @@ class Scope(GroundedSteps):
             self._grounded[one.number] = found
         return found
 
-    def after(self, instance: Instance, one: Candidate) -> Any:
+    def after(self, instance: Instance, one: InvariantCandidate) -> Any:
         """A candidate of the state after an instance."""
         if instance.number not in self._after:
             self._after[instance.number] = (self.written(instance), {})
         written, memo = self._after[instance.number]
         return self.lower_after(self.ground(one), written, memo)
 
-    def concerns(self, instance: Instance, one: Candidate) -> bool:
+    def concerns(self, instance: Instance, one: InvariantCandidate) -> bool:
         """Does the instance write what the candidate reads?"""
         return not instance.writes.keys().isdisjoint(self.cells_of(one))
 
-    def cells_of(self, one: Candidate) -> frozenset[int]:
+    def cells_of(self, one: InvariantCandidate) -> frozenset[int]:
         """The cells that a candidate reads."""
         return _cells(self.ground(one))
 
@@ -185,7 +185,9 @@ AT_ONCE = 400
 """Candidates whose failing is asked for in one question."""
 
 
-def kept_by_all(scope: Scope, candidates: Iterable[Candidate], report: Report) -> list[Candidate]:
+def kept_by_all(
+    scope: Scope, candidates: Iterable[InvariantCandidate], report: Report
+) -> list[InvariantCandidate]:
     """The candidates that, together, every step keeps."""
     alive = {one.number: one for one in candidates}
     passes = 0
@@ -203,7 +205,7 @@ def kept_by_all(scope: Scope, candidates: Iterable[Candidate], report: Report) -
 
 
 def _drop_what_breaks(
-    scope: Scope, solver: Any, instance: Instance, alive: dict[int, Candidate]
+    scope: Scope, solver: Any, instance: Instance, alive: dict[int, InvariantCandidate]
 ) -> None:
     concerned = [one for one in alive.values() if scope.concerns(instance, one)]
     if not concerned:
@@ -239,8 +241,8 @@ class Needs:
         self.scope = scope
 
     def of(
-        self, instance: Instance, goal: Candidate, offered: Collection[Candidate]
-    ) -> list[Candidate] | None:
+        self, instance: Instance, goal: InvariantCandidate, offered: Collection[InvariantCandidate]
+    ) -> list[InvariantCandidate] | None:
         """Those of `offered` that suffice for the goal after an instance; None if none do."""
         scope = self.scope
         solver = scope.solver()
@@ -258,7 +260,7 @@ class Needs:
         core = [tracked[part.decl().name()] for part in solver.unsat_core()]
         return self._fewest(solver, core)
 
-    def _fewest(self, solver: Any, core: list[Candidate]) -> list[Candidate]:
+    def _fewest(self, solver: Any, core: list[InvariantCandidate]) -> list[InvariantCandidate]:
         """None of them can go; the least plain are tried first."""
         kept = sorted(core, key=lambda one: (-one.cost, -one.number))
         for one in list(kept):

@@ -13,7 +13,7 @@ from model.language.schema import Ghost, Leaf, Log, MapOf, Record, Relation, Sch
 from model.language.sorts import BOOL, Enumeration, Names, Sort
 from model.language.terms import Term
 from specs.finding.found import Found
-from specs.finding.houdini import Candidate
+from specs.finding.houdini import InvariantCandidate
 
 
 class Notation:
@@ -181,7 +181,7 @@ def _letters(sort: Sort) -> Iterator[str]:
     return itertools.chain([first], (f"{first}{number}" for number in itertools.count(2)))
 
 
-def triggers_of(one: Candidate) -> list[tuple[Term, ...]]:
+def triggers_of(one: InvariantCandidate) -> list[tuple[Term, ...]]:
     """Terms of the clause that name all of its variables: alone, or two together."""
     names = {v.args[0] for v in one.slice.variables}
     gets = [term for literal in one.literals for term in _gets(literal.term)]

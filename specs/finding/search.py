@@ -30,7 +30,7 @@ from model.language.scalars import Scalar
 from model.language.terms import Term
 from specs.finding.found import Found
 from specs.finding.guided import Choosing, Guided
-from specs.finding.houdini import Candidate, Needs, Scope, kept_by_all
+from specs.finding.houdini import InvariantCandidate, Needs, Scope, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
     Rows,
@@ -103,7 +103,7 @@ class _Search:
         self.counts: dict[str, int] = {}
         self.open: set[tuple[str, str]] | None = None
         self.goals = self._goals()
-        self.kept_at = _Kept(resume, self._question())
+        self.kept_at = _KeptClauses(resume, self._question())
 
     def _term(self, one: Invariant) -> Term:
         return record_condition(one.function, self.recorded.system.state, self.recorded.switches)
@@ -115,12 +115,14 @@ class _Search:
                   for one in step.requires)]  # fmt: skip
         return hashlib.sha256("\0".join(said).encode()).hexdigest()
 
-    def _goals(self) -> list[Candidate]:
+    def _goals(self) -> list[InvariantCandidate]:
         """What is to be kept: the parts of the claim, or what is open of a proof that is given."""
         claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
         parts = list(dict.fromkeys(part for claim in claims for part in _conjuncts(claim)))
         if not self.proof.invariants:
-            return [Candidate(number, NOTHING, (), part) for number, part in enumerate(parts)]
+            return [
+                InvariantCandidate(number, NOTHING, (), part) for number, part in enumerate(parts)
+            ]
         self.report("asking what the invariants that are given leave open")
         result = prove(self.proof, self.recorded,
                        each=lambda one: self.report(f"{one.step}: {one.invariant}"))  # fmt: skip
@@ -128,10 +130,10 @@ class _Search:
         self.counts["open"] = len(self.open)
         names = list(dict.fromkeys(name for step, name in sorted(self.open)
                                    if step != IMPLIED and name in self.known))  # fmt: skip
-        goals = [Candidate(number, NOTHING, (), self.known[name], name)
+        goals = [InvariantCandidate(number, NOTHING, (), self.known[name], name)
                  for number, name in enumerate(names)]  # fmt: skip
         if any(step == IMPLIED for step, _ in self.open):
-            goals += [Candidate(len(goals) + number, NOTHING, (), part)
+            goals += [InvariantCandidate(len(goals) + number, NOTHING, (), part)
                       for number, part in enumerate(parts)]  # fmt: skip
         return goals
 
@@ -166,7 +168,7 @@ class _Search:
             1 if self.open is None else SHARE,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
 
-    def _holds_everywhere(self, one: Candidate) -> bool:
+    def _holds_everywhere(self, one: InvariantCandidate) -> bool:
         rows = self.all_rows
         holds = bool(rows.wide(rows.of(rows.grounded.ground(one.closed, {}))).all())
         rows.forget()
@@ -187,12 +189,12 @@ class _Search:
                     found |= {write.field, *fields_read(write.value)}
         return found & set(self.recorded.fields)
 
-    def _two_literals(self) -> list[Candidate]:
+    def _two_literals(self) -> list[InvariantCandidate]:
         said = [*(one.closed for one in self.goals), *self.known.values()]
         vocabularies = [Vocabulary(self.recorded, said, self._concerned(), reach)
                         for reach in range(REACH, 0, -1)]  # fmt: skip
         self.literals: dict[Slice, list[Literal]] = {}
-        self.terms: dict[Term, Candidate] = {}
+        self.terms: dict[Term, InvariantCandidate] = {}
         for one in vocabularies[0].slices(self.effort.variables):
             # As far apart as fields may be for the slice not to become too large.
             for vocabulary in vocabularies:
@@ -208,20 +210,20 @@ class _Search:
                            literals=sum(map(len, self.literals.values())))  # fmt: skip
         return list(self.terms.values())
 
-    def _candidate(self, one: Slice, clause: tuple[Literal, ...]) -> Candidate | None:
+    def _candidate(self, one: Slice, clause: tuple[Literal, ...]) -> InvariantCandidate | None:
         """A new candidate; None if it is known, or speaks of fewer variables than the slice."""
         term = t.or_(*(part.formula for part in clause))
         if term.free != {v.args[0] for v in one.variables} or term in self.terms:
             return None
         if term.op == "const":
             return None
-        made = Candidate(len(self.goals) + len(self.terms), one, clause)
+        made = InvariantCandidate(len(self.goals) + len(self.terms), one, clause)
         self.terms[term] = made
         return made
 
-    def _against(self, state: tuple[int, ...]) -> list[Candidate]:
+    def _against(self, state: tuple[int, ...]) -> list[InvariantCandidate]:
         """New candidates of up to three literals that hold where we were, and not in a state."""
-        found: list[Candidate] = []
+        found: list[InvariantCandidate] = []
         here = self.scope.rows([state])
         for one, literals in self.literals.items():
             self.report(f"clauses against a counterexample: {one}, {len(found)} so far")
@@ -297,7 +299,7 @@ class _Search:
     def _is_late(self) -> bool:
         return time.perf_counter() - self.began > self.effort.seconds
 
-    def _kept(self, number: int, banned: set[int]) -> list[Candidate]:
+    def _kept(self, number: int, banned: set[int]) -> list[InvariantCandidate]:
         known = self.kept_at.of(number)
         offered = [one for one in self.candidates if one.number not in banned]
         if known is not None:
@@ -310,14 +312,16 @@ class _Search:
         self.kept_at.keep(number, [one.number for one in alive])
         return alive
 
-    def _instances(self, goal: Candidate) -> list[Instance]:
+    def _instances(self, goal: InvariantCandidate) -> list[Instance]:
         """The steps after which a goal is to be shown."""
         if self.open is None or not goal.name:
             return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
         steps = {step for step, name in self.open if name == goal.name}
         return [one for one in self.scope.instances if one.step.transition.name in steps]
 
-    def _lost(self, alive: Sequence[Candidate]) -> list[tuple[Candidate, tuple[int, ...]]]:
+    def _lost(
+        self, alive: Sequence[InvariantCandidate]
+    ) -> list[tuple[InvariantCandidate, tuple[int, ...]]]:
         """The goals that some step does not keep, each with a state from which it does not."""
         lost = []
         solver = self.scope.solver()
@@ -348,7 +352,9 @@ class _Search:
         }
 
     def _stuck(
-        self, lost: Sequence[tuple[Candidate, tuple[int, ...]]], alive: Sequence[Candidate]
+        self,
+        lost: Sequence[tuple[InvariantCandidate, tuple[int, ...]]],
+        alive: Sequence[InvariantCandidate],
     ) -> Found:
         """What is known when a goal is not kept: a smallest state that shows why."""
         made = self._as_found([], {}, alive)
@@ -367,7 +373,7 @@ class _Search:
         made.reached = self._was_reached(made.counterexample)
         return made
 
-    def _breaking(self, goal: Candidate, state: tuple[int, ...]) -> str:
+    def _breaking(self, goal: InvariantCandidate, state: tuple[int, ...]) -> str:
         rows = self.scope.rows([state])
         for instance in self._instances(goal):
             if all(bool(rows.wide(rows.of(c))[0]) for c, _ in instance.requires):
@@ -387,15 +393,17 @@ class _Search:
 
     # -- the fewest ---------------------------------------------------------------------------
 
-    def _needed(self, alive: list[Candidate]) -> tuple[list[Candidate], dict[int, set[int]]]:
+    def _needed(
+        self, alive: list[InvariantCandidate]
+    ) -> tuple[list[InvariantCandidate], dict[int, set[int]]]:
         """The claim, what it needs, what that needs in turn; then none that can go."""
         needs = Needs(self.scope)
         goals = {goal.number for goal in self.goals}
         given = self.open is not None
-        chosen: dict[int, Candidate] = {} if given else {g.number: g for g in self.goals}
+        chosen: dict[int, InvariantCandidate] = {} if given else {g.number: g for g in self.goals}
         plain_first = sorted((one for one in alive if not given or one.number not in goals),
                              key=lambda one: (one.cost, one.number))  # fmt: skip
-        used: dict[tuple[int, int], list[Candidate]] = {}
+        used: dict[tuple[int, int], list[InvariantCandidate]] = {}
         todo = list(self.goals)
         while todo:
             goal = todo.pop(0)
@@ -418,8 +426,8 @@ class _Search:
         return list(chosen.values()), graph
 
     def _thin_out(
-        self, chosen: dict[int, Candidate], used: dict[tuple[int, int], list[Candidate]],
-        needs: Needs,
+        self, chosen: dict[int, InvariantCandidate],
+        used: dict[tuple[int, int], list[InvariantCandidate]], needs: Needs,
     ) -> None:  # fmt: skip
         """Leaves out, the least plain first, whatever the others can do without."""
         instances = {one.number: one for one in self.scope.instances}
@@ -429,7 +437,7 @@ class _Search:
                 continue
             self.report(f"can it go? {one}")
             rest = {number: c for number, c in chosen.items() if number != one.number}
-            again: dict[tuple[int, int], list[Candidate]] = {}
+            again: dict[tuple[int, int], list[InvariantCandidate]] = {}
             for (goal, instance), core in used.items():
                 if goal == one.number or one not in core:
                     continue
@@ -447,8 +455,8 @@ class _Search:
     # -- as a proof ---------------------------------------------------------------------------
 
     def _as_found(
-        self, chosen: list[Candidate], needed_by: Mapping[int, set[int]],
-        alive: Sequence[Candidate] = (),
+        self, chosen: list[InvariantCandidate], needed_by: Mapping[int, set[int]],
+        alive: Sequence[InvariantCandidate] = (),
     ) -> Found:  # fmt: skip
         names = _names([*self.goals, *chosen])
         found = [as_invariant(one, names[one.number], self.recorded,
@@ -478,7 +486,7 @@ def _all_fields(recorded: RecordedSystem) -> list[Term]:
 
 
 def as_invariant(
-    one: Candidate, name: str, recorded: RecordedSystem, by_triggers: bool = False
+    one: InvariantCandidate, name: str, recorded: RecordedSystem, by_triggers: bool = False
 ) -> Invariant:
     """A candidate as an invariant; with triggers, where the proof that it joins has them."""
     sentence = sentence_of(one, recorded)
@@ -503,7 +511,7 @@ def as_invariant(
     )  # fmt: skip
 
 
-def sentence_of(one: Candidate, recorded: RecordedSystem) -> str:
+def sentence_of(one: InvariantCandidate, recorded: RecordedSystem) -> str:
     """What a candidate says, in the notation of fields."""
     if one.whole is not None:
         return f"a part of the claim: {Notation(recorded.system).text(one.whole, {})}"
@@ -533,7 +541,7 @@ def _words(term: Term) -> str:
 LONGEST = 72
 
 
-def _names(chosen: Sequence[Candidate]) -> dict[int, str]:
+def _names(chosen: Sequence[InvariantCandidate]) -> dict[int, str]:
     """A name each, of what it says: `pending_epoch_is_pending_epoch_version`."""
     names: dict[int, str] = {}
     taken: set[str] = set()
@@ -560,7 +568,7 @@ def _names(chosen: Sequence[Candidate]) -> dict[int, str]:
     return names
 
 
-class _Kept:
+class _KeptClauses:
     """The candidates that are left after each round, in a file: so that a search can go on."""
 
     def __init__(self, path: Path | None, question: str) -> None:

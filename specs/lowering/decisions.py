@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from model.language.terms import FALSE, Term
-from specs.lowering.instances import Check
+from specs.lowering.instances import SuccessorCheck
 
 Path = tuple[int, ...]
 
@@ -27,7 +27,7 @@ class Guarded(Protocol):
     @property
     def writes(self) -> dict[int, Term]: ...
     @property
-    def checks(self) -> list[Check]: ...
+    def checks(self) -> list[SuccessorCheck]: ...
 
 
 One = TypeVar("One", bound=Guarded)

@@ -15,7 +15,7 @@ from model.language.recording import Recorded
 from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.lowering.grounding import Grounded
-from specs.lowering.instances import Check, Instance
+from specs.lowering.instances import Instance, SuccessorCheck
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Kept:
     instance: Instance
     requires: list[tuple[Term, int]]
     writes: dict[int, Term] = field(default_factory=dict)
-    checks: list[Check] = field(default_factory=list)
+    checks: list[SuccessorCheck] = field(default_factory=list)
 
     @property
     def number(self) -> int:
@@ -149,7 +149,7 @@ class Frozen:
             kept.checks = [
                 check
                 for check in (
-                    Check(known.of(check.fine), check.bound, check.what)
+                    SuccessorCheck(known.of(check.fine), check.bound, check.what)
                     for check in instance.checks
                 )
                 if check.fine is not t.TRUE

@@ -18,7 +18,7 @@ from model.language.sorts import BOOL, Bounded, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
 from specs.lowering.enumerated import Enumerated, Environment
-from specs.lowering.instances import Check, Instance
+from specs.lowering.instances import Instance, SuccessorCheck
 
 
 class Grounded(Enumerated):
@@ -131,7 +131,11 @@ class Grounded(Enumerated):
             self.instances.append(instance)
 
     def _apply(
-        self, write: Write, environment: Environment, into: dict[int, Term], checks: list[Check]
+        self,
+        write: Write,
+        environment: Environment,
+        into: dict[int, Term],
+        checks: list[SuccessorCheck],
     ) -> None:
         leaf = self.recorded.fields[write.field]
         if write.field not in self._kept:
@@ -162,7 +166,7 @@ class Grounded(Enumerated):
         write: Write,
         extra: tuple[Sort, ...],
         environment: Environment,
-        checks: list[Check],
+        checks: list[SuccessorCheck],
     ) -> None:
         """A pointwise write says nothing of an index outside its sort, or the step is beyond it.
 
@@ -230,7 +234,9 @@ class Grounded(Enumerated):
         low, high = self._intervals.of(key)
         return [i for i in self._domain(leaf.dims[position]) if low <= i <= high]
 
-    def _check_index(self, leaf: Field, sort: Sort, key: Term, checks: list[Check]) -> None:
+    def _check_index(
+        self, leaf: Field, sort: Sort, key: Term, checks: list[SuccessorCheck]
+    ) -> None:
         domain = self._domain(sort)
         what = f"{leaf.name} is written at {a(sort.name)} that does not exist"
         self._check_range(key, domain, sort, what, checks)
@@ -241,17 +247,21 @@ class Grounded(Enumerated):
         domain: range,
         sort: Sort,
         what: str,
-        checks: list[Check],
+        checks: list[SuccessorCheck],
         unless: Term = t.FALSE,
     ) -> None:
         low, high = self._intervals.of(value)
         if low < domain[0]:
-            checks.append(Check(t.or_(unless, t.le(t.const(domain[0]), value)), None, what))
+            checks.append(
+                SuccessorCheck(t.or_(unless, t.le(t.const(domain[0]), value)), None, what)
+            )
         if high > domain[-1]:
             bound = None
             if isinstance(sort, Numbers) and sort.beyond == "prune":
                 bound = sort.high.bound if isinstance(sort.high, Bounded) else sort.name
-            checks.append(Check(t.or_(unless, t.le(value, t.const(domain[-1]))), bound, what))
+            checks.append(
+                SuccessorCheck(t.or_(unless, t.le(value, t.const(domain[-1]))), bound, what)
+            )
 
     def _check_domains(self, instance: Instance) -> None:
         for number, value in sorted(instance.writes.items()):

@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Check:
+class SuccessorCheck:
     """What must hold of a successor before it is one: else it is beyond a bound, or impossible."""
 
     fine: Term
@@ -46,7 +46,7 @@ class Instance:
     arguments: tuple[int | frozenset[int], ...]
     requires: list[tuple[Term, int]]
     writes: dict[int, Term] = field(default_factory=dict)
-    checks: list[Check] = field(default_factory=list)
+    checks: list[SuccessorCheck] = field(default_factory=list)
 
     @property
     def label(self) -> str:

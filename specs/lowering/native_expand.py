@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from model.language.terms import Term
 from specs.lowering.decisions import Block, decision_tree, place_locals
 from specs.lowering.frozen import Kept
-from specs.lowering.instances import Check
+from specs.lowering.instances import SuccessorCheck
 from specs.lowering.llvm_terms import LANES
 from specs.lowering.packed_terms import PackedWriter
 from specs.lowering.packing import Packing
@@ -30,7 +30,7 @@ class Impossible:
     """A check that a successor must pass: what the kernel's negative answers mean."""
 
     label: str
-    check: Check
+    check: SuccessorCheck
 
 
 def is_free(term: Term) -> bool:
@@ -175,7 +175,7 @@ class ExpandCode:
         self._add("%fired", one.number, writer.how_many(active))
         writer.names = outer
 
-    def _checked(self, one: Kept, check: Check, name: str, active: str) -> str:
+    def _checked(self, one: Kept, check: SuccessorCheck, name: str, active: str) -> str:
         """The lanes whose successor passes."""
         writer = self._writer
         fine = writer.value(check.fine)

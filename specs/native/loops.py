@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specs.exploration import Report
-from specs.lasso import Ending, holds, loop_from, unknown_beyond_bounds, vacuous
+from specs.lasso import LassoResult, holds, loop_from, unknown_beyond_bounds, vacuous
 from specs.lowering.decisions import decision_tree, order_of
 from specs.lowering.python_code import PythonCode, State
 from specs.native import graph
@@ -40,14 +40,18 @@ class Loops:
     def __post_init__(self) -> None:
         self._spare = (self.kernel.tallies(), self.kernel.planes())
 
-    def ending(self, claim: str) -> Ending:
+    def ending(self, claim: str) -> LassoResult:
         """The answer about one claim."""
         self.report(f"looking for loops without {claim}")
         needed = self.store.count * BYTES_A_STATE + self.generated * BYTES_A_STEP
         if self.store.bytes_used + needed > self.store.memory_bytes:
-            return Ending(Verdict.UNKNOWN, f"memory: loops would take {needed / 1e6:,.0f} MB more")
+            return LassoResult(
+                Verdict.UNKNOWN, f"memory: loops would take {needed / 1e6:,.0f} MB more"
+            )
         if self.store.count > MOST_STATES:
-            return Ending(Verdict.UNKNOWN, f"{self.store.count:,} states are too many for loops")
+            return LassoResult(
+                Verdict.UNKNOWN, f"{self.store.count:,} states are too many for loops"
+            )
         return _LoopSearch(self, claim).answer()
 
 
@@ -70,7 +74,7 @@ class _LoopSearch:
             for shard in range(store.shards)
         ]
 
-    def answer(self) -> Ending:
+    def answer(self) -> LassoResult:
         """Fair components, then the shortest way into one, then a loop through it."""
         true = self._true_states()
         if true.all():
@@ -145,7 +149,7 @@ class _LoopSearch:
     def _code(self) -> PythonCode:
         return PythonCode(self.kernel.grounded)
 
-    def _broken(self, fair: npt.NDArray[np.bool_]) -> Ending:
+    def _broken(self, fair: npt.NDArray[np.bool_]) -> LassoResult:
         depth, members = self._nearest(fair)
         runs = ShortestRuns(
             self.kernel, self.store, self.loops.levels, {self.claim: depth}, {self.claim: members}
@@ -160,7 +164,7 @@ class _LoopSearch:
 
         fair_ones = self.kernel.grounded.fair_instances(self.claim)
         loop = loop_from(self._code, state, fair_ones, inside)
-        return Ending(Verdict.BROKEN, None, path + loop, len(path))
+        return LassoResult(Verdict.BROKEN, None, path + loop, len(path))
 
     def _component(self, index: int) -> int:
         shard = index // self.store.region

@@ -10,7 +10,7 @@ from model.language.errors import unknown_name
 from specs.exploration import Report
 from specs.explorer import find
 from specs.invariants import Proof
-from specs.lasso import Ending
+from specs.lasso import LassoResult
 from specs.runs import Run
 
 
@@ -46,7 +46,7 @@ def _without(system: System, name: str, steps: Sequence[str]) -> System:
 def loop(
     proof: Proof, version: str | None = None, changed: Mapping[str, object] | None = None,
     report: Report = lambda line: None,
-) -> tuple[Ending, Run | None]:  # fmt: skip
+) -> tuple[LassoResult, Run | None]:  # fmt: skip
     """What an explorer says of the claim within the bounds of its ranking, of fewer brokers first;
     a broken one has a run into a loop."""
     ranking = proof.ranking

@@ -26,7 +26,7 @@ from specs.proofs.corollaries import (
 )
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
-from specs.solvers import RLIMIT, Question
+from specs.solvers import RLIMIT, SolverQuery
 from specs.theorems.theorem import Part, Theorem
 
 Condition = Callable[..., Scalar]
@@ -76,8 +76,8 @@ def _hypotheses(formulas: Formulas, code: Z3Code, state: Any) -> list[Any]:
     return [*found, *(fact for fact in domains if fact is not None)]
 
 
-def _question(proof: Proof, premises: list[Any], goal: Any) -> Question:
-    return Question(premises, goal, proof.by_triggers, RLIMIT)
+def _question(proof: Proof, premises: list[Any], goal: Any) -> SolverQuery:
+    return SolverQuery(premises, goal, proof.by_triggers, RLIMIT)
 
 
 # -- the claims -----------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from specs.prover import Obligation
-from specs.solvers import PROVED, RLIMIT, Question
+from specs.solvers import PROVED, RLIMIT, SolverQuery
 from specs.verdict import Verdict
 
-Part = tuple[str, str, Question]
+Part = tuple[str, str, SolverQuery]
 """Where, what is to be shown there, and the question."""
 
 Switches = Mapping[str, object]
@@ -63,7 +63,7 @@ def prove_theorem(
     changed: Switches | None = None,
     solvers: Sequence[str] = ("z3",),
     each: Callable[[Obligation], None] = lambda one: None,
-    export: Callable[[str, str, Question], None] | None = None,
+    export: Callable[[str, str, SolverQuery], None] | None = None,
 ) -> TheoremResult:
     """Discharges every part; one is proved if all `solvers` say so.
 
@@ -88,6 +88,6 @@ def prove_theorem(
     return result
 
 
-def question(premises: Iterable[Any], goal: Any) -> Question:
+def question(premises: Iterable[Any], goal: Any) -> SolverQuery:
     """A question of its own, without hints."""
-    return Question(list(premises), goal, False, RLIMIT)
+    return SolverQuery(list(premises), goal, False, RLIMIT)

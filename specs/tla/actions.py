@@ -18,7 +18,7 @@ from specs.tla.layout import (
     OPEN,
     SETS,
     Infix,
-    Node,
+    LayoutNode,
     Parenthesised,
     Prefix,
     Word,
@@ -26,7 +26,7 @@ from specs.tla.layout import (
     hanging,
     indented,
 )
-from specs.tla.limits import Limit, Limits
+from specs.tla.limits import Limit, LimitDefinitions
 from specs.tla.naming import local_names, with_places
 from specs.tla.page import WIDTH, comment, conjuncts
 from specs.tla.places import NameScope
@@ -44,7 +44,7 @@ class Actions:
         bounds: Mapping[str, Bound],
     ) -> None:
         self._of, self._heard, self._fields = expressions, heard, fields
-        self._limits = Limits(fields, bounds)
+        self._limits = LimitDefinitions(fields, bounds)
         self.rests: dict[tuple[str, ...], str] = {}
         """Variables that an action leaves as they are -> the name of their tuple."""
 
@@ -57,15 +57,15 @@ class Actions:
             called[name] = self._of.names.local(name, called.values())
         return called
 
-    def enabled(self, step: Recorded) -> Node:
+    def enabled(self, step: Recorded) -> LayoutNode:
         r"""`\E leader \in Brokers : leader_writes(leader)`."""
         called = self.parameters(step)
-        action: Node = call(step.transition.name, *map(Word, called.values()))
+        action: LayoutNode = call(step.transition.name, *map(Word, called.values()))
         for name, sort in reversed(step.parameters.items()):
             action = bound(r"\E", called[name], self.choices(sort), action)
         return action
 
-    def choices(self, sort: Sort | SetOf) -> Node:
+    def choices(self, sort: Sort | SetOf) -> LayoutNode:
         """What a parameter may be."""
         if isinstance(sort, SetOf):
             return Prefix("SUBSET ", self._of.names.domain(sort.element), SETS)
@@ -102,13 +102,15 @@ class Actions:
             conditions.append((self._limit(limit, scope), remark))
         return [*conjuncts(conditions, "    "), *self._effect(step, writes, scope, "    ")]
 
-    def _limit(self, limit: Limit, scope: NameScope) -> Node:
+    def _limit(self, limit: Limit, scope: NameScope) -> LayoutNode:
         inner, heads = scope, []
         for variable in limit.variables:
             inner, name = self._of.bind(variable, None, inner)
             heads.append((name, self._of.names.domain(variable.sort)))
         most = self._of.names.end(limit.most)
-        within: Node = call(self._of.names.helper("Within"), self._of.of(limit.value, inner), most)
+        within: LayoutNode = call(
+            self._of.names.helper("Within"), self._of.of(limit.value, inner), most
+        )
         if limit.conditions:
             premise = self._of.of(t.and_(*limit.conditions), inner)
             within = Infix("=>", premise, within, IMPLIES)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specs.tla.layout import Node, Word, hanging, indented
+from specs.tla.layout import LayoutNode, Word, hanging, indented
 
 
 @dataclass(frozen=True)
-class Enclosed(Node):
+class Enclosed(LayoutNode):
     """Items between brackets: a call, a record, a tuple, a set."""
 
     opening: str
-    items: tuple[Node, ...]
+    items: tuple[LayoutNode, ...]
     closing: str
 
     def flat(self) -> str:
@@ -29,12 +29,12 @@ class Enclosed(Node):
 
 
 @dataclass(frozen=True)
-class Labelled(Node):
+class Labelled(LayoutNode):
     """`name |-> value` in a record, `!.name = value` in an EXCEPT."""
 
     label: str
     arrow: str
-    value: Node
+    value: LayoutNode
 
     def flat(self) -> str:
         return f"{self.label} {self.arrow} {self.value.flat()}"
@@ -47,14 +47,14 @@ class Labelled(Node):
 
 
 @dataclass(frozen=True)
-class Mapping(Node):
+class Mapping(LayoutNode):
     r"""`[x \in S |-> body]`, a function, or `{x \in S : body}`, a set."""
 
     opening: str
     variable: str
-    domain: Node
+    domain: LayoutNode
     arrow: str
-    body: Node
+    body: LayoutNode
     closing: str
 
     def _head(self) -> str:
@@ -70,11 +70,11 @@ class Mapping(Node):
 
 
 @dataclass(frozen=True)
-class ExceptUpdate(Node):
+class ExceptUpdate(LayoutNode):
     """`[base EXCEPT !.part = value, ...]`."""
 
-    base: Node
-    changes: tuple[Node, ...]
+    base: LayoutNode
+    changes: tuple[LayoutNode, ...]
 
     def flat(self) -> str:
         changes = ", ".join(change.flat() for change in self.changes)
@@ -89,6 +89,6 @@ class ExceptUpdate(Node):
         return lines
 
 
-def call(name: str, *arguments: Node) -> Node:
+def call(name: str, *arguments: LayoutNode) -> LayoutNode:
     """`name(a, b)`, or just `name` without arguments."""
     return Enclosed(f"{name}(", arguments, ")") if arguments else Word(name)

@@ -10,12 +10,12 @@ from model.language.terms import Term
 from specs.tla.actions import Actions
 from specs.tla.brackets import Enclosed, call
 from specs.tla.expressions import Expressions
-from specs.tla.layout import IMPLIES, Infix, Node, Prefix, Word, bound, junction
+from specs.tla.layout import IMPLIES, Infix, LayoutNode, Prefix, Word, bound, junction
 from specs.tla.page import comment, definition
 from specs.tla.places import NameScope
 
 
-class Claims:
+class ClaimDefinitions:
     """Writes the claims of a system."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Claims:
             lines += definition(f"never_{claim.name}", Prefix("~", Word(claim.name)))
         return lines
 
-    def _eventually(self, claim: Claim, body: Node) -> list[str]:
+    def _eventually(self, claim: Claim, body: LayoutNode) -> list[str]:
         fair = [self._fair(step) for step in self._steps if step.transition.name in claim.fair]
         fairly = self._of.names.fresh(f"fairly_for_{claim.name}")
         if not fair:  # the version has none of these steps
@@ -45,11 +45,11 @@ class Claims:
         goal = Infix("=>", Word(fairly), Prefix("[]<>", body), IMPLIES)
         return [*definition(fairly, junction("/\\", fair)), *definition(claim.name, goal)]
 
-    def _fair(self, step: Recorded) -> Node:
+    def _fair(self, step: Recorded) -> LayoutNode:
         r"""`\A leader \in Brokers : WF_vars(leader_writes(leader))`: each instance by itself."""
         called = self._actions.parameters(step)
         action = call(step.transition.name, *map(Word, called.values()))
-        fair: Node = Prefix("WF_vars", call("", action))
+        fair: LayoutNode = Prefix("WF_vars", call("", action))
         for name, sort in reversed(step.parameters.items()):
             fair = bound(r"\A", called[name], self._actions.choices(sort), fair)
         return fair

@@ -20,7 +20,7 @@ from specs.tla.layout import (
     PLUS,
     If,
     Infix,
-    Node,
+    LayoutNode,
     Prefix,
     Word,
     bound,
@@ -57,7 +57,7 @@ class Expressions:
 
     # -- the three ways to a term --------------------------------------------------------------
 
-    def of(self, term: Term, scope: NameScope) -> Node:
+    def of(self, term: Term, scope: NameScope) -> LayoutNode:
         """A term, by its name or word if it has one."""
         if term in scope.named:
             return Word(scope.named[term])
@@ -67,7 +67,7 @@ class Expressions:
         """Has the author a name or a word for the term?"""
         return term in scope.named or term in self._heard.uses
 
-    def said(self, term: Term, scope: NameScope) -> Node:
+    def said(self, term: Term, scope: NameScope) -> LayoutNode:
         """A term, by its word if it has one, else spelled out."""
         use = self._heard.uses.get(term)
         if use is None:
@@ -76,7 +76,7 @@ class Expressions:
         arguments = (self.of(argument, scope) for argument in use.arguments)
         return call(self.called[use.word.name], *arguments)
 
-    def spelled(self, term: Term, scope: NameScope) -> Node:
+    def spelled(self, term: Term, scope: NameScope) -> LayoutNode:
         """A term by what it is made of."""
         op, args = term.op, term.args
         if op == "const":
@@ -103,7 +103,7 @@ class Expressions:
 
     # -- the state -----------------------------------------------------------------------------
 
-    def _get(self, term: Term, scope: NameScope) -> Node:
+    def _get(self, term: Term, scope: NameScope) -> LayoutNode:
         name, *indices = term.args
         if name.startswith("$"):
             return Infix(r"\in", self.of(indices[0], scope), Word(scope.names[name]), COMPARE)
@@ -114,7 +114,9 @@ class Expressions:
             return Infix(r"\in", element, Word(text), COMPARE)
         return Word(text)
 
-    def _stored_set(self, term: Term, variables: tuple[Term, ...], scope: NameScope) -> Node | None:
+    def _stored_set(
+        self, term: Term, variables: tuple[Term, ...], scope: NameScope
+    ) -> LayoutNode | None:
         """The set that a membership reads, if the element is the whole of what varies."""
         name, *indices = term.args
         outer, element = indices[: -len(variables)], indices[-len(variables) :]
@@ -131,7 +133,9 @@ class Expressions:
 
     # -- sets ----------------------------------------------------------------------------------
 
-    def elements(self, variables: tuple[Term, ...], everything: Node, scope: NameScope) -> Elements:
+    def elements(
+        self, variables: tuple[Term, ...], everything: LayoutNode, scope: NameScope
+    ) -> Elements:
         """How a truth about these variables is written as a set."""
         return Elements(
             variables,
@@ -141,8 +145,8 @@ class Expressions:
         )
 
     def set(
-        self, variables: tuple[Term, ...], everything: Node, term: Term, scope: NameScope
-    ) -> Node:
+        self, variables: tuple[Term, ...], everything: LayoutNode, term: Term, scope: NameScope
+    ) -> LayoutNode:
         r"""The elements for which the term is true, by operators or as `{x \in S : P}`."""
         found = self.elements(variables, everything, scope).set(term)
         if found is not None:
@@ -162,12 +166,12 @@ class Expressions:
 
     # -- connectives and comparisons -----------------------------------------------------------
 
-    def _not(self, node: Node) -> Node:
+    def _not(self, node: LayoutNode) -> LayoutNode:
         if isinstance(node, Infix) and node.operator in ("=", r"\in"):
             return replace(node, operator={"=": "#", r"\in": r"\notin"}[node.operator])
         return Prefix("~", node)
 
-    def _junction(self, term: Term, scope: NameScope) -> Node:
+    def _junction(self, term: Term, scope: NameScope) -> LayoutNode:
         parts = self._folded(term)
         if term.op == "or" and parts[0].op == "not":
             return self._implied(parts[0].args[0], parts[1:], scope)
@@ -178,14 +182,14 @@ class Expressions:
                 # only under the condition.
                 premise = t.and_(*(t.not_(part) for part in parts[:unsafe]))
                 return self._implied(premise, parts[unsafe:], scope)
-        shown: list[Node] = []
+        shown: list[LayoutNode] = []
         while parts:
             pair, size = self._same_records(parts, scope) if term.op == "and" else (None, 1)
             shown.append(self.of(parts[0], scope) if pair is None else pair)
             del parts[:size]
         return junction(_SIGN[term.op], shown)
 
-    def _implied(self, premise: Term, parts: list[Term], scope: NameScope) -> Node:
+    def _implied(self, premise: Term, parts: list[Term], scope: NameScope) -> LayoutNode:
         conclusion = junction(r"\/", [self.of(part, scope) for part in parts])
         return Infix("=>", self.of(premise, scope), conclusion, IMPLIES)
 
@@ -209,7 +213,7 @@ class Expressions:
             for sort, index in zip(keys, indices, strict=False)
         )
 
-    def _same_records(self, parts: list[Term], scope: NameScope) -> tuple[Node | None, int]:
+    def _same_records(self, parts: list[Term], scope: NameScope) -> tuple[LayoutNode | None, int]:
         """Two records with all parts equal, one by one, are equal; and how many parts that is."""
         records: set[str] = set()
         names: list[str] = []
@@ -242,7 +246,7 @@ class Expressions:
                 result.append(parts.pop(0))
         return result
 
-    def _equal(self, term: Term, scope: NameScope) -> Node:
+    def _equal(self, term: Term, scope: NameScope) -> LayoutNode:
         # A term is one whichever side its author wrote first: the place stands left.
         sides = [(self._rank(part, scope), self.of(part, scope).flat(), part) for part in term.args]
         left, right = (part for _, _, part in sorted(sides, key=lambda side: side[:2]))
@@ -257,7 +261,7 @@ class Expressions:
             return 3, list(scope.names).index(term.args[0])
         return (0, -len(term.args)) if term.op == "get" else (1, 0)
 
-    def _compare(self, term: Term, scope: NameScope) -> Node:
+    def _compare(self, term: Term, scope: NameScope) -> LayoutNode:
         left, right = term.args
         if term.op == "lt" and left.op == "const":
             low = int(left.args[0])
@@ -266,11 +270,11 @@ class Expressions:
         sign = "<" if term.op == "lt" else "<="
         return Infix(sign, self.of(left, scope), self.of(right, scope), COMPARE)
 
-    def _sum(self, term: Term, scope: NameScope) -> Node:
+    def _sum(self, term: Term, scope: NameScope) -> LayoutNode:
         base, plus = self.of(term.args[0], scope), int(term.args[1].args[0])
         return Infix("+" if plus > 0 else "-", base, literal(abs(plus)), PLUS)
 
-    def _choice(self, term: Term, scope: NameScope) -> Node:
+    def _choice(self, term: Term, scope: NameScope) -> LayoutNode:
         condition, then, other = term.args
         if term.sort is not BOOL:
             for name, test in (("Smaller", t.le(then, other)), ("Larger", t.le(other, then))):
@@ -281,7 +285,7 @@ class Expressions:
 
     # -- quantifiers ---------------------------------------------------------------------------
 
-    def _quantified(self, term: Term, scope: NameScope) -> Node:
+    def _quantified(self, term: Term, scope: NameScope) -> LayoutNode:
         variable, low, high, body = term.args[:4]
         domain = self._range(variable.sort, low, high, scope)
         wanted = self._heard.variable(variable, body)
@@ -301,7 +305,9 @@ class Expressions:
         inner, name = self.bind(variable, wanted, scope)
         return bound(r"\A" if term.op == "every" else r"\E", name, domain, self.of(body, inner))
 
-    def _range(self, sort: Sort, low: Term | None, high: Term | None, scope: NameScope) -> Node:
+    def _range(
+        self, sort: Sort, low: Term | None, high: Term | None, scope: NameScope
+    ) -> LayoutNode:
         domain = self.names.domain(sort)
         if low is None and high is None:
             return domain
@@ -313,8 +319,8 @@ class Expressions:
         return call(self.names.helper("Between"), domain, self.of(low, scope), top)
 
     def _compared_sets(
-        self, variable: Term, domain: Node, body: Term, scope: NameScope
-    ) -> Node | None:
+        self, variable: Term, domain: LayoutNode, body: Term, scope: NameScope
+    ) -> LayoutNode | None:
         """A word of the notation about whole sets: equal, empty, a part of another."""
         elements = self.elements((variable,), domain, scope)
         if body.op == "not":

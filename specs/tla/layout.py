@@ -23,7 +23,7 @@ PLUS = 10
 ATOM = 20
 
 
-class Node:
+class LayoutNode:
     """One expression."""
 
     level = ATOM
@@ -54,13 +54,13 @@ def hanging(prefix: str, lines: Sequence[str], suffix: str = "") -> list[str]:
     return placed
 
 
-def inside(node: Node, level: int) -> Node:
+def inside(node: LayoutNode, level: int) -> LayoutNode:
     """The node as an operand of an operator that binds as tightly as `level`."""
     return Parenthesised(node) if node.level <= level else node
 
 
 @dataclass(frozen=True)
-class Word(Node):
+class Word(LayoutNode):
     """A name, a literal, or anything else that is never broken."""
 
     text: str
@@ -70,10 +70,10 @@ class Word(Node):
 
 
 @dataclass(frozen=True)
-class Parenthesised(Node):
+class Parenthesised(LayoutNode):
     """`(...)`."""
 
-    inner: Node
+    inner: LayoutNode
 
     def flat(self) -> str:
         return f"({self.inner.flat()})"
@@ -83,15 +83,15 @@ class Parenthesised(Node):
 
 
 @dataclass(frozen=True)
-class Infix(Node):
+class Infix(LayoutNode):
     """`left operator right`."""
 
     operator: str
-    left: Node
-    right: Node
+    left: LayoutNode
+    right: LayoutNode
     level: int
 
-    def _sides(self) -> tuple[Node, Node]:
+    def _sides(self) -> tuple[LayoutNode, LayoutNode]:
         # A conclusion may be a list or a quantifier: it reaches to the end anyway.
         right = self.right if self.level == IMPLIES else inside(self.right, self.level)
         return inside(self.left, max(self.level, JUNCTION)), right
@@ -111,14 +111,14 @@ class Infix(Node):
 
 
 @dataclass(frozen=True)
-class Prefix(Node):
+class Prefix(LayoutNode):
     """`~operand`, `SUBSET operand`."""
 
     operator: str
-    operand: Node
+    operand: LayoutNode
     level: int = NOT
 
-    def _operand(self) -> Node:
+    def _operand(self) -> LayoutNode:
         return inside(self.operand, COMPARE if self.level == NOT else self.level)
 
     def flat(self) -> str:
@@ -130,11 +130,11 @@ class Prefix(Node):
 
 
 @dataclass(frozen=True)
-class Junction(Node):
+class Junction(LayoutNode):
     """A conjunction or a disjunction of two or more parts."""
 
     operator: str
-    parts: tuple[Node, ...]
+    parts: tuple[LayoutNode, ...]
     level = JUNCTION
 
     def flat(self) -> str:
@@ -148,12 +148,12 @@ class Junction(Node):
 
 
 @dataclass(frozen=True)
-class Binder(Node):
+class Binder(LayoutNode):
     r"""`\A x, y \in S, z \in T : body`: no set depends on a variable that stands beside it."""
 
     sign: str
-    over: tuple[tuple[tuple[str, ...], Node], ...]
-    body: Node
+    over: tuple[tuple[tuple[str, ...], LayoutNode], ...]
+    body: LayoutNode
     level = OPEN
 
     def _head(self) -> str:
@@ -167,7 +167,7 @@ class Binder(Node):
         return [self._head(), *indented(self.body.lines(width - 4), 4)]
 
 
-def bound(sign: str, name: str, domain: Node, body: Node) -> Binder:
+def bound(sign: str, name: str, domain: LayoutNode, body: LayoutNode) -> Binder:
     """A quantifier; two in a row are written as one where the inner set allows it."""
     if (
         not isinstance(body, Binder)
@@ -182,12 +182,12 @@ def bound(sign: str, name: str, domain: Node, body: Node) -> Binder:
 
 
 @dataclass(frozen=True)
-class If(Node):
+class If(LayoutNode):
     """IF condition THEN one ELSE other."""
 
-    condition: Node
-    then: Node
-    otherwise: Node
+    condition: LayoutNode
+    then: LayoutNode
+    otherwise: LayoutNode
     level = OPEN
 
     def flat(self) -> str:
@@ -195,7 +195,7 @@ class If(Node):
 
     def broken(self, width: int) -> list[str]:
         lines: list[str] = []
-        case: Node = self
+        case: LayoutNode = self
         start = "IF "
         while isinstance(case, If):
             flat = f"{start}{case.condition.flat()} THEN {case.then.flat()}"
@@ -209,6 +209,6 @@ class If(Node):
         return [*lines, *hanging("ELSE ", case.lines(width - 5))]
 
 
-def junction(operator: str, parts: Sequence[Node]) -> Node:
+def junction(operator: str, parts: Sequence[LayoutNode]) -> LayoutNode:
     """The conjunction or disjunction of the parts; of one: the part."""
     return parts[0] if len(parts) == 1 else Junction(operator, tuple(parts))

@@ -28,7 +28,7 @@ class Limit:
     variables: tuple[Term, ...] = ()
 
 
-class Limits:
+class LimitDefinitions:
     """The limits of one system's steps."""
 
     def __init__(self, fields: Mapping[str, Field], bounds: Mapping[str, Bound]) -> None:

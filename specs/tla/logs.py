@@ -11,22 +11,26 @@ from model.language.schema import fields
 from model.language.terms import Term
 from specs.tla.brackets import Mapping, call
 from specs.tla.expressions import Expressions
-from specs.tla.layout import Node, Word
+from specs.tla.layout import LayoutNode, Word
 from specs.tla.places import NameScope
 from specs.tla.rewriting import assume
 from specs.tla.rewriting import replace as rewritten
 from specs.tla.written import Leaves, Written, WrittenPlace
 
 
-class Logs:
+class LogDefinitions:
     """Writes logs; `value` writes the value of any other place."""
 
     def __init__(
-        self, expressions: Expressions, value: Callable[[WrittenPlace, Leaves, NameScope], Node]
+        self,
+        expressions: Expressions,
+        value: Callable[[WrittenPlace, Leaves, NameScope], LayoutNode],
     ) -> None:
         self._of, self._value = expressions, value
 
-    def value(self, place: WrittenPlace, own: Node, leaves: Leaves, scope: NameScope) -> Node:
+    def value(
+        self, place: WrittenPlace, own: LayoutNode, leaves: Leaves, scope: NameScope
+    ) -> LayoutNode:
         """The new log, given the text of what it is before the step."""
         schema = place.schema
         assert isinstance(schema, Log)

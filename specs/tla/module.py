@@ -9,10 +9,10 @@ from model.language.recording import Write
 from model.language.terms import Term
 from specs.tla.actions import Actions
 from specs.tla.brackets import call
-from specs.tla.claims import Claims
+from specs.tla.claims import ClaimDefinitions
 from specs.tla.expressions import Expressions
 from specs.tla.heard import ProtocolWord, listen
-from specs.tla.layout import COMPARE, Infix, Node, Word, indented, junction
+from specs.tla.layout import COMPARE, Infix, LayoutNode, Word, indented, junction
 from specs.tla.names import ModuleNames, refuse_what_is_no_name
 from specs.tla.naming import local_names, with_places
 from specs.tla.page import WIDTH, comment, conjuncts, definition, listed, section, tuple_of
@@ -74,7 +74,7 @@ class Module:
         # What the later parts use decides what the earlier ones must declare.
         steps = self._recorded.steps
         actions = [self._actions.action(step, self._kept) for step in steps]
-        rendered = Claims(self._of, self._actions, steps)
+        rendered = ClaimDefinitions(self._of, self._actions, steps)
         claims = [rendered.claim(one, term) for one, term in self._recorded.claims.values()]
         following = [
             *definition("Next", junction(r"\/", [self._actions.enabled(step) for step in steps])),
@@ -188,7 +188,7 @@ class Module:
         about = comment(word.about) if word.about else []
         # Its own parts: the whole is the word itself.
         parts = [arg for arg in word.says.args if isinstance(arg, Term)]
-        body: list[Node] = []
+        body: list[LayoutNode] = []
 
         def render(outer: NameScope) -> tuple[list[str], list[str]]:
             inner, local = local_names(self._of, self._heard, word.name, parts, outer)

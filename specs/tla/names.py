@@ -13,7 +13,7 @@ from model.language import Names as NamedValues
 from model.language import Numbers, ProtocolError, Sort, System
 from model.language.sorts import BOOL, Bounded, Enumeration
 from specs.tla.brackets import Enclosed, call
-from specs.tla.layout import PLUS, SETS, Infix, Node, Word
+from specs.tla.layout import PLUS, SETS, Infix, LayoutNode, Word
 
 _STANDARD = """
     Append At Below Between BOOLEAN Cardinality Cut DOMAIN FALSE Head Init Int IsFiniteSet Larger
@@ -61,7 +61,7 @@ def plural(noun: str) -> str:
     return noun + "s"
 
 
-def literal(code: int) -> Node:
+def literal(code: int) -> LayoutNode:
     """A number."""
     return Word(str(code))
 
@@ -72,8 +72,8 @@ class ModuleNames:
     def __init__(self, system: System, taken: Iterable[str], enumerations: Iterable[str]) -> None:
         self.enumerations = set(enumerations)
         self._taken = {*_STANDARD, *_RESERVED, *taken}
-        self.sets: dict[Sort, tuple[str, Node]] = {}
-        self.nones: dict[Numbers, tuple[str, Node]] = {}
+        self.sets: dict[Sort, tuple[str, LayoutNode]] = {}
+        self.nones: dict[Numbers, tuple[str, LayoutNode]] = {}
         self.helpers: set[str] = set()
         self.constants: dict[str, str] = {}
         """Bound -> the constant that stands for it; only those that the text uses."""
@@ -109,16 +109,16 @@ class ModuleNames:
         )
         return next(name for name in candidates if name not in used)
 
-    def members(self, bound: str) -> Node:
+    def members(self, bound: str) -> LayoutNode:
         """The set of an enumeration's values, e.g. Brokers."""
         return Word(self.constants.setdefault(bound, self._reserved[bound]))
 
-    def size(self, bound: str) -> Node:
+    def size(self, bound: str) -> LayoutNode:
         """The value of a bound, e.g. MaxEpoch."""
         constant = Word(self.constants.setdefault(bound, self._reserved[bound]))
         return call("Cardinality", constant) if bound in self.enumerations else constant
 
-    def no_member(self) -> Node:
+    def no_member(self) -> LayoutNode:
         """The constant that stands for no member of an enumeration."""
         self.none_used = True
         return Word("None")
@@ -128,7 +128,7 @@ class ModuleNames:
         self.helpers.add(name)
         return name
 
-    def end(self, high: int | Bounded) -> Node:
+    def end(self, high: int | Bounded) -> LayoutNode:
         """The upper end of a sort of numbers."""
         if isinstance(high, int):
             return literal(high)
@@ -137,7 +137,7 @@ class ModuleNames:
             return size
         return Infix("+" if high.plus > 0 else "-", size, literal(abs(high.plus)), PLUS)
 
-    def domain(self, sort: Sort) -> Node:
+    def domain(self, sort: Sort) -> LayoutNode:
         """The set of a sort's values."""
         if sort is BOOL:
             return Word("BOOLEAN")
@@ -158,14 +158,14 @@ class ModuleNames:
             self.sets[sort] = (self.fresh(camel(plural(sort.name))), values)
         return Word(self.sets[sort][0])
 
-    def none(self, sort: Numbers) -> Node:
+    def none(self, sort: Numbers) -> LayoutNode:
         """The number that stands for none: it is below all others of the sort."""
         plain = Numbers(sort.name, sort.low, None, True)
         if plain not in self.nones:
             self.nones[plain] = (self.fresh(f"No{camel(sort.name)}"), literal(sort.none_code))
         return Word(self.nones[plain][0])
 
-    def value(self, sort: Sort, code: int | bool) -> Node:
+    def value(self, sort: Sort, code: int | bool) -> LayoutNode:
         """A literal of a sort."""
         if sort is BOOL:
             return Word("TRUE" if code else "FALSE")
@@ -179,5 +179,5 @@ class ModuleNames:
         return literal(code)
 
 
-def _or_none(values: Node, none: Node) -> Node:
+def _or_none(values: LayoutNode, none: LayoutNode) -> LayoutNode:
     return Infix(r"\cup", values, Enclosed("{", (none,), "}"), SETS)

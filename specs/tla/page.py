@@ -6,7 +6,7 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 
-from specs.tla.layout import Node, hanging, indented
+from specs.tla.layout import LayoutNode, hanging, indented
 
 WIDTH = 100
 REASON_AT = 64
@@ -24,7 +24,7 @@ def comment(text: str, indent: str = "") -> list[str]:
     return lines
 
 
-def conjuncts(parts: Sequence[tuple[Node, str]], indent: str) -> list[str]:
+def conjuncts(parts: Sequence[tuple[LayoutNode, str]], indent: str) -> list[str]:
     r"""`/\ condition  \* reason` for each; a reason without room stands above its condition."""
     shown = [
         (indented(hanging("/\\ ", body.lines(WIDTH - len(indent) - 3)), len(indent)), remark)
@@ -48,7 +48,7 @@ def conjuncts(parts: Sequence[tuple[Node, str]], indent: str) -> list[str]:
     return result
 
 
-def definition(name: str, body: Node, width: int = WIDTH) -> list[str]:
+def definition(name: str, body: LayoutNode, width: int = WIDTH) -> list[str]:
     """`name == body`, on one line where it fits."""
     flat = f"{name} == {body.flat()}"
     if len(flat) <= width:

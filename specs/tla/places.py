@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from model.language import Log, Record, Sort
 from model.language.schema import Field, MapOf, Schema
 from model.language.terms import Term
-from specs.tla.layout import Node
+from specs.tla.layout import LayoutNode
 from specs.tla.names import ModuleNames
 from specs.tla.shapes import Shapes
 
@@ -53,7 +53,7 @@ class Places:
         names: ModuleNames,
         shapes: Shapes,
         fields: Mapping[str, Field],
-        write: Callable[[Term, NameScope], Node],
+        write: Callable[[Term, NameScope], LayoutNode],
     ) -> None:
         self._names, self._shapes, self._fields, self._write = names, shapes, fields, write
 

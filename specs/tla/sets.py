@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from model.language import terms as t
 from model.language.terms import Term
 from specs.tla.brackets import Enclosed
-from specs.tla.layout import SETS, If, Infix, Node, Word, inside
+from specs.tla.layout import SETS, If, Infix, LayoutNode, Word, inside
 
 EMPTY = Word("{}")
 
@@ -22,21 +22,21 @@ class Elements:
     """The variables of an element, the set of all, and how terms without them are written."""
 
     variables: tuple[Term, ...]
-    everything: Node
-    stored: Callable[[Term], Node | None]
-    write: Callable[[Term], Node]
+    everything: LayoutNode
+    stored: Callable[[Term], LayoutNode | None]
+    write: Callable[[Term], LayoutNode]
 
     def depends(self, term: Term) -> bool:
         """Does the term look at the element?"""
         return any(variable.args[0] in term.free for variable in self.variables)
 
-    def alone(self, member: Node | tuple[Node, ...]) -> Node:
+    def alone(self, member: LayoutNode | tuple[LayoutNode, ...]) -> LayoutNode:
         """The set of one element."""
         parts = member if isinstance(member, tuple) else (member,)
         one = parts[0] if len(parts) == 1 else Enclosed("<<", parts, ">>")
         return Enclosed("{", (one,), "}")
 
-    def set(self, term: Term) -> Node | None:
+    def set(self, term: Term) -> LayoutNode | None:
         """The set of the elements for which the term is true; None if operators cannot say it."""
         if not self.depends(term):
             return self._all_or_none(term)
@@ -59,14 +59,14 @@ class Elements:
             return If(self.write(term.args[0]), then, other)
         return None
 
-    def _all_or_none(self, term: Term) -> Node:
+    def _all_or_none(self, term: Term) -> LayoutNode:
         if term is t.TRUE:
             return self.everything
         if term is t.FALSE:
             return EMPTY
         return If(self.write(term), self.everything, EMPTY)
 
-    def _single(self, term: Term) -> Node | None:
+    def _single(self, term: Term) -> LayoutNode | None:
         """`{b}` for x = b, `{<<b, e>>}` for x = b and y = e."""
         found: dict[Term, Term] = {}
         for part in term.args if term.op == "and" else (term,):
@@ -87,10 +87,10 @@ class Elements:
                 return base, t.add(other, t.const(-plus)) if plus else other
         return None
 
-    def _meet(self, term: Term) -> Node | None:
+    def _meet(self, term: Term) -> LayoutNode | None:
         conditions = [part for part in term.args if not self.depends(part)]
-        members: Node | None = None
-        gone: list[Node] = []
+        members: LayoutNode | None = None
+        gone: list[LayoutNode] = []
         for part in term.args:
             if part in conditions:
                 continue
@@ -106,9 +106,9 @@ class Elements:
             result = _less(result, one)
         return If(self.write(t.and_(*conditions)), result, EMPTY) if conditions else result
 
-    def _join(self, term: Term) -> Node | None:
+    def _join(self, term: Term) -> LayoutNode | None:
         conditions = [part for part in term.args if not self.depends(part)]
-        result: Node | None = None
+        result: LayoutNode | None = None
         for part in term.args:
             if part in conditions:
                 continue
@@ -120,12 +120,12 @@ class Elements:
         return If(self.write(t.or_(*conditions)), self.everything, result) if conditions else result
 
 
-def _operator(operator: str, left: Node, right: Node) -> Node:
+def _operator(operator: str, left: LayoutNode, right: LayoutNode) -> LayoutNode:
     if isinstance(left, Infix) and left.operator == operator:
         # Associative: no parentheses on the left.
         return Infix(operator, Word(left.flat()), inside(right, SETS), SETS)
     return Infix(operator, left, right, SETS)
 
 
-def _less(members: Node, gone: Node) -> Node:
+def _less(members: LayoutNode, gone: LayoutNode) -> LayoutNode:
     return Infix("\\", members, gone, SETS)

@@ -14,7 +14,7 @@ from model.language.scalars import blank_term
 from model.language.schema import Ghost, Leaf, MapOf, Schema, fields
 from model.language.terms import Term
 from specs.tla.brackets import Enclosed, Labelled, Mapping, call
-from specs.tla.layout import SETS, Node, Parenthesised, Prefix, Word, inside
+from specs.tla.layout import SETS, LayoutNode, Parenthesised, Prefix, Word, inside
 from specs.tla.names import ModuleNames, camel, snake
 
 
@@ -55,12 +55,12 @@ class Shapes:
         self.state = remaining
         self.variables = remaining.parts
         self._names = names
-        self.blanks: dict[str, tuple[str, Node]] = {}
+        self.blanks: dict[str, tuple[str, LayoutNode]] = {}
         self._blank_names = {
             name: names.fresh(f"Blank{camel(name)}") for name in _blank_records(remaining, "", 0)
         }
 
-    def type(self, schema: Schema) -> Node:
+    def type(self, schema: Schema) -> LayoutNode:
         """The set of values that may stand at a node."""
         if isinstance(schema, Leaf):
             return self._names.domain(schema.sort)
@@ -78,12 +78,12 @@ class Shapes:
         parts = (Labelled(part, ":", self.type(of)) for part, of in schema.parts.items())
         return Enclosed("[", tuple(parts), "]")
 
-    def tuples(self, relation: Relation) -> Node:
+    def tuples(self, relation: Relation) -> LayoutNode:
         r"""`Brokers \X Epochs`."""
         domains = [inside(self._names.domain(sort), SETS) for sort in relation.elements]
         return Parenthesised(Word(r" \X ".join(domain.flat() for domain in domains)))
 
-    def blank(self, schema: Schema, name: str, used: tuple[str, ...] = ()) -> Node:
+    def blank(self, schema: Schema, name: str, used: tuple[str, ...] = ()) -> LayoutNode:
         """The value that a node has where the initial state does not say otherwise."""
         if isinstance(schema, Leaf):
             return self._names.value(schema.sort, blank_term(schema.sort).args[0])
@@ -109,7 +109,7 @@ class Shapes:
         return Word(self.blanks[name][0])
 
     @staticmethod
-    def record(parts: Sequence[tuple[str, Node]]) -> Node:
+    def record(parts: Sequence[tuple[str, LayoutNode]]) -> LayoutNode:
         """`[a |-> x, b |-> y]`."""
         return Enclosed("[", tuple(Labelled(name, "|->", value) for name, value in parts), "]")
 

@@ -19,8 +19,8 @@ from model.language.terms import Term
 from specs.tla.brackets import ExceptUpdate, Labelled, Mapping
 from specs.tla.expressions import Expressions
 from specs.tla.heard import Heard
-from specs.tla.layout import If, Node, Word
-from specs.tla.logs import Logs
+from specs.tla.layout import If, LayoutNode, Word
+from specs.tla.logs import LogDefinitions
 from specs.tla.places import NO_PLACE, NameScope
 from specs.tla.rewriting import assume
 from specs.tla.shapes import below, is_blank
@@ -32,9 +32,9 @@ class Updates:
 
     def __init__(self, expressions: Expressions, heard: Heard, step: str) -> None:
         self._of, self._heard, self._step = expressions, heard, step
-        self._logs = Logs(expressions, self._value)
+        self._logs = LogDefinitions(expressions, self._value)
 
-    def variable(self, name: str, writes: Sequence[Write], scope: NameScope) -> Node:
+    def variable(self, name: str, writes: Sequence[Write], scope: NameScope) -> LayoutNode:
         """The value of a variable after the writes to it."""
         place = WrittenPlace(self._of.shapes.variables[name], name, (), name)
         if not any(write.keys for write in writes) and self._covers(place, _leaves(writes)):
@@ -45,7 +45,7 @@ class Updates:
             scope = scope.at(NO_PLACE)
         return ExceptUpdate(Word(name), tuple(self._entries(place, "!", list(writes), scope)))
 
-    def initial(self, name: str, writes: Sequence[Write]) -> Node:
+    def initial(self, name: str, writes: Sequence[Write]) -> LayoutNode:
         """The value of a variable in the initial state."""
         place = WrittenPlace(self._of.shapes.variables[name], name, (), None)
         if not any(write.keys for write in writes):
@@ -66,11 +66,11 @@ class Updates:
 
     def _entries(
         self, place: WrittenPlace, path: str, writes: list[Write], scope: NameScope
-    ) -> list[Node]:
+    ) -> list[LayoutNode]:
         """`!.a = x`, `![i].b = y`: what an EXCEPT lists; the keys of the writes end below."""
         used = len(place.indices)
         if isinstance(place.schema, MapOf) and any(len(write.keys) > used for write in writes):
-            found: list[Node] = []
+            found: list[LayoutNode] = []
             for key in dict.fromkeys(_key(write, used, place) for write in writes):
                 shown = self._of.of(key, scope.at(NO_PLACE)).flat()
                 mine = [write for write in writes if write.keys[used] is key]
@@ -90,7 +90,7 @@ class Updates:
 
     # -- values --------------------------------------------------------------------------------
 
-    def _value(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node:
+    def _value(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> LayoutNode:
         """The new value of a place; a leaf that is not written keeps its value."""
         leaves = {n: w for n, w in leaves.items() if w.term is not self._before(place, n, w)}
         if not leaves:
@@ -121,12 +121,12 @@ class Updates:
             return None
         return t.get(name, (*place.indices, *written.variables), self._of.places.sort(name))
 
-    def _kept(self, place: WrittenPlace, scope: NameScope) -> Node:
+    def _kept(self, place: WrittenPlace, scope: NameScope) -> LayoutNode:
         if place.text is None:
             return self._of.shapes.blank(place.schema, place.name)
         return Word("@" if place.text == scope.here else place.text)
 
-    def _choice(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node | None:
+    def _choice(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> LayoutNode | None:
         """IF around the value, where every written leaf depends on one condition."""
         if isinstance(place.schema, MapOf) or (len(leaves) < 2 and not _is_log(place)):
             return None
@@ -151,7 +151,7 @@ class Updates:
                 )
         return None
 
-    def _function(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node:
+    def _function(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> LayoutNode:
         assert isinstance(place.schema, MapOf)
         index = next(iter(leaves.values())).variables[0]
         wanted = self._heard.rule(self._step, place.name, index)
@@ -163,7 +163,7 @@ class Updates:
         body = self._value(place.at(index, name), inner_leaves, inner)
         return Mapping("[", name, domain, "|->", body, "]")
 
-    def _record(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> Node:
+    def _record(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> LayoutNode:
         assert isinstance(place.schema, Record)
         whole = self._covers(place, leaves)
         if whole and self._is_blank(place, leaves):
@@ -183,9 +183,9 @@ class Updates:
 
     def _changes(
         self, place: WrittenPlace, path: str, leaves: Leaves, scope: NameScope
-    ) -> list[Node]:
+    ) -> list[LayoutNode]:
         assert isinstance(place.schema, Record)
-        found: list[Node] = []
+        found: list[LayoutNode] = []
         for part in place.schema.parts:
             inner = place.part(part)
             mine = _under(leaves, inner)

@@ -7,7 +7,7 @@ import pytest
 from conformance.chaos import clients as known
 from conformance.chaos import workload as work
 from conformance.chaos.clients import ALL, CLIENTS, ProducerKind, WrongClients, clients_named
-from conformance.chaos.history import History, Read, Send
+from conformance.chaos.history import ClientHistory, ProduceAttempt, Read
 from conformance.chaos.judge import verdict_on
 from conformance.chaos.workload import Member, Workload
 from specs.verdict import Verdict
@@ -46,7 +46,7 @@ def test_a_writer_does_not_go_on_while_too_much_of_it_is_unanswered(
     workload: Workload, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(work, "MOST_UNANSWERED", 2)
-    turns: list[Send] = []
+    turns: list[ProduceAttempt] = []
 
     def answer_the_first() -> None:
         workload.answered(turns[0], 5)
@@ -64,11 +64,13 @@ def test_a_writer_does_not_go_on_while_too_much_of_it_is_unanswered(
 
 
 def test_what_nobody_answers_or_says_where_it_is():
-    without, somewhere = (Send("w", 0, 0, 1, acks, False, 0.1, 0.2, -1) for acks in (0, ALL))
+    without, somewhere = (
+        ProduceAttempt("w", 0, 0, 1, acks, False, 0.1, 0.2, -1) for acks in (0, ALL)
+    )
 
     assert not without.acknowledged
     assert somewhere.acknowledged
-    assert not Send("w", 0, 0, 1, ALL, False, 0.1).acknowledged
+    assert not ProduceAttempt("w", 0, 0, 1, ALL, False, 0.1).acknowledged
 
 
 def test_a_member_notes_where_it_was_and_what_it_was_given(workload: Workload):
@@ -91,8 +93,8 @@ def test_a_member_notes_where_it_was_and_what_it_was_given(workload: Workload):
 
 
 def test_a_client_that_read_nothing_has_checked_nothing():
-    history = History(
-        [Send("plain", 0, 0, 1, ALL, False, 0.1, 0.2, 0)],
+    history = ClientHistory(
+        [ProduceAttempt("plain", 0, 0, 1, ALL, False, 0.1, 0.2, 0)],
         [Read("reader 1", 1, 0, 0, ((0, "plain-0"),), 0.3)],
         final={0: {0: "plain-0"}}, clients={"ours": ("plain", "reader 1")},
     )  # fmt: skip

@@ -9,19 +9,19 @@ from dataclasses import replace
 import pytest
 
 from conformance.chaos import judge as kinds
-from conformance.chaos.history import Commit, History, Read, Restored, Send
+from conformance.chaos.history import ClientHistory, Commit, ProduceAttempt, Read, Restored
 from conformance.chaos.judge import judge
 
 
-def right() -> History:
+def right() -> ClientHistory:
     """Three writers, one reader; nothing is wrong."""
-    return History(
+    return ClientHistory(
         sends=[
-            Send("idempotent", 0, 0, 2, -1, True, 0.1, 0.2, 0),
-            Send("plain", 0, 0, 1, -1, False, 0.2, 0.3, 2),
-            Send("idempotent", 0, 2, 1, -1, True, 0.3, 0.4, 3),
-            Send("leader", 0, 0, 2, 1, False, 0.4, 0.5, 4),
-            Send("plain", 0, 1, 1, -1, False, 0.6, 2.0, -1, "REQUEST_TIMED_OUT"),
+            ProduceAttempt("idempotent", 0, 0, 2, -1, True, 0.1, 0.2, 0),
+            ProduceAttempt("plain", 0, 0, 1, -1, False, 0.2, 0.3, 2),
+            ProduceAttempt("idempotent", 0, 2, 1, -1, True, 0.3, 0.4, 3),
+            ProduceAttempt("leader", 0, 0, 2, 1, False, 0.4, 0.5, 4),
+            ProduceAttempt("plain", 0, 1, 1, -1, False, 0.6, 2.0, -1, "REQUEST_TIMED_OUT"),
         ],
         reads=[
             Read("reader 1", 1, 0, 0, ((0, "idempotent-0"), (1, "idempotent-1")), 0.5),
@@ -37,109 +37,111 @@ def right() -> History:
 def test_a_history_is_read_as_it_was_kept():
     kept = json.loads(json.dumps(right().as_json()))
 
-    found = History.from_json(kept)
+    found = ClientHistory.from_json(kept)
 
     assert found.as_json() == right().as_json()
     assert judge(found) == judge(right())
     assert found.final == right().final
 
 
-def lose(history: History) -> None:
+def lose(history: ClientHistory) -> None:
     del history.final[0][2]
     history.reads.pop()
 
 
-def lose_what_was_read(history: History) -> None:
+def lose_what_was_read(history: ClientHistory) -> None:
     history.reads.append(Read("reader 1", 2, 0, 6, ((6, "plain-1"),), 1.0))
 
 
-def write_twice(history: History) -> None:
+def write_twice(history: ClientHistory) -> None:
     history.final[0][6] = "idempotent-2"
 
 
-def turn_round(history: History) -> None:
+def turn_round(history: ClientHistory) -> None:
     log = history.final[0]
     log[1], log[3] = log[3], log[1]
     history.reads.clear()
     history.sends[0] = replace(history.sends[0], count=1)
-    history.sends.insert(1, Send("idempotent", 0, 1, 1, -1, True, 0.2, 0.25, 3))
+    history.sends.insert(1, ProduceAttempt("idempotent", 0, 1, 1, -1, True, 0.2, 0.25, 3))
     history.sends[3].offset = 1
 
 
-def tear(history: History) -> None:
+def tear(history: ClientHistory) -> None:
     del history.final[0][5]
 
 
-def invent(history: History) -> None:
+def invent(history: ClientHistory) -> None:
     history.final[0][6] = "nobody-0"
 
 
-def disagree(history: History) -> None:
+def disagree(history: ClientHistory) -> None:
     history.reads[1] = replace(history.reads[1], records=((2, "plain-0"), (3, "plain-1")))
 
 
-def answer_wrongly(history: History) -> None:
+def answer_wrongly(history: ClientHistory) -> None:
     history.sends[1].offset = 1
 
 
-def go_back(history: History) -> None:
+def go_back(history: ClientHistory) -> None:
     history.reads.append(Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.0))
 
 
-def forget_the_commit(history: History) -> None:
+def forget_the_commit(history: ClientHistory) -> None:
     history.restored = [Restored("reader 2", 0, 2, 0.9)]
 
 
-def pass_over(history: History) -> None:
+def pass_over(history: ClientHistory) -> None:
     history.reads[1] = replace(history.reads[1], records=((3, "idempotent-2"),))
 
 
-def nothing(history: History) -> None:
+def nothing(history: ClientHistory) -> None:
     """All is as it was."""
 
 
-def write_a_plain_record_twice(history: History) -> None:
+def write_a_plain_record_twice(history: ClientHistory) -> None:
     history.final[0][6] = "plain-0"
 
 
-def write_again_what_was_behind_one_given_up(history: History) -> None:
-    history.sends.append(Send("idempotent", 0, 3, 1, -1, True, 0.35, 9.0, -1, "_MSG_TIMED_OUT"))
+def write_again_what_was_behind_one_given_up(history: ClientHistory) -> None:
+    history.sends.append(
+        ProduceAttempt("idempotent", 0, 3, 1, -1, True, 0.35, 9.0, -1, "_MSG_TIMED_OUT")
+    )
     history.final[0][6] = "idempotent-2"
 
 
-def lose_what_the_leader_alone_had(history: History) -> None:
+def lose_what_the_leader_alone_had(history: ClientHistory) -> None:
     del history.final[0][4], history.final[0][5]
 
 
-def join_again_further_back(history: History) -> None:
+def join_again_further_back(history: ClientHistory) -> None:
     history.reads.append(Read("reader 1", 2, 0, 2, ((2, "plain-0"),), 1.0))
 
 
-def commit_at_the_same_time(history: History) -> None:
+def commit_at_the_same_time(history: ClientHistory) -> None:
     history.commits.append(Commit("reader 2", 0, 3, 0.75, 0.85))
     history.restored = [Restored("reader 1", 0, 3, 0.9)]
 
 
-def commit_in_another_group(history: History) -> None:
+def commit_in_another_group(history: ClientHistory) -> None:
     history.commits.append(Commit("other", 0, 6, 0.75, 0.85, "other"))
     history.restored.append(Restored("other", 0, 6, 0.9, "other"))
 
 
-def forget_the_commit_of_another_group(history: History) -> None:
+def forget_the_commit_of_another_group(history: ClientHistory) -> None:
     commit_in_another_group(history)
     history.restored[-1] = Restored("other", 0, 4, 0.9, "other")
 
 
-def lose_what_is_somewhere(history: History) -> None:
+def lose_what_is_somewhere(history: ClientHistory) -> None:
     lose(history)
     history.sends[1].offset = -1
 
 
-def ask_for_no_acknowledgement(history: History) -> None:
-    history.sends.append(Send("none", 0, 0, 1, 0, False, 0.4, 0.5))
+def ask_for_no_acknowledgement(history: ClientHistory) -> None:
+    history.sends.append(ProduceAttempt("none", 0, 0, 1, 0, False, 0.4, 0.5))
 
 
-def be_told_that_it_is_out_of_range(history: History) -> None:
+def be_told_that_it_is_out_of_range(history: ClientHistory) -> None:
     history.reads += [
         Read("reader 1", 1, 0, 4, (), 1.0, "OFFSET_OUT_OF_RANGE"),
         Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.1),
@@ -164,7 +166,7 @@ def be_told_that_it_is_out_of_range(history: History) -> None:
         (pass_over, kinds.SKIPPED),
     ],
 )
-def test_what_is_wrong_is_found_and_named(wrong: Callable[[History], None], kind: str):
+def test_what_is_wrong_is_found_and_named(wrong: Callable[[ClientHistory], None], kind: str):
     history = right()
     wrong(history)
 
@@ -187,7 +189,9 @@ def test_what_is_wrong_is_found_and_named(wrong: Callable[[History], None], kind
         (be_told_that_it_is_out_of_range, 1),
     ],
 )
-def test_what_may_happen_is_counted_and_no_anomaly(change: Callable[[History], None], allowed: int):
+def test_what_may_happen_is_counted_and_no_anomaly(
+    change: Callable[[ClientHistory], None], allowed: int
+):
     history = right()
     change(history)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance.plain_rules import elections
-from conformance.plain_rules.elections import Brokers, Elected
+from conformance.plain_rules.elections import Brokers, ElectedLeader
 from model.language import Record, SetOf, System, Version, per, require, transition
 from model.language.evaluate import Evaluator
 from model.language.sorts import Bounded, Numbers
@@ -39,7 +39,9 @@ def choice(name: str, now: Any) -> Any:
     return strategies.controlled_shutdown(order, now.isr, now.live, now.going)
 
 
-def plain(name: str, order: Brokers, isr: Brokers, live: Brokers, going: Brokers) -> Elected | None:
+def plain(
+    name: str, order: Brokers, isr: Brokers, live: Brokers, going: Brokers
+) -> ElectedLeader | None:
     if name in ("clean", "unclean"):
         return elections.for_offline(order, isr, live, unclean=name == "unclean")
     if name == "reassign":

@@ -22,7 +22,7 @@ from conformance.coverage import CoreCoverage, read, reasons
 from impl.core import strategies
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.vectors.stage import Stage
+from impl.vectors.stage import ControllerStage
 
 STRATEGIES = "impl.core.strategies"
 
@@ -45,7 +45,7 @@ def test_a_line_counts_once_it_has_run_and_not_before() -> None:
 
 
 def test_lines_of_coroutines_count_and_nothing_counts_outside() -> None:
-    stage = Stage(Release.of("2.3"))
+    stage = ControllerStage(Release.of("2.3"))
     stage.start_broker(1)
     with CoreCoverage() as found:
         stage.controller(1)

@@ -14,7 +14,7 @@ from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import STATE_CHANGE, Log4jFiles
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import TopicPartition, encode_state, paths
 from impl.zookeeper.port import wait
 
@@ -27,7 +27,7 @@ class Failing:
     """A controller of epoch 1 whose partition t-0, on brokers 2 and 3, loses its leader."""
 
     def __init__(self, folder: Path, version: str) -> None:
-        self.folder, self.stage = folder, Stage(Release.of(version))
+        self.folder, self.stage = folder, ControllerStage(Release.of(version))
         for broker in (1, 2, 3):
             self.stage.start_broker(broker)
         files = Log4jFiles(folder, 1, self.stage.release)

@@ -13,7 +13,7 @@ from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import CONTROLLER, Log4jFiles
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 
@@ -24,7 +24,7 @@ class Told:
     """A running controller that writes its log, and what is in it."""
 
     def __init__(self, folder: Path, version: str) -> None:
-        self.folder, self.stage = folder, Stage(Release.of(version))
+        self.folder, self.stage = folder, ControllerStage(Release.of(version))
         for broker in (1, 2, 3):
             self.stage.start_broker(broker)
         wait(self.stage.admin.make_path("/admin"))

@@ -12,14 +12,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from impl import PROFILES, Simulator, World
 from impl.core.partition import Partition
 from impl.world.faults import weight
-from impl.world.ghost import ClaimBroken, Ghost
+from impl.world.ghost import ClaimBroken, PartitionHistory
 from tests.planting import plant
 
 
-def watched_run(seed: int, faults: str, steps: int) -> Ghost:
+def watched_run(seed: int, faults: str, steps: int) -> PartitionHistory:
     """A run after every step of which each claim of `Ghost` is asked; ClaimBroken if one fails."""
     simulator = Simulator(seed, faults)
-    ghost = Ghost(simulator.world)
+    ghost = PartitionHistory(simulator.world)
     for _ in range(steps):
         simulator.advance()
         ghost.look()
@@ -36,7 +36,7 @@ def test_no_committed_record_is_lost_on_long_random_runs(faults: str) -> None:
 def test_runs_see_zombies_while_records_are_committed() -> None:
     """The claims are not empty: two believe they lead, and something is committed already."""
     simulator = Simulator(2, "sessions")
-    ghost = Ghost(simulator.world)
+    ghost = PartitionHistory(simulator.world)
     leaders = controllers = 0
 
     for _ in range(1500):
@@ -54,7 +54,7 @@ def test_runs_see_zombies_while_records_are_committed() -> None:
 
 def test_a_client_that_was_told_otherwise_is_noticed() -> None:
     simulator = Simulator(2, "none")
-    ghost = Ghost(simulator.world)
+    ghost = PartitionHistory(simulator.world)
     for _ in range(400):
         simulator.advance()
         ghost.look()
@@ -122,7 +122,7 @@ class AnyOrder(RuleBasedStateMachine):
     @initialize(brokers=st.integers(1, 4))
     def begin(self, brokers: int) -> None:
         self.world = World(brokers)
-        self.ghost = Ghost(self.world)
+        self.ghost = PartitionHistory(self.world)
 
     @rule(data=st.data())
     def anything(self, data: st.DataObject) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl import ClaimBroken, Ghost, Trace, World, simulate
+from impl import ClaimBroken, PartitionHistory, Trace, World, simulate
 from impl.world.faults import LEFT_OUT, SWARM, profile_named
 from impl.world.shrink import FAULTS, shrink
 from impl.world.simulator import record, steps_of
@@ -14,7 +14,7 @@ from tests.planting import plant
 def breaks_a_claim(trace: Trace) -> int | None:
     """After so many events the ghost finds a claim broken."""
     world = World(trace.header.brokers, seed=trace.header.seed)
-    ghost = Ghost(world)
+    ghost = PartitionHistory(world)
     for number, step in enumerate(steps_of(trace), 1):
         world.do(step)
         try:

@@ -18,8 +18,8 @@ from impl.releases import PRESETS, Release
 from impl.world.wide import (
     WIDE_KINDS,
     WIDE_PROFILES,
-    Claims,
     ClusterClaimBroken,
+    WideClaims,
     WideSimulator,
     WideWorld,
     run_wide,
@@ -263,7 +263,7 @@ def test_a_leader_that_counts_its_own_log_alone_loses_what_it_told(
 
 def test_a_controller_that_never_resigns_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     world = WideWorld()
-    claims = Claims(world)
+    claims = WideClaims(world)
     claims.look()
     current = next(node for node in world.nodes.values() if node.controller.active)
     other = next(node for node in world.nodes.values() if node is not current)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conformance.chaos.clients import OURS
-from conformance.chaos.history import History, Read, Send
+from conformance.chaos.history import ClientHistory, ProduceAttempt, Read
 from conformance.kafka.broker_trace import BrokerTraceOf
 from conformance.kafka.faults import KINDS, faults
 from conformance.kafka.lab import Lab
@@ -705,16 +705,16 @@ def test_a_soak_does_not_go_on_in_the_folder_of_another(tmp_path: Path) -> None:
 
 
 def test_what_clients_saw_counts_beside_the_trace() -> None:
-    def history(*found: str) -> History:
-        sends = [Send("w", 0, at, 1, -1, False, 0.0, 1.0, at) for at in range(2)]
+    def history(*found: str) -> ClientHistory:
+        sends = [ProduceAttempt("w", 0, at, 1, -1, False, 0.0, 1.0, at) for at in range(2)]
         final = {0: dict(enumerate(found))}
-        return History(sends, [Read("r", 1, 0, 0, ((0, "w-0"),), 1.0)], final=final)
+        return ClientHistory(sends, [Read("r", 1, 0, 0, ((0, "w-0"),), 1.0)], final=final)
 
     fine, lost = seen_by_clients(history("w-0", "w-1"), ""), seen_by_clients(history("w-0"), "")
     assert fine["verdict"] == "holds"
     assert (lost["verdict"], lost["anomalies"][0]["kind"]) == ("broken", "lost")
     assert seen_by_clients(history("w-0", "w-1"), "no leader")["verdict"] == "unknown"
-    assert seen_by_clients(History(), "")["verdict"] == "not checked"
+    assert seen_by_clients(ClientHistory(), "")["verdict"] == "not checked"
 
     done = [Round(1, 1001, "2.8.2", clients=lost), Round(2, 1002, "2.8.2", clients=fine)]
     told = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)

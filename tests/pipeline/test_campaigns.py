@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.campaign import (
+    CampaignPlan,
     CampaignRun,
     Folder,
     LocalCampaign,
     OtherCampaignError,
-    Plan,
     carry_out,
     summary,
 )
@@ -26,7 +26,7 @@ from impl.core import fetcher_thread
 from specs.story import parse, play
 from specs.verdict import Verdict
 
-PLAN = Plan(1, 3, ("none", "everything"), ("-", "KIP-101"), steps=60, brokers=3)
+PLAN = CampaignPlan(1, 3, ("none", "everything"), ("-", "KIP-101"), steps=60, brokers=3)
 
 
 class Counting(LocalCampaign):
@@ -73,7 +73,7 @@ def test_an_interrupted_campaign_goes_on_and_does_nothing_twice(tmp_path, monkey
 @pytest.mark.parametrize(
     ("other", "commit", "said"),
     [
-        (Plan(1, 4, *list(vars(PLAN).values())[2:]), "c", "last is 3 there and 4 here"),
+        (CampaignPlan(1, 4, *list(vars(PLAN).values())[2:]), "c", "last is 3 there and 4 here"),
         (PLAN, "d", "commit is 'c' there and 'd' here"),
     ],
 )

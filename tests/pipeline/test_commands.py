@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cli.ingest import ingest, suited
-from conformance.ingest.files import Found, discover
+from conformance.ingest.files import LogSources, discover
 from conformance.pipeline import store
 from conformance.pipeline.local import LocalEngine
 from tests.pipeline.written import changed, json_of, obeys, run_check, write
@@ -223,10 +223,10 @@ def test_small_logs_are_read_here_and_large_ones_or_a_master_by_spark(
     found, out = discover([str(good)]), tmp_path / "out"
     assert run_ingest(str(good), "--out", str(out)).exit_code == 0
 
-    assert suited("auto", None, found) == suited("auto", None, Found(), [str(out)]) == "local"
+    assert suited("auto", None, found) == suited("auto", None, LogSources(), [str(out)]) == "local"
     assert suited("auto", "local[2]", found) == suited("spark", None, found) == "spark"
     monkeypatch.setattr(store, "SMALL", 100)
-    assert suited("auto", None, found) == suited("auto", None, Found(), [str(out)]) == "spark"
+    assert suited("auto", None, found) == suited("auto", None, LogSources(), [str(out)]) == "spark"
     assert suited("local", None, found) == "local"
 
 

@@ -18,7 +18,7 @@ from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
 from specs.smt2 import MANIFEST, Smt2Folder
-from specs.solvers import PROVED, REFUTED, UNKNOWN, Question, answer_of_cvc5, combined
+from specs.solvers import PROVED, REFUTED, UNKNOWN, SolverQuery, answer_of_cvc5, combined
 from specs.verdict import Verdict
 
 cvc5 = pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install 'insync[solvers]'")
@@ -26,8 +26,8 @@ X = z3.Int("x")
 BOTH = ("z3", "cvc5")
 
 
-def question(goal: z3.BoolRef) -> Question:
-    return Question([X >= 1], goal, by_triggers=False, rlimit=1_000_000)
+def question(goal: z3.BoolRef) -> SolverQuery:
+    return SolverQuery([X >= 1], goal, by_triggers=False, rlimit=1_000_000)
 
 
 def by_cvc5_alone(text: str) -> list[str]:
@@ -49,7 +49,7 @@ def test_a_solver_proves_what_follows_and_refutes_what_does_not(solver, goal, an
 
 def test_a_solver_that_may_do_no_work_has_no_answer():
     x, y = z3.Ints("x y")
-    hard = Question([x * x * x == y * y + 2, x > 5], x > 2 * y * y, by_triggers=False, rlimit=1)
+    hard = SolverQuery([x * x * x == y * y + 2, x > 5], x > 2 * y * y, by_triggers=False, rlimit=1)
 
     assert hard.answer("z3") == UNKNOWN
     assert answer_of_cvc5(hard.smt2(), rlimit=1) == UNKNOWN

@@ -14,7 +14,7 @@ from specs.invariants import Proof, invariant
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
-from specs.solvers import Question
+from specs.solvers import SolverQuery
 from specs.verdict import Verdict
 
 
@@ -40,7 +40,7 @@ def contradictions(proof: Proof, recorded: Any, steps: Any) -> tuple[int, list[s
     found: list[str] = []
     asked = 0
 
-    def look(step: str, what: str, question: Question) -> None:
+    def look(step: str, what: str, question: SolverQuery) -> None:
         nonlocal asked
         asked += 1
         if question.proves_anything():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.plain_rules.elections import (
-    Elected,
+    ElectedLeader,
     for_controlled_shutdown,
     for_offline,
     for_preferred,
@@ -46,7 +46,7 @@ def about_to_move(target: list[int], isr: frozenset[int], live: frozenset[int]) 
     }
 
 
-def elected(case: dict[str, Any]) -> Elected | None:
+def elected(case: dict[str, Any]) -> ElectedLeader | None:
     """What a strategy answers to a case of the vectors."""
     given_, isr, live = case["assignment"], case["isr"], case["live"]
     match case["strategy"]:
@@ -82,13 +82,13 @@ def test_kafkas_own_cases_and_the_derived_ones_are_answered_alike():
 
 
 def test_the_order_of_the_assignment_decides_and_not_that_of_the_isr():
-    assert for_offline((1, 2, 3), (3, 2, 1), {2, 3}) == Elected(2, (3, 2), (2, 3))
+    assert for_offline((1, 2, 3), (3, 2, 1), {2, 3}) == ElectedLeader(2, (3, 2), (2, 3))
 
 
 def test_nobody_outside_the_assignment_is_elected_and_its_life_forbids_an_unclean_election():
     assert for_offline((0, 1), (5,), {5, 1}) is None
     assert for_offline((0, 1), (5,), {5, 1}, unclean=True) is None
-    assert for_offline((0, 1), (5,), {1}, unclean=True) == Elected(1, (1,), (1,))
+    assert for_offline((0, 1), (5,), {1}, unclean=True) == ElectedLeader(1, (1,), (1,))
 
 
 @given(lists, lists, some_brokers, some_brokers)

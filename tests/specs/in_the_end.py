@@ -13,7 +13,7 @@ from model.language import (
 )
 from specs.exploration import Exploration
 from specs.explorer import explore
-from specs.lasso import Ending
+from specs.lasso import LassoResult
 
 BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
 ENGINES = pytest.mark.parametrize("engine", ["native", "python"])
@@ -46,13 +46,13 @@ def two(*fair: str) -> Claim:
     return it_is_two
 
 
-def answered(recorded: RecordedSystem, engine: str, **more: int) -> tuple[Ending, Exploration]:
+def answered(recorded: RecordedSystem, engine: str, **more: int) -> tuple[LassoResult, Exploration]:
     found = explore(recorded, {**BOUNDS, **more}, engine=engine)
     (ending,) = found.endings.values()
     return ending, found
 
 
-def labels(found: Exploration, ending: Ending) -> list[str]:
+def labels(found: Exploration, ending: LassoResult) -> list[str]:
     """The run, with a bar before the loop."""
     names = [found.grounded.instances[n].label for n in ending.path]
     assert ending.loop is not None

@@ -26,7 +26,7 @@ class ProducerKind(NamedTuple):
     idempotent: bool = False
 
 
-class Client(NamedTuple):
+class ChaosClient(NamedTuple):
     """A library. ``package`` is what to install, ``imported`` its module; both empty for ours."""
 
     name: str
@@ -66,21 +66,21 @@ class Client(NamedTuple):
         return found
 
 
-def _real(name: str, module: str, package: str, imported: str) -> Client:
+def _real(name: str, module: str, package: str, imported: str) -> ChaosClient:
     writers = (
         ProducerKind(f"{name} plain", ALL),
         ProducerKind(f"{name} leader", 1),
         ProducerKind(f"{name} none", 0),
         ProducerKind(f"{name} idempotent", ALL, True),
     )
-    return Client(name, f"{__name__}.{module}", package, imported, writers)
+    return ChaosClient(name, f"{__name__}.{module}", package, imported, writers)
 
 
 OURS = "ours"
-CLIENTS: dict[str, Client] = {
+CLIENTS: dict[str, ChaosClient] = {
     one.name: one
     for one in (
-        Client(OURS, f"{__name__}.ours", "", "", (
+        ChaosClient(OURS, f"{__name__}.ours", "", "", (
             ProducerKind("plain", ALL), ProducerKind("leader", 1),
             ProducerKind("idempotent", ALL, True), ProducerKind("second", ALL, True),
         )),
@@ -112,6 +112,6 @@ def clients_named(text: str) -> tuple[str, ...]:
     return found
 
 
-def clients_of(names: Sequence[str]) -> list[Client]:
+def clients_of(names: Sequence[str]) -> list[ChaosClient]:
     """The clients of names that were checked."""
     return [CLIENTS[name] for name in names]

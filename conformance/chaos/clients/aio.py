@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from conformance.chaos.clients import ProducerKind
-from conformance.chaos.history import Send
+from conformance.chaos.history import ProduceAttempt
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,
@@ -51,7 +51,7 @@ async def _write(work: Workload, writer: ProducerKind) -> None:
     if producer is None:
         return
 
-    def on_delivery(send: Send, sent: asyncio.Future[Any]) -> None:
+    def on_delivery(send: ProduceAttempt, sent: asyncio.Future[Any]) -> None:
         error = None if sent.cancelled() else sent.exception()
         if sent.cancelled() or error is not None:
             work.failed(send, type(error).__name__)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from conformance.chaos.clients import ProducerKind
-from conformance.chaos.history import Send
+from conformance.chaos.history import ProduceAttempt
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,
@@ -42,10 +42,10 @@ def write(work: Workload, writer: ProducerKind) -> None:
     if producer is None:
         return
 
-    def on_delivery(send: Send, sent: Any) -> None:
+    def on_delivery(send: ProduceAttempt, sent: Any) -> None:
         work.answered(send, -1 if sent.offset is None else max(-1, sent.offset))
 
-    def failed(send: Send, error: BaseException) -> None:
+    def failed(send: ProduceAttempt, error: BaseException) -> None:
         work.failed(send, type(error).__name__)
 
     for send in work.sends(writer, at_once=AT_ONCE):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from impl.sim.steps import StepKind, offered
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that
-from impl.world.staged.server import Server
+from impl.world.staged.server import StagedServer
 from impl.world.staged.world import StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
@@ -16,7 +16,7 @@ One = Iterable[tuple[int, ...]]
 
 
 def _replicas_that(
-    rule: Callable[[Server, TopicPartition], bool],
+    rule: Callable[[StagedServer, TopicPartition], bool],
 ) -> Callable[[StagedCluster], One]:
     """Steps of one replica, where a rule holds of its broker and its partition."""
     return lambda world: [

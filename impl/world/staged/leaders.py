@@ -8,7 +8,7 @@ from impl.core.replica_manager import Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.sim.steps import StepKind, offered
-from impl.world.staged.server import LAG_MS, Server, StagedPartition
+from impl.world.staged.server import LAG_MS, StagedPartition, StagedServer
 from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
@@ -21,7 +21,7 @@ def at(number: int) -> TopicPartition:
     return TopicPartition(TOPIC, number)
 
 
-def _hosted(world: StagedCluster, partition: int) -> list[tuple[Server, Replica]]:
+def _hosted(world: StagedCluster, partition: int) -> list[tuple[StagedServer, Replica]]:
     found = []
     for server in world.servers.values():
         replica = server.replicas.partitions.get(at(partition)) if server.up else None
@@ -30,7 +30,7 @@ def _hosted(world: StagedCluster, partition: int) -> list[tuple[Server, Replica]
     return found
 
 
-def leading(world: StagedCluster) -> list[tuple[Server, Replica, int]]:
+def leading(world: StagedCluster) -> list[tuple[StagedServer, Replica, int]]:
     """Every replica that leads, or believes so, with its broker and the partition's number."""
     return [
         (server, replica, one.partition)
@@ -56,7 +56,7 @@ def _committing(world: StagedCluster) -> One:
     return found
 
 
-def append(world: StagedCluster, server: Server, replica: Replica) -> tuple[int, int]:
+def append(world: StagedCluster, server: StagedServer, replica: Replica) -> tuple[int, int]:
     """A producer's record at the end of a leader's log; its offset and its id."""
     record, world.next_record = world.next_record, world.next_record + 1
     batch = encode_batch([StoredRecord(0, world.now_ms(), None, record.to_bytes(8, "big"))])

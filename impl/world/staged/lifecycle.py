@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from impl.sim.steps import StepKind, offered
-from impl.world.staged.server import Server
+from impl.world.staged.server import StagedServer
 from impl.world.staged.world import StagedCluster
 from impl.znodes import paths
 
 One = Iterable[tuple[int, ...]]
 
 
-def brokers_that(rule: Callable[[StagedCluster, Server], bool]) -> Callable[[StagedCluster], One]:
+def brokers_that(
+    rule: Callable[[StagedCluster, StagedServer], bool],
+) -> Callable[[StagedCluster], One]:
     """Steps of one broker, where a rule holds of it."""
     return lambda world: [(one,) for one, server in world.servers.items() if rule(world, server)]
 

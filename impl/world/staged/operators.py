@@ -8,7 +8,7 @@ from itertools import product
 from impl.core.requests import StopReplica
 from impl.sim.steps import StepKind, offered
 from impl.world.staged.lifecycle import broker_crashes, brokers_that, session_expires
-from impl.world.staged.server import Server
+from impl.world.staged.server import StagedServer
 from impl.world.staged.world import StagedCluster, add_event
 from impl.znodes import paths
 from impl.znodes.brokers import broker_version, encode_broker
@@ -17,7 +17,7 @@ from impl.zookeeper.port import wait
 One = Iterable[tuple[int, ...]]
 
 
-def _may_ask(world: StagedCluster, server: Server) -> bool:
+def _may_ask(world: StagedCluster, server: StagedServer) -> bool:
     pending = server.broker in world.asked or server.broker in world.leaving
     return server.up and server.alive and server.departure == "stays" and not pending
 
@@ -44,7 +44,7 @@ def broker_stops(world: StagedCluster, broker: int) -> None:
     session_expires(world, broker)
 
 
-def _may_change(world: StagedCluster, server: Server) -> bool:
+def _may_change(world: StagedCluster, server: StagedServer) -> bool:
     return server.up and server.alive and not server.lingers
 
 

@@ -25,7 +25,7 @@ from impl.log import LogConfig
 from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
-from impl.sim.event_run import ControllerThread, Event, Grain
+from impl.sim.event_run import ControllerThread, Grain, WatchEvent
 from impl.world.fetches import FollowerConnection, answer
 from impl.world.stored_broker import FOLDER, StoredBroker
 from impl.world.wide.claims import records_in
@@ -78,7 +78,7 @@ class StagedPartition(Partition[HostedLog]):
             await super().expand(replica, now_ms)
 
 
-class Server(StoredBroker):
+class StagedServer(StoredBroker):
     """A broker; ``up`` is its process.
 
     ``carry_out`` gets what its controller sends and reports; ``grain`` says where an event of the
@@ -217,7 +217,7 @@ class Server(StoredBroker):
         if refused or obeyed:
             self.answered[broker] = refused, obeyed
 
-    def answer_of(self, broker: int) -> Event:
+    def answer_of(self, broker: int) -> WatchEvent:
         """The event that a broker's answers are heard: refusals that are news, or all of them."""
         context = self.thread.controller.core.context
         refused, obeyed = self.answered.pop(broker, (frozenset(), frozenset()))
@@ -265,7 +265,7 @@ class Server(StoredBroker):
         found = [one for one in self.connections.values() if partition in one.rounds.states]
         return found[0] if found else None
 
-    def fetches(self, partition: TopicPartition, leader: Server) -> bool:
+    def fetches(self, partition: TopicPartition, leader: StagedServer) -> bool:
         """Its fetches are answered: both are up, and in one leader epoch."""
         mine = self.replicas.partitions.get(partition)
         theirs = leader.replicas.partitions.get(partition)
@@ -281,7 +281,9 @@ class Server(StoredBroker):
         state = self.connections[leader].rounds.states[partition]
         return state.phase is Phase.TRUNCATING
 
-    def exchange(self, partition: TopicPartition, leader: Server, loses_fetch: bool = False) -> str:
+    def exchange(
+        self, partition: TopicPartition, leader: StagedServer, loses_fetch: bool = False
+    ) -> str:
         """A question about one partition and the leader's answer; returns what was asked.
 
         A fetch whose answer is lost is only heard by the leader.
@@ -302,7 +304,7 @@ class Server(StoredBroker):
         connection.logs.update({one: logs[one] for one in rest})
         return "" if asked is None else asked.kind
 
-    def catches_up(self, partition: TopicPartition, leader: Server) -> None:
+    def catches_up(self, partition: TopicPartition, leader: StagedServer) -> None:
         """Compare, cut, fetch: until the leader has been told that there is nothing more."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)

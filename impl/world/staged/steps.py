@@ -10,16 +10,16 @@ from impl.core.answers import NONE
 from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
-from impl.sim.event_run import Event, told
+from impl.sim.event_run import WatchEvent, told
 from impl.sim.steps import offered
 from impl.world.staged import directories, leaders, lifecycle, operators
 from impl.world.staged.leaders import at
 from impl.world.staged.lifecycle import brokers_that
-from impl.world.staged.server import ANSWER, Server
+from impl.world.staged.server import ANSWER, StagedServer
 from impl.world.staged.world import EVENT_OF, STAGED_KINDS, StagedCluster, add_event
 from impl.znodes import paths
-from impl.zookeeper.znode import Event as Notification
 from impl.zookeeper.znode import EventType
+from impl.zookeeper.znode import WatchEvent as Notification
 
 One = Iterable[tuple[int, ...]]
 
@@ -27,7 +27,7 @@ One = Iterable[tuple[int, ...]]
 # Election
 
 
-def _may_stand(world: StagedCluster, server: Server) -> bool:
+def _may_stand(world: StagedCluster, server: StagedServer) -> bool:
     idle = not server.thread.controller.active and server.thread.place is None
     vacant = paths.CONTROLLER not in world.zookeeper.nodes
     return server.up and server.alive and idle and vacant
@@ -69,7 +69,7 @@ def controller_handles_event(world: StagedCluster, broker: int) -> None:
     server.thread.begin(answer or _event(kind, subject, epoch))
 
 
-def _event(kind: str, subject: int, epoch: int) -> Event:
+def _event(kind: str, subject: int, epoch: int) -> WatchEvent:
     match kind:
         case "controller_change":  # to stand for election is a step of its own
             return lambda controller: controller.maybe_resign()

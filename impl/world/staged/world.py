@@ -19,9 +19,9 @@ from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
-from impl.sim.event_run import ControllerThread, Grain, Place
+from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint
 from impl.sim.steps import Step, StepKind, WorldOfSteps
-from impl.world.staged.server import SentRequest, Server
+from impl.world.staged.server import SentRequest, StagedServer
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
@@ -47,7 +47,7 @@ STAGED_KINDS: dict[str, StepKind] = {}
 """Every step of a staged cluster by name, sorted; `impl.world.staged.steps` fills it."""
 
 
-def every_effect(thread: ControllerThread, place: Place) -> bool:
+def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """The finest grain: before each operation on ZooKeeper and each round, and after each multi."""
     if isinstance(place.effect, Report):
         return False
@@ -88,7 +88,7 @@ class StagedCluster(WorldOfSteps):
         self.committed: dict[TopicPartition, dict[int, int]] = {}
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
         self.servers = {
-            number: Server(
+            number: StagedServer(
                 number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out, partitions
             )
             for number in range(1, brokers + 1)
@@ -228,7 +228,7 @@ class StagedCluster(WorldOfSteps):
             if server.up:
                 self._take_notifications(server, server.broker == acting)
 
-    def _take_notifications(self, server: Server, acts: bool) -> None:
+    def _take_notifications(self, server: StagedServer, acts: bool) -> None:
         """Whatever a watch says is an event in the queue, for a controller that minds it."""
         thread = server.thread
         for event in server.session.events():
@@ -290,7 +290,7 @@ class StagedCluster(WorldOfSteps):
         return [server.thread for server in self.servers.values()]
 
 
-def add_event(server: Server, kind: str, subject: int) -> None:
+def add_event(server: StagedServer, kind: str, subject: int) -> None:
     """An event at the end of the queue, unless it waits there already."""
     if (kind, subject) not in server.events:
         server.events.append((kind, subject))

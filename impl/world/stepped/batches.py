@@ -16,7 +16,7 @@ from impl.core.partition_machine import PartitionMachine
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Effect, Report, Send
-from impl.sim.event_run import ControllerThread, Place
+from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.places import STATE_NODE, frames_of, is_registered
 from impl.world.stepped.controller_run import HANDLERS, Grain, writes_state
 from impl.world.stepped.replica import ForgetfulReplica
@@ -55,20 +55,20 @@ DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
 # What a place is
 
 
-def is_return(place: Place | None) -> bool:
+def is_return(place: SuspensionPoint | None) -> bool:
     """Brokers that had registered anew, and so were missed, are about to be known again."""
     effect = None if place is None else place.effect
     return isinstance(effect, Report) and effect.event == "live_brokers_added"
 
 
-def returned(place: Place) -> list[int]:
+def returned(place: SuspensionPoint) -> list[int]:
     """Who is about to be known again, where ``is_return``."""
     assert isinstance(place.effect, Report), "brokers are about to be known again"
     brokers: list[int] = place.effect.arguments[0]
     return brokers
 
 
-def removes_partitions(place: Place | None) -> bool:
+def removes_partitions(place: SuspensionPoint | None) -> bool:
     """The nodes of a topic's partitions are removed: all of them, or the next of them."""
     effect = None if place is None else place.effect
     if not isinstance(effect, Ask):
@@ -87,7 +87,7 @@ def is_listing(effect: Effect) -> bool:
 # Where it is suspended
 
 
-def is_suspended(thread: ControllerThread, place: Place) -> bool:
+def is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
     """A batch begins here; or a write of a state was refused, and is to be tried again."""
     effect = place.effect
     if isinstance(effect, Report):
@@ -153,7 +153,7 @@ def _removes(thread: ControllerThread, effect: Ask) -> bool:
     return False
 
 
-def _has_answered(thread: ControllerThread, effect: Ask, place: Place) -> bool:
+def _has_answered(thread: ControllerThread, effect: Ask, place: SuspensionPoint) -> bool:
     """ZooKeeper registered it, refused its write of a state, or removed a partition of some."""
     if not isinstance(place.answer, list):
         return False

@@ -10,7 +10,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import Request
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
-from impl.sim.event_run import ControllerThread, Event, Place
+from impl.sim.event_run import ControllerThread, SuspensionPoint, WatchEvent
 from impl.sim.places import states_written
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import TopicPartition, paths
@@ -31,7 +31,7 @@ class Grain:
 
     stepped: str
     first_alike: str
-    suspends: Callable[[ControllerRun, Place], bool]
+    suspends: Callable[[ControllerRun, SuspensionPoint], bool]
     in_batches: bool
     new_replica: type[SteppedReplica]
     repeats: bool = False
@@ -70,13 +70,13 @@ class ControllerRun(ControllerThread):
         return self.place is not None and self.place.effect == HANDLERS
 
     @property
-    def passed(self) -> list[Place]:
+    def passed(self) -> list[SuspensionPoint]:
         """What the event came past before the place where it stands."""
         return self._passed
 
     # Running
 
-    def begin(self, event: Event) -> None:
+    def begin(self, event: WatchEvent) -> None:
         """Begin an event, and go on with it until it is suspended or over."""
         super().begin(event)
         self._hand_over()
@@ -120,7 +120,7 @@ class ControllerRun(ControllerThread):
         rest = [one for one in names if one not in (*gone, str(number))]
         self.answer_with(listing, [*gone, str(number), *rest])
 
-    def _is_suspended(self, thread: ControllerThread, place: Place) -> bool:
+    def _is_suspended(self, thread: ControllerThread, place: SuspensionPoint) -> bool:
         return (self._to_write and writes_state(place)) or self.seen_as.suspends(self, place)
 
     def _collect(self, effect: Send | Report) -> None:
@@ -157,12 +157,12 @@ class ControllerRun(ControllerThread):
         self.collected = collected
 
 
-def writes_state(place: Place | None) -> bool:
+def writes_state(place: SuspensionPoint | None) -> bool:
     """A write of a partition's state over the one that was read: about to be executed, or done."""
     return place is not None and bool(states_written(place.effect))
 
 
-def is_to_write(place: Place | None) -> bool:
+def is_to_write(place: SuspensionPoint | None) -> bool:
     """The write of a state is sent, and not executed."""
     return place is not None and not place.is_done and writes_state(place)
 

@@ -18,8 +18,8 @@ from impl.world.stepped.parts import (
 )
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
-from impl.zookeeper.znode import Event as Notification
 from impl.zookeeper.znode import EventType
+from impl.zookeeper.znode import WatchEvent as Notification
 
 CHANGED = Notification(EventType.CHILDREN_CHANGED, paths.BROKER_IDS)
 

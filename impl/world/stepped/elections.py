@@ -15,7 +15,7 @@ from dataclasses import replace
 from impl.core.event_controller import EventController
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import Ask
-from impl.sim.event_run import Place
+from impl.sim.event_run import SuspensionPoint
 from impl.sim.places import is_claim, is_registered, registered_epoch
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
 from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_broker, step
@@ -27,7 +27,7 @@ from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
 
-def suspends(run: ControllerRun, place: Place) -> bool:
+def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
     """A registration is sent, or answered; or a write of a state is sent. Up to 2.0 a registration
     begins with `/controller` and ends with the epoch's write.
 
@@ -85,7 +85,7 @@ class Candidates(SteppedParts):
             return place.effect.ops
         return self.abandoned.get(broker, ())
 
-    def election_of(self, broker: int) -> Place | None:
+    def election_of(self, broker: int) -> SuspensionPoint | None:
         """Where its registration as the controller stands: sent, or answered."""
         place = self.place(broker)
         asks = place is not None and registered_epoch(place.effect) is not None

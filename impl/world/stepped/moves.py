@@ -34,8 +34,8 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.partitions import encode_reassignment
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
-from impl.zookeeper.znode import Event as Notification
 from impl.zookeeper.znode import EventType
+from impl.zookeeper.znode import WatchEvent as Notification
 
 UNKNOWN = TopicPartition("nobody", 0)
 """A partition that there is not."""
@@ -55,7 +55,7 @@ class MoveAsked:
         return ControllerApi(controller).alter_reassignments({FIRST: self.target})
 
 
-class Moves(SteppedParts):
+class SteppedMoves(SteppedParts):
     """Moves of the first partition, and of another one, of whose replicas nothing is told here."""
 
     # What can be seen

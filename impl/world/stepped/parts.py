@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
-from impl.sim.event_run import Place, told
+from impl.sim.event_run import SuspensionPoint, told
 from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
@@ -24,7 +24,7 @@ from impl.znodes.states import decode_state
 from impl.znodes.topics import decode_topic
 from impl.zookeeper import EmbeddedSession, EventType, Op, ZooKeeper
 from impl.zookeeper.port import wait
-from impl.zookeeper.znode import Event as Notification
+from impl.zookeeper.znode import WatchEvent as Notification
 
 NOTIFICATIONS = {
     "topics": Notification(EventType.CHILDREN_CHANGED, paths.TOPICS),
@@ -276,7 +276,7 @@ class SteppedParts(WorldOfSteps):
         """What a broker's controller knows."""
         return self.controllers[broker].controller.core.context
 
-    def place(self, broker: int) -> Place | None:
+    def place(self, broker: int) -> SuspensionPoint | None:
         """Where a broker's controller is suspended; None if it is in the middle of nothing."""
         return self.controllers[broker].place
 

@@ -14,12 +14,12 @@ from impl.world.stepped.controller_run import FIRST, TOPIC
 from impl.world.stepped.controllers import Controllers
 from impl.world.stepped.elections import ELECTIONS, Candidates
 from impl.world.stepped.faults import Faults
-from impl.world.stepped.moves import Moves
+from impl.world.stepped.moves import SteppedMoves
 from impl.world.stepped.records import RecordSteps
 from impl.world.stepped.writes import WRITES
 
 __all__ = ["BATCHES", "ELECTIONS", "FIRST", "TOPIC", "WRITES", "SteppedCluster"]
 
 
-class SteppedCluster(Faults, RecordSteps, Controllers, Candidates, Moves, Administrators):
+class SteppedCluster(Faults, RecordSteps, Controllers, Candidates, SteppedMoves, Administrators):
     """Brokers 1..N, the topic t with its partitions, and for moves another topic of one."""

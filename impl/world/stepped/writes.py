@@ -21,7 +21,7 @@ from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
-from impl.sim.event_run import ControllerThread, Place
+from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.places import is_registered, state_read
 from impl.world.stepped.controller_run import FIRST, HANDLERS, ControllerRun, Grain, writes_state
 from impl.world.stepped.replica import SteppedReplica
@@ -56,12 +56,12 @@ def going_offline(thread: ControllerThread) -> FrameType | None:
     return frame
 
 
-def reads_state(place: Place) -> bool:
+def reads_state(place: SuspensionPoint) -> bool:
     """The partition's state is read, or was."""
     return state_read(place.effect) == STATE
 
 
-def told_of_state(place: Place) -> LeaderIsrAndControllerEpoch | None:
+def told_of_state(place: SuspensionPoint) -> LeaderIsrAndControllerEpoch | None:
     """The state that a read or a write has told, None where it told none."""
     if not place.is_done or isinstance(place.answer, Exception):
         return None
@@ -75,18 +75,18 @@ def told_of_state(place: Place) -> LeaderIsrAndControllerEpoch | None:
     return None
 
 
-def is_triggered(place: Place | None) -> bool:
+def is_triggered(place: SuspensionPoint | None) -> bool:
     """A reassignment is looked at, to be begun or refused."""
     effect = None if place is None else place.effect
     return isinstance(effect, Report) and effect.event == "reassignment_triggered"
 
 
-def told_last(places: Iterable[Place]) -> LeaderIsrAndControllerEpoch | None:
+def told_last(places: Iterable[SuspensionPoint]) -> LeaderIsrAndControllerEpoch | None:
     """What the last read or write of the state among some places told, None if there was none."""
     return next((told for place in places if (told := told_of_state(place)) is not None), None)
 
 
-def suspends(run: ControllerRun, place: Place) -> bool:
+def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
     """The event is suspended here."""
     if not reads_state(place):
         return not writes_state(place) and _is_suspended(run, place)
@@ -101,7 +101,7 @@ def _was_refused(run: ControllerRun) -> bool:
     return asked is not None and writes_state(asked) and told_of_state(asked) is None
 
 
-def _tells_news(run: ControllerRun, place: Place) -> bool:
+def _tells_news(run: ControllerRun, place: SuspensionPoint) -> bool:
     """A read told another state than the one known before, and is followed by a write, which may
     come too late by then.
 
@@ -126,7 +126,7 @@ def _tells_news(run: ControllerRun, place: Place) -> bool:
     return electing(run) is None or would_elect(run, state) is not None
 
 
-def _is_suspended(thread: ControllerThread, place: Place) -> bool:
+def _is_suspended(thread: ControllerThread, place: SuspensionPoint) -> bool:
     effect = place.effect
     if isinstance(effect, Report):
         return not place.is_done and _is_a_report(thread, effect)
@@ -163,7 +163,7 @@ def _ends_a_step(thread: ControllerThread) -> bool:
     return complete is not None and not complete.f_locals["assignment"].removing
 
 
-def _registers(place: Place) -> bool:
+def _registers(place: SuspensionPoint) -> bool:
     """In one with `/controller` (2.1); before, the epoch was counted by a write of its own."""
     effect = place.effect
     return isinstance(effect, Ask) and effect.operation == "multi" and is_registered(place)

@@ -6,7 +6,7 @@ process, with every message, watch, answer and fault a step that the caller choo
 """
 
 from impl.world.wide import clients, denials, isr_requests, lifecycle, messages
-from impl.world.wide.claims import Claims, ClusterClaimBroken
+from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.runs import WIDE_PROFILES, WideRun, WideSimulator, run_wide
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 
@@ -19,7 +19,7 @@ for _kind in sorted(_KINDS, key=lambda one: one.name):
 __all__ = [
     "WIDE_KINDS",
     "WIDE_PROFILES",
-    "Claims",
+    "WideClaims",
     "ClusterClaimBroken",
     "WideRun",
     "WideSimulator",

@@ -42,7 +42,7 @@ class ClusterClaimBroken(Exception):
     """A claim does not hold in the world as it is now; the message says which, and where."""
 
 
-class Claims:
+class WideClaims:
     """Remembers who led and who was controller; looks at each new moment."""
 
     def __init__(self, world: WideWorld) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from impl.releases import DEFAULT
 from impl.sim.steps import Step
-from impl.world.wide.claims import Claims, ClusterClaimBroken
+from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 from impl.zookeeper.port import wait
@@ -154,7 +154,7 @@ def run_wide(
     world = WideWorld(
         brokers, topics, partitions, min(3, brokers), release, seed, directories=directories
     )
-    simulator, claims = WideSimulator(world, seed, faults), Claims(world)
+    simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
     claims.keeps_committed = keeps_records(faults)
     digest, broken, rest = hashlib.sha256(), "", False
     try:
@@ -179,7 +179,7 @@ def run_wide(
     )  # fmt: skip
 
 
-def _settles(simulator: WideSimulator, claims: Claims) -> bool:
+def _settles(simulator: WideSimulator, claims: WideClaims) -> bool:
     """Calm down; whether everything came to rest."""
     simulator.calm_down()
     for number in range(SETTLING_STEPS):

@@ -9,7 +9,7 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.port import wait
 
@@ -17,9 +17,9 @@ T0 = TopicPartition("t", 0)
 UNKNOWN = TopicPartition("unknown", 0)
 
 
-def a_cluster(*replicas: int, unclean: bool = False) -> tuple[Stage, EventController]:
+def a_cluster(*replicas: int, unclean: bool = False) -> tuple[ControllerStage, EventController]:
     """Brokers 1 to 4 of release 2.7 whose leaders ask, and a topic ``t`` of one partition."""
-    stage = Stage(Release.of("2.7"))
+    stage = ControllerStage(Release.of("2.7"))
     for broker in (1, 2, 3, 4):
         stage.start_broker(broker)
     wait(stage.admin.make_path("/admin"))
@@ -34,7 +34,7 @@ def a_cluster(*replicas: int, unclean: bool = False) -> tuple[Stage, EventContro
     return stage, controller
 
 
-def registered(stage: Stage) -> LeaderIsrAndControllerEpoch:
+def registered(stage: ControllerStage) -> LeaderIsrAndControllerEpoch:
     state = stage.state(T0)
     assert state is not None
     return state

@@ -9,7 +9,7 @@ from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
 from impl.core.states import PartitionState
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.port import wait
 
@@ -25,7 +25,7 @@ class Notes(ControllerJournal):
             self.errors.append(text)
 
 
-def elected(stage: Stage, broker: int) -> tuple[EventController, list[str]]:
+def elected(stage: ControllerStage, broker: int) -> tuple[EventController, list[str]]:
     notes = Notes()
     controller = EventController(
         broker, stage.sessions[broker], stage.release, stage.send,
@@ -35,9 +35,9 @@ def elected(stage: Stage, broker: int) -> tuple[EventController, list[str]]:
     return controller, notes.errors
 
 
-def a_cluster(release: str = "2.3") -> tuple[Stage, EventController, list[str]]:
+def a_cluster(release: str = "2.3") -> tuple[ControllerStage, EventController, list[str]]:
     """Brokers 1 to 3; topics t (two partitions) and u."""
-    stage = Stage(Release.of(release))
+    stage = ControllerStage(Release.of(release))
     for broker in (1, 2, 3):
         stage.start_broker(broker)
     wait(stage.admin.make_path("/admin"))
@@ -48,13 +48,13 @@ def a_cluster(release: str = "2.3") -> tuple[Stage, EventController, list[str]]:
     return stage, controller, errors
 
 
-def leader(stage: Stage, partition: TopicPartition) -> int:
+def leader(stage: ControllerStage, partition: TopicPartition) -> int:
     state = stage.state(partition)
     assert state is not None
     return state.leader
 
 
-def broken(stage: Stage, path: str, text: str = '{"version":1,') -> None:
+def broken(stage: ControllerStage, path: str, text: str = '{"version":1,') -> None:
     wait(stage.admin.port.set_data(path, text))
 
 

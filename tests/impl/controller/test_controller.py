@@ -13,7 +13,7 @@ from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import PRESETS, Release
-from impl.vectors.stage import NOW_MS, Stage, kinds_to
+from impl.vectors.stage import NOW_MS, ControllerStage, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
@@ -28,8 +28,8 @@ def a_cluster(
     release: str = "2.3",
     brokers: tuple[int, ...] = (1, 2, 3),
     config: ControllerConfig | None = None,
-) -> tuple[Stage, EventController]:
-    stage = Stage(Release.of(release))
+) -> tuple[ControllerStage, EventController]:
+    stage = ControllerStage(Release.of(release))
     for broker in brokers:
         stage.start_broker(broker)
     wait(stage.admin.make_path("/admin"))
@@ -39,7 +39,7 @@ def a_cluster(
     return stage, controller
 
 
-def a_topic(stage: Stage, controller: EventController, *replicas: int) -> None:
+def a_topic(stage: ControllerStage, controller: EventController, *replicas: int) -> None:
     stage.create_topic("t", {0: replicas})
     stage.run(controller)
     stage.take_sent()
@@ -49,7 +49,7 @@ def a_topic(stage: Stage, controller: EventController, *replicas: int) -> None:
 
 
 def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
-    stage = Stage(R23)
+    stage = ControllerStage(R23)
     session = EmbeddedSession(stage.zookeeper)
     client = ZnodeClient(session, R23)
     wait(client.register_controller(1, NOW_MS))
@@ -64,7 +64,7 @@ def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
 @pytest.mark.parametrize("release", PRESETS)
 def test_the_first_controller_has_epoch_1_and_the_next_one_2(release: str):
     under = Release.of(release)
-    stage = Stage(under)
+    stage = ControllerStage(under)
     first, second = EmbeddedSession(stage.zookeeper), EmbeddedSession(stage.zookeeper)
 
     one = wait(ZnodeClient(first, under).register_controller(1, NOW_MS))
@@ -77,7 +77,7 @@ def test_the_first_controller_has_epoch_1_and_the_next_one_2(release: str):
 
 
 def test_a_lost_reply_to_the_registration_is_found_out():
-    stage = Stage(R23)
+    stage = ControllerStage(R23)
     session = EmbeddedSession(stage.zookeeper)
     client = ZnodeClient(session, R23)
     wait(client.create_controller_epoch(0))
@@ -93,8 +93,8 @@ def test_a_lost_reply_to_the_registration_is_found_out():
     assert wait(client.register_controller(1, NOW_MS)).epoch == 1
 
 
-def _with_a_lost_answer_to_the_epoch(release: str) -> tuple[Stage, EventController]:
-    stage = Stage(Release.of(release))
+def _with_a_lost_answer_to_the_epoch(release: str) -> tuple[ControllerStage, EventController]:
+    stage = ControllerStage(Release.of(release))
     stage.start_broker(1)
     wait(stage.admin.make_path(paths.CONTROLLER_EPOCH, "4"))
     session = EmbeddedSession(stage.zookeeper)
@@ -274,7 +274,7 @@ def test_an_isr_change_is_read_told_to_all_and_removed():
 def test_partitions_that_are_added_come_into_being_and_lists_that_shrink_change_nothing():
     stage, controller = a_cluster()
     a_topic(stage, controller, 2, 3)
-    grown = Stage(R23)
+    grown = ControllerStage(R23)
     grown.create_topic("t", {0: (2, 3), 1: (3, 1)})
     wait(
         stage.admin.port.set_data(

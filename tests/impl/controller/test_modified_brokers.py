@@ -8,13 +8,13 @@ from impl.core.broker_events import StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import UpdateMetadata
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import BrokerInfo, encode_broker, paths
 from impl.zookeeper.port import wait
 
 
-def a_cluster(release: str) -> tuple[Stage, EventController]:
-    stage = Stage(Release.of(release))
+def a_cluster(release: str) -> tuple[ControllerStage, EventController]:
+    stage = ControllerStage(Release.of(release))
     for broker in (1, 2, 3):
         stage.start_broker(broker)
     controller = stage.controller(1)
@@ -23,7 +23,7 @@ def a_cluster(release: str) -> tuple[Stage, EventController]:
     return stage, controller
 
 
-def says(stage: Stage, broker: int, host: str, jmx: int = -1) -> None:
+def says(stage: ControllerStage, broker: int, host: str, jmx: int = -1) -> None:
     text = encode_broker(BrokerInfo((f"PLAINTEXT://{host}:9092",), NOW_MS, jmx), 4)
     wait(stage.admin.port.set_data(paths.broker(broker), text))
 

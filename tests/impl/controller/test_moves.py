@@ -9,7 +9,7 @@ import pytest
 from impl.core.event_controller import EventController
 from impl.core.states import ReplicaState
 from impl.releases import PRESETS, Release
-from impl.vectors.stage import Stage
+from impl.vectors.stage import ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.znodes.partitions import encode_partition_set, encode_reassignment
 from impl.zookeeper.port import wait
@@ -23,7 +23,7 @@ class Moving:
     """Brokers 1 to 3, the controller on broker 1, and a topic whose partitions are on broker 1."""
 
     def __init__(self, release: str, partitions: int = 2) -> None:
-        self.stage = Stage(Release.of(release))
+        self.stage = ControllerStage(Release.of(release))
         for broker in (1, 2, 3):
             self.stage.start_broker(broker)
         self.controller: EventController = self.stage.controller(1)

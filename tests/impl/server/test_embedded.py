@@ -19,7 +19,7 @@ from impl.zookeeper.errors import (
 from impl.zookeeper.port import Port, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.znode import Check, Create, Delete, Event, EventType, SetData
+from impl.zookeeper.znode import Check, Create, Delete, EventType, SetData, WatchEvent
 
 
 class Running:
@@ -91,12 +91,12 @@ def test_a_session_that_is_silent_for_too_long_expires_and_others_are_told(runni
 
     silent._over.set()  # its heart stops, as that of a stopped process
     deadline = time.monotonic() + 5
-    events: list[Event] = []
+    events: list[WatchEvent] = []
     while not events and time.monotonic() < deadline:
         events = watching.events()
         time.sleep(0.02)
 
-    assert events == [Event(EventType.DELETED, "/mine")]
+    assert events == [WatchEvent(EventType.DELETED, "/mine")]
     silent._over.clear()
     with pytest.raises(SessionExpired):
         wait(silent.get("/"))

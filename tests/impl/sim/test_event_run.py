@@ -10,7 +10,7 @@ from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
-from impl.sim.event_run import ControllerThread, Place
+from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ConnectionLoss, EmbeddedSession, ZooKeeper, wait
@@ -88,7 +88,7 @@ def test_a_suspended_event_tells_which_procedures_it_is_in():
     cluster = Cluster("2.3", every_effect=False)
     created = paths.state(*TopicPartition("t", 1))
 
-    def creates(thread: ControllerThread, place: Place) -> bool:
+    def creates(thread: ControllerThread, place: SuspensionPoint) -> bool:
         effect = place.effect
         return isinstance(effect, Ask) and any(op.path == created for op in effect.ops)
 
@@ -104,7 +104,7 @@ def test_a_suspended_event_tells_which_procedures_it_is_in():
 def test_a_registration_whose_answer_is_lost_is_found_out_by_reading_back():
     cluster = Cluster("2.3", every_effect=False)
 
-    def registers(thread: ControllerThread, place: Place) -> bool:
+    def registers(thread: ControllerThread, place: SuspensionPoint) -> bool:
         effect = place.effect
         is_multi = isinstance(effect, Ask) and effect.operation == "multi"
         return is_multi and place.is_done and not thread.controller.active
@@ -136,7 +136,7 @@ def with_a_topic_of_three() -> Cluster:
     cluster.thread.begin(elects)
     cluster.to_the_end()
     cluster.thread.begin(removes_topic)
-    while cluster.thread.place != Place(LISTING, True, ["0", "1", "2"]):
+    while cluster.thread.place != SuspensionPoint(LISTING, True, ["0", "1", "2"]):
         cluster.thread.go_on()
     return cluster
 

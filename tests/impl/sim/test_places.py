@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from impl.sim.effects import Ask
-from impl.sim.event_run import Place
+from impl.sim.event_run import SuspensionPoint
 from impl.sim.places import (
     is_lost,
     is_refused,
@@ -24,7 +24,7 @@ COUNTS = Ask("set_data", ("/controller_epoch", "3", 2))
 @pytest.mark.parametrize("effect", [REGISTERS, COUNTS])
 def test_a_registration_is_known_by_the_epoch_that_it_writes(effect: Ask) -> None:
     assert registered_epoch(effect) == 3
-    assert not is_registered(Place(effect))
+    assert not is_registered(SuspensionPoint(effect))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_registration_is_known_by_the_epoch_that_it_writes(effect: Ask) -> Non
     ],
 )
 def test_a_lost_answer_refuses_nothing(answer: object, registered: bool) -> None:
-    place = Place(REGISTERS, True, answer)
+    place = SuspensionPoint(REGISTERS, True, answer)
 
     assert is_registered(place) is registered
     assert is_refused(place) is not registered

@@ -19,7 +19,7 @@ from impl.releases import Release
 from impl.vectors import answer
 from impl.vectors.batch_log import LogEnds
 from impl.vectors.hosted import ME, OTHER, PARTITION, HostedBroker
-from impl.vectors.stage import NOW_MS, Stage
+from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -217,7 +217,7 @@ def test_15_a_new_controller_tells_of_brokers_first_and_a_follower_needs_to_know
 def test_16_the_first_controllers_epoch_is_1_in_a_znode_of_version_0_or_since_2_1_of_1(
     release: str, version: int
 ):
-    stage = Stage(Release.of(release))
+    stage = ControllerStage(Release.of(release))
     stage.start_broker(1)
     stage.controller(1)
 

@@ -15,7 +15,7 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.requests import Request
 from impl.releases import Release
-from impl.vectors.stage import Stage
+from impl.vectors.stage import ControllerStage
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper import Port
 from impl.zookeeper.port import wait
@@ -40,7 +40,7 @@ class Tour:
     """What a controller of 2.3 or 2.4 does, step by step."""
 
     def __init__(self, release: str, open_session: Callable[[], Port] | None) -> None:
-        self.stage = Stage(Release.of(release), open_session)
+        self.stage = ControllerStage(Release.of(release), open_session)
         for broker in (1, 2, 3):
             self.stage.start_broker(broker)
         self.config = ControllerConfig(delete_topics=True)

@@ -15,7 +15,6 @@ from impl.zookeeper import (
     Create,
     Delete,
     EmbeddedSession,
-    Event,
     EventType,
     Loss,
     NoChildrenForEphemerals,
@@ -25,6 +24,7 @@ from impl.zookeeper import (
     RuntimeInconsistency,
     SessionExpired,
     SetData,
+    WatchEvent,
     ZooKeeper,
 )
 from impl.zookeeper.port import wait
@@ -46,7 +46,7 @@ def test_a_watch_fires_once():
     wait(yours.set_data("/a", "x"))
     wait(yours.set_data("/a", "y"))
 
-    assert mine.events() == [Event(CHANGED, "/a")]
+    assert mine.events() == [WatchEvent(CHANGED, "/a")]
     assert mine.events() == []
 
 
@@ -57,7 +57,7 @@ def test_a_watch_left_twice_fires_once():
 
     wait(yours.create("/a"))
 
-    assert mine.events() == [Event(CREATED, "/a")]
+    assert mine.events() == [WatchEvent(CREATED, "/a")]
 
 
 def test_a_look_at_a_missing_znode_leaves_a_watch_and_a_read_does_not():
@@ -71,7 +71,7 @@ def test_a_look_at_a_missing_znode_leaves_a_watch_and_a_read_does_not():
     for path in ("/read", "/listed", "/looked"):
         wait(yours.create(path))
 
-    assert mine.events() == [Event(CREATED, "/looked")]
+    assert mine.events() == [WatchEvent(CREATED, "/looked")]
 
 
 def test_a_child_watch_tells_of_children_that_come_and_go_and_not_of_their_data():
@@ -85,7 +85,7 @@ def test_a_child_watch_tells_of_children_that_come_and_go_and_not_of_their_data(
     wait(yours.delete("/a/b"))
 
     assert quiet == []
-    assert mine.events() == [Event(CHILDREN, "/a")]
+    assert mine.events() == [WatchEvent(CHILDREN, "/a")]
 
 
 def test_who_watches_the_data_and_the_children_is_told_of_the_end_once():
@@ -96,7 +96,7 @@ def test_who_watches_the_data_and_the_children_is_told_of_the_end_once():
 
     wait(yours.delete("/a"))
 
-    assert mine.events() == [Event(DELETED, "/a")]
+    assert mine.events() == [WatchEvent(DELETED, "/a")]
 
 
 def test_an_expired_session_is_forgotten_with_its_watches_and_others_hear_of_its_ephemerals():
@@ -108,7 +108,7 @@ def test_an_expired_session_is_forgotten_with_its_watches_and_others_hear_of_its
     mine.zookeeper.expire(yours.session)
     wait(mine.create("/elsewhere"))
 
-    assert mine.events() == [Event(DELETED, "/controller")]
+    assert mine.events() == [WatchEvent(DELETED, "/controller")]
     assert yours.events() == []
     assert not yours.alive
     with pytest.raises(SessionExpired):
@@ -126,7 +126,7 @@ def test_a_multi_fires_its_watches_in_its_order_and_only_if_it_went_through():
     wait(yours.multi([SetData("/a", "x"), Create("/b", "")]))
 
     assert refused == []
-    assert mine.events() == [Event(CHANGED, "/a"), Event(CREATED, "/b")]
+    assert mine.events() == [WatchEvent(CHANGED, "/a"), WatchEvent(CREATED, "/b")]
 
 
 def test_sequential_znodes_count_creations_and_not_children():
@@ -264,11 +264,11 @@ def test_a_store_comes_back_from_what_was_saved_with_watches_leases_and_pending_
     assert zookeeper.save() == saved
     assert zookeeper.children("/") == ["a", "c"]
     assert zookeeper.overdue(6006) == [mine.session]
-    assert mine.events() == [Event(CHILDREN, "/")]
+    assert mine.events() == [WatchEvent(CHILDREN, "/")]
     wait(yours.set_data("/a", "x"))
     wait(yours.create("/b"))
-    assert mine.events() == [Event(CHANGED, "/a")]
-    assert yours.events() == [Event(CREATED, "/b")]
+    assert mine.events() == [WatchEvent(CHANGED, "/a")]
+    assert yours.events() == [WatchEvent(CREATED, "/b")]
 
 
 @pytest.mark.parametrize(

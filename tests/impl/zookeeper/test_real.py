@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from impl.zookeeper import ConnectionLoss, Event, EventType, SessionExpired
+from impl.zookeeper import ConnectionLoss, EventType, SessionExpired, WatchEvent
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
 from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_port
@@ -22,7 +22,7 @@ def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: Zoo
 
     expire(server, mine)
 
-    assert yours.events() == [Event(EventType.DELETED, "/mine")]
+    assert yours.events() == [WatchEvent(EventType.DELETED, "/mine")]
     with pytest.raises(SessionExpired):
         wait(mine.create("/again", ephemeral=True))
     assert wait(yours.exists("/again")) is None
@@ -47,20 +47,20 @@ def test_watches_survive_a_broken_connection_and_tell_what_was_missed(server: Zo
     wait(yours.set_data("/kept", "x"))
 
     assert sorted(missed, key=str) == [
-        Event(EventType.CHILDREN_CHANGED, "/parent"),
-        Event(EventType.CREATED, "/coming"),
-        Event(EventType.DATA_CHANGED, "/changed"),
-        Event(EventType.DELETED, "/gone"),
+        WatchEvent(EventType.CHILDREN_CHANGED, "/parent"),
+        WatchEvent(EventType.CREATED, "/coming"),
+        WatchEvent(EventType.DATA_CHANGED, "/changed"),
+        WatchEvent(EventType.DELETED, "/gone"),
     ]
-    assert mine.events() == [Event(EventType.DATA_CHANGED, "/kept")]
+    assert mine.events() == [WatchEvent(EventType.DATA_CHANGED, "/kept")]
     assert mine.alive
     mine.close()
     yours.close()
 
 
-def until_answered(session: RealSession) -> list[Event]:
+def until_answered(session: RealSession) -> list[WatchEvent]:
     """The events that have come once the connection is there again."""
-    events: list[Event] = []
+    events: list[WatchEvent] = []
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and len(events) < 4:
         try:
