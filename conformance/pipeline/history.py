@@ -224,17 +224,17 @@ class History:
                     found[tp].append((event, sorted(_numbers(brokers))))
         return found
 
-    def told(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
-        """How many lines tell each value of a column, of one partition or of the cluster."""
-        known = self._told.get((column, tp))
+    def values_of(self, column: str, tp: tuple[str, int] | None) -> Counter[int]:
+        """How many lines have each value of a column, of one partition or of the cluster."""
+        known = self._values_of.get((column, tp))
         if known is None:
             lines = self.events if tp is None else (e for e in self.events if e.tp == tp)
             values = (getattr(event, column) for event in lines)
-            known = self._told[column, tp] = Counter(one for one in values if one is not None)
+            known = self._values_of[column, tp] = Counter(one for one in values if one is not None)
         return known
 
     @cached_property
-    def _told(self) -> dict[tuple[str, tuple[str, int] | None], Counter[int]]:
+    def _values_of(self) -> dict[tuple[str, tuple[str, int] | None], Counter[int]]:
         return {}
 
     def obeyed_before(self, event: Event) -> Event | None:

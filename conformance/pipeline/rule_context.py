@@ -95,7 +95,7 @@ class RuleContext:
                 continue  # told once for the whole cluster, not once a value
             last = fall.last
             if fall.kind is Kind.VIOLATION and (
-                _alone(fall, steps) or (column and self._told_nowhere_else(fall, column))
+                _alone(fall, steps) or (column and self._logged_nowhere_else(fall, column))
             ):
                 self.report(
                     fall.kind,
@@ -119,12 +119,12 @@ class RuleContext:
             )
         return found
 
-    def _told_nowhere_else(self, fall: Fall, column: str) -> bool:
+    def _logged_nowhere_else(self, fall: Fall, column: str) -> bool:
         """Whether no other line tells the higher value, and more than this one the lower."""
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
             return False
-        told = self.history.told(column, low.tp)
+        told = self.history.values_of(column, low.tp)
         alone = told[fall.last.value] == 1 and told[fall.step.value] > 1
         return alone and (low.tp is None or self.lacks(high, "alone"))
 

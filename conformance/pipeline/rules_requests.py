@@ -28,6 +28,7 @@ from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
 _ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines are put together
+_CLOCKS_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _STEPS = frozenset(("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied"))
 _IN_ORDER = ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied")
 _REFUSED = frozenset(("same_epoch_refused", "old_epoch_refused"))
@@ -72,6 +73,7 @@ def check(bench: RuleContext) -> None:
         _arrives_as_sent(bench, every)
         _no_older_than_written(bench, bench.innocent(every))
         _starts_as_told(bench, bench.innocent(every))
+        _starts_as_written(bench, bench.innocent(every))
         _version_as_told(bench, bench.innocent(every))
     _batches(bench)
 
@@ -402,6 +404,46 @@ def _starts_as_told(bench: RuleContext, events: list[Event]) -> None:
             f"{event.leader_epoch} here, which no request told it; the last one had "
             f"{last.leader_epoch}, at {last.where}",
             f"leader epoch {last.leader_epoch}",
+        )
+
+
+def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
+    """Nobody starts in a leader epoch above those that controllers write later.
+
+    Brokers' clocks may be apart: only what lies further from each other is certain.
+    """
+    history = bench.history
+    written = sorted(
+        (e for e in events if e.kind in _WRITTEN and e.leader_epoch is not None and e.leader != -2),
+        key=lambda each: (each.at, history.key(each)),
+    )
+    for event in events:
+        if event.kind not in _STARTED or event.leader_epoch is None or id(event) in bench.blamed:
+            continue
+        place = bisect_right(written, event.at + _ONE_REQUEST, key=lambda each: each.at)
+        if place == len(written):
+            continue
+        bench.looked(HOLDS_AS_TOLD)
+        later = written[place]
+        if event.leader_epoch <= (later.leader_epoch or 0):
+            continue
+        alone = history.values_of("leader_epoch", event.tp)[event.leader_epoch] == 1
+        if not alone or another_life(history, event, later) or not bench.lacks(event, later.where):
+            continue
+        sure = (
+            later.at - event.at > _CLOCKS_APART
+            and same_life(history, event, later)
+            and not history.lived_twice(event)
+            and not history.clock_was_set(event, later)
+        )
+        bench.report(
+            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            HOLDS_AS_TOLD,
+            event,
+            f"{_name(event)}: broker {event.broker} starts in leader epoch {event.leader_epoch} "
+            f"here, which no other line has, and leader epoch {later.leader_epoch} is written "
+            f"later, at {later.where}" + ("" if sure else "; their clocks may be apart"),
+            f"leader epoch {later.leader_epoch} or less",
         )
 
 

@@ -20,6 +20,7 @@ from tests.pipeline.written import (
     checked,
     elected,
     incomplete,
+    leads,
     line,
     starting,
     violations,
@@ -238,4 +239,26 @@ def test_a_request_of_many_partitions_is_handled_and_finished_as_one(tmp_path: P
     assert [violations(each) for each in both] == [
         [],
         [("a_request_is_handled_as_it_was_sent", "state-change.log", 4)],
+    ]
+
+
+@pytest.mark.parametrize("later, verdict", [(2000, "broken"), (60, "unknown")])
+def test_a_start_above_what_is_written_later_is_found_where_clocks_cannot_explain_it(
+    tmp_path: Path, later: int, verdict: str
+):
+    states = [state_changed(n, (1, 4), 2, epoch, "2,1") for n, epoch in ((1, 1), (later, 2))]
+    files = {
+        "b1/controller.log": [elected(0, 1, 4)],
+        "b1/state-change.log": states,
+        "b2/state-change.log": [leads(20, 2, 7, 0)],
+    } | {
+        f"b{n}/server.log": [*starting(0, n), line(3000, f"[KafkaServer id={n}] hello", SERVER)]
+        for n in (1, 2)
+    }
+
+    result = checked(write(tmp_path, files))
+
+    assert result["verdict"] == verdict
+    assert [(row["rule"], row["line"]) for row in result["findings"]] == [
+        ("a_broker_holds_the_epoch_it_was_told", 1)
     ]
