@@ -222,16 +222,18 @@ class Formulas:
         ]
 
     def goals(
-        self, matrix: Matrix, state: State, parameters: Mapping[str, Any] | None = None
-    ) -> list[Goal]:
+        self, matrix: Matrix, state: State, parameters: Mapping[str, Any] | None = None,
+        apart: bool = False,
+    ) -> list[Goal]:  # fmt: skip
         """The parts that together say that the matrix holds for all values in their sorts.
 
-        `parameters` are a step's, where the matrix speaks of them.
+        `parameters` are a step's, where the matrix speaks of them. A proof by triggers has its
+        goals split; `apart` splits them in any case.
         """
         found = []
         whole = [Part(matrix.variables, matrix.term)]
         split = self._splitter.parts(matrix.term, matrix.variables)
-        for part in split if self.proof.by_triggers else whole:
+        for part in split if apart or self.proof.by_triggers else whole:
             environment, _, inside = self._bound(part.variables)
             sorts = {v.args[0]: v.sort for v in part.variables}
             formula = self.code.term(part.term, state, {**(parameters or {}), **environment})

@@ -99,7 +99,7 @@ class ClientHistory:
         } | {"final": self.final, "clients": self.clients}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> History:
+    def from_json(cls, data: dict[str, Any]) -> ClientHistory:
         """What ``as_json`` wrote. KeyError, TypeError for something else."""
 
         def read(row: dict[str, Any]) -> Read:
@@ -111,7 +111,7 @@ class ClientHistory:
             for partition, log in data["final"].items()
         }
         return cls(
-            [Send(**row) for row in data["sends"]], [read(row) for row in data["reads"]],
+            [ProduceAttempt(**row) for row in data["sends"]], [read(row) for row in data["reads"]],
             [Commit(**row) for row in data["commits"]],
             [Restored(**row) for row in data["restored"]], final,
             {client: tuple(names) for client, names in data["clients"].items()},

@@ -150,7 +150,7 @@ def judged_again(folder: Path, done: list[Round]) -> list[Round]:
 def _judge_clients(one: Round, path: Path) -> None:
     """What clients saw, by their history as it was kept."""
     if one.clients and path.is_file():
-        history = History.from_json(json.loads(path.read_text(encoding="utf-8")))
+        history = ClientHistory.from_json(json.loads(path.read_text(encoding="utf-8")))
         one.clients = seen_by_clients(history, one.clients["unfinished"])
 
 

@@ -54,7 +54,7 @@ def registered_epoch(effect: Effect) -> int | None:
     return next((int(op.data) for op in effect.ops if isinstance(op, SetData)), None)
 
 
-def is_claim(place: Place | None) -> bool:
+def is_claim(place: SuspensionPoint | None) -> bool:
     """Up to 2.0: `/controller` is created, before an epoch is read or counted."""
     effect = None if place is None else place.effect
     return isinstance(effect, Ask) and (effect.operation, effect.path) == (

@@ -1,18 +1,19 @@
 """Claims beside the two main ones: what follows from their invariants, and what functions promise.
 
 `insync prove --all` proves them, each labelled with what it is about: they are corollaries of an
-induction that is proved by itself, or theorems about a pure function.
+induction that is proved by itself, inductions of their own, or theorems about a pure function.
 """
 
 from specs.theorems.batches import BATCHES
 from specs.theorems.conduct import CONDUCT
 from specs.theorems.corollaries import COROLLARIES
 from specs.theorems.epoch_cache import EPOCH_CACHE
+from specs.theorems.lasting import LASTING
 from specs.theorems.placement import PLACEMENT
 from specs.theorems.theorem import Theorem, TheoremResult
 
 THEOREMS: dict[str, Theorem] = {
-    one.claim: one for one in (*COROLLARIES, *BATCHES, *CONDUCT, *PLACEMENT, *EPOCH_CACHE)
+    one.claim: one for one in (*COROLLARIES, *BATCHES, *CONDUCT, *LASTING, *PLACEMENT, *EPOCH_CACHE)
 }
 """Every theorem, by its name."""
 

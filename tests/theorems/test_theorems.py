@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 
 from conformance.cli.theorems import NAMES
+from model.cluster import SYSTEM as CLUSTER
 from model.election import SYSTEM as ELECTION
 from model.protocol.assignment import assign_replicas
 from model.replication.history import SYSTEM as HISTORY
+from model.topics import SYSTEM as TOPICS
+from specs.invariants import Proof
+from specs.proofs import cluster, topics
 from specs.proofs.corollaries import (
     a_lost_disk_is_survived,
     told_high_watermark_never_falls,
@@ -23,6 +27,7 @@ from specs.theorems.batches import batches
 from specs.theorems.conduct import KEPT
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.epoch_cache import answers, assigns, truncates
+from specs.theorems.lasting import LASTING, kept
 from specs.theorems.placement import balanced, distinct
 from specs.theorems.theorem import TheoremResult, prove_theorem
 from specs.verdict import Verdict
@@ -149,7 +154,66 @@ def test_what_a_step_keeps_to_in_any_state_needs_its_fence(name, without, step):
     assert step in {one.step for one in result.open}
 
 
+@pytest.mark.parametrize(
+    ("name", "changed", "open_one"),
+    [
+        ("cluster_clean_election", {"preferred_needs_isr": False},
+         ("controller_elects_preferred", "leaders_are_in_the_isr")),
+        ("registrations_last", {"node_owner_checked": False},
+         ("broker_takes_its_old_node_for_its_own", "nobody_is_mistaken")),
+        ("the_resigned_are_silent", {"events_dropped": False},
+         ("controller_resigns_and_goes_on", "nobody_goes_on")),
+    ],
+)  # fmt: skip
+def test_what_every_step_keeps_needs_what_a_later_release_brought(name, changed, open_one):
+    result = prove_theorem(THEOREMS[name], None, changed)
+
+    assert result.verdict is Verdict.UNKNOWN
+    assert open_one in {(one.step, one.invariant) for one in result.open}
+
+
+@pytest.mark.parametrize(
+    ("system", "invariants", "step", "reason", "open_one"),
+    [
+        (CLUSTER, cluster.LEADERS, "leader_shrinks_isr", "the cached version is current",
+         "epochs_rise"),
+        (CLUSTER, cluster.ELECTIONS, "leader_shrinks_isr", "a leader never drops itself",
+         "leaders_are_in_the_isr"),
+        (TOPICS, topics.OFFICE, "broker_becomes_controller",
+         "it does not believe it is the controller", "one_winner_an_epoch"),
+        (TOPICS, topics.DEAD, "broker_becomes_controller", "its process runs",
+         "the_dead_do_nothing_is_kept"),
+        (TOPICS, topics.LISTS, "admin_creates_topic", "the list has no gap",
+         "lists_are_sound_is_kept"),
+    ],
+)  # fmt: skip
+def test_an_invariant_of_whole_controllers_is_lost_by_the_step_that_lost_its_guard(
+    system, invariants, step, reason, open_one
+):
+    recorded = system.recorded()
+    broken = next(one for one in recorded.steps if one.transition.name == step)
+    left = [one for one in broken.requires if one.reason != reason]
+    assert len(left) == len(broken.requires) - 1
+    recorded.steps[:] = [replace(broken, requires=left)]
+
+    found = _fails(kept(Proof("planted", system.name, invariants, ()), recorded))
+
+    assert found == [f"{step} {open_one}"]
+
+
+@pytest.mark.parametrize("invariants", [cluster.LEADERS, cluster.ELECTIONS, topics.LISTS])
+def test_the_premises_of_what_every_step_keeps_do_not_contradict_each_other(invariants):
+    system = CLUSTER if invariants is not topics.LISTS else TOPICS
+    recorded = system.recorded()
+    recorded.steps[:] = recorded.steps[-1:]
+
+    proof = Proof("x", system.name, invariants, ())
+
+    assert not any(one.proves_anything() for _, _, one in kept(proof, recorded))
+
+
 def test_a_claim_that_another_system_has_too_has_a_name_of_its_own():
     others = {claim.name for one in (ELECTION, HISTORY) for claim in one.claims}
 
     assert not others & {name for _, _, name in KEPT}
+    assert not others & {theorem.claim for theorem in LASTING}

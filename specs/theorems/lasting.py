@@ -1,0 +1,118 @@
+"""Claims of whole controllers by induction: what every step keeps, and what follows from it.
+
+The invariants hold initially and are kept by every step, for any number of brokers and partitions,
+and the claim follows from them. Where `cluster` starts is said of the brokers by number, and so by
+no formula over any number of them: there the invariants are evaluated, for every number of brokers
+that the system's text can number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import z3
+
+from model.cluster.start import MOST
+from model.language import RecordedSystem
+from model.language.evaluate import Evaluator
+from model.language.recording import record_condition
+from model.systems import system
+from specs.invariants import Invariant, Proof
+from specs.lowering.z3_code import Z3Code
+from specs.obligations import Formulas
+from specs.proofs import cluster, topics
+from specs.prover import INITIALLY
+from specs.solvers import RLIMIT, SolverQuery
+from specs.theorems.corollaries import in_every_state, of_every_step
+from specs.theorems.theorem import Part, Theorem
+
+
+def kept(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
+    """Every step from a state that obeys the invariants keeps each of them."""
+    code = Z3Code(recorded)
+    formulas = Formulas(proof, recorded, code)
+    state = formulas.state()
+    matrices = {one.name: formulas.invariant(one) for one in proof.invariants}
+    domains = (code.domains(state, leaf) for leaf in recorded.fields.values())
+    given = [
+        *(formulas.hypothesis(one, state) for one in matrices.values()),
+        *(fact for fact in domains if fact is not None),
+    ]
+    for step in recorded.steps:
+        parameters = code.parameters(step)
+        environment = parameters.environment
+        after = code.after(step, state, environment)
+        guard = [*parameters.facts, *code.guard(step, state, environment)]
+        written = {write.field for write in step.writes}
+        for name, matrix in matrices.items():
+            if formulas.reads(matrix.term) & written:
+                for goal in formulas.goals(matrix, after, apart=True):
+                    premises = [*code.axioms, *given, *guard, *goal.facts]
+                    yield (step.transition.name, name,
+                           SolverQuery(premises, goal.formula, False, RLIMIT))  # fmt: skip
+
+
+def _initially(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
+    code = Z3Code(recorded)
+    formulas = Formulas(proof, recorded, code)
+    blank = {**formulas.state(), **code.blank_state()}
+    for one in proof.invariants:
+        for goal in formulas.goals(formulas.invariant(one), blank):
+            premises = [*code.axioms, *goal.facts]
+            yield INITIALLY, one.name, SolverQuery(premises, goal.formula, False, RLIMIT)
+
+
+def _initially_by_number(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
+    for brokers in range(1, MOST + 1):
+        for partitions in sorted({1, brokers}):
+            sizes = {"brokers": brokers, "partitions": partitions, "replicas": brokers}
+            evaluator = Evaluator(recorded, recorded.system.limits(sizes))
+            state = evaluator.initial()
+            for one in proof.invariants:
+                term = record_condition(one.function, recorded.system.state, recorded.switches)
+                holds = bool(evaluator.value(term, state, {}))
+                yield INITIALLY, one.name, SolverQuery([], z3.BoolVal(holds), False, RLIMIT)
+
+
+NUMBERED = "cluster"
+"""The system whose initial state says which broker is which."""
+
+
+def _lasting(of: str, claim_name: str, name: str, invariants: Sequence[Invariant]) -> Theorem:
+    claim: Any = next(one for one in system(of).claims if one.name == claim_name)
+    proof = Proof(claim_name, of, tuple(invariants), ())
+
+    def parts(version: str | None, switches: Any) -> Iterator[Part]:
+        recorded = system(of).recorded(version, switches)
+        yield from (_initially_by_number if of == NUMBERED else _initially)(proof, recorded)
+        yield from kept(proof, recorded)
+        follows = of_every_step if claim.is_about_steps else in_every_state
+        yield from follows(proof, claim.function, claim_name, recorded)
+
+    numbered = (
+        f"initially the invariants are evaluated, with 1 to {MOST} brokers, and as many "
+        "partitions or one: the model numbers no more"
+    )
+    return Theorem(
+        name,
+        claim.sentence,
+        f"every state of {of}, by induction: {len(invariants)} invariants; any number of brokers, "
+        "partitions and epochs",
+        parts,
+        (numbered,) if of == NUMBERED else (),
+        of,
+    )
+
+
+LASTING = (
+    _lasting("cluster", "leader_unique", "cluster_leader_unique", cluster.LEADERS),
+    _lasting("cluster", "clean_election", "cluster_clean_election", cluster.ELECTIONS),
+    _lasting("cluster", "registrations_last", "registrations_last", cluster.REGISTRATIONS),
+    _lasting("cluster", "the_resigned_are_silent", "the_resigned_are_silent",
+             cluster.RESIGNATIONS),
+    _lasting("topics", "clean_election", "topics_clean_election", topics.ELECTIONS),
+    _lasting("topics", "the_dead_do_nothing", "the_dead_do_nothing", topics.DEAD),
+    _lasting("topics", "tasks_are_of_controllers", "tasks_are_of_controllers", topics.OFFICE),
+    _lasting("topics", "lists_are_sound", "lists_are_sound", topics.LISTS),
+)  # fmt: skip
