@@ -12,7 +12,9 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +33,21 @@ class Smt2Folder:
     """A folder that becomes visible under its name only when it is whole.
 
     As a certificate it has a page that says how to check it without this project's code, and
-    beside each question, where cvc5 is installed, what cvc5 says of it and its proof.
+    beside each question, where cvc5 is installed, what cvc5 says of it and its proof. `checker` is
+    the command of a checker of proofs, to which they are given.
     """
 
-    def __init__(self, folder: Path, certificate: bool = False) -> None:
+    def __init__(
+        self, folder: Path, certificate: bool = False, checker: Sequence[str] = ()
+    ) -> None:
         self.folder, self.certificate = folder, certificate
         self.by_cvc5 = certificate and has_cvc5()
         self.unproved: list[str] = []
         """Files of a certificate to which cvc5 did not answer `unsat`."""
+        self.checker = tuple(checker)
+        self.checked = 0
+        self.refused: dict[str, str] = {}
+        """Proofs that the checker did not find correct, each with what it said."""
         self._part = folder.with_name(f".{folder.name}.part")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileExistsError(f"{folder} is there already, and not empty")
@@ -78,9 +87,28 @@ class Smt2Folder:
         if proof is None:
             self.unproved.append(entry["file"])
             return
-        packed = gzip.compress(proof.encode(), mtime=0)
-        path.with_suffix(".cpc.gz").write_bytes(packed)
+        plain, proved = plain_question(text), steps_of(proof)
+        for suffix, what in ((".cpc.gz", proved), (".plain.smt2.gz", plain)):
+            path.with_suffix(suffix).write_bytes(gzip.compress(what.encode(), mtime=0))
         entry["proof"] = entry["file"].removesuffix(".smt2") + ".cpc.gz"
+        if self.checker:
+            self._check(entry, plain, proved)
+
+    def _check(self, entry: dict[str, str], plain: str, proved: str) -> None:
+        """What the checker says of a proof: that it is one, of the question's assertions."""
+        with tempfile.TemporaryDirectory() as folder:
+            question = Path(folder) / "question.smt2"
+            question.write_text(plain, encoding="utf-8")
+            # From a file that is named Ethos would read the proof without regard to the question.
+            command = [*self.checker, f"--reference={question}", REFUTES]
+            done = subprocess.run(command, input=proved, capture_output=True, text=True,
+                                  check=False)  # fmt: skip
+        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        entry["checked"] = CORRECT if said[-1:] == [CORRECT] and not done.returncode else "refused"
+        if entry["checked"] == CORRECT:
+            self.checked += 1
+        else:
+            self.refused[entry["proof"]] = said[-1] if said else f"exit code {done.returncode}"
 
     def proved(self, result: ProofResult) -> None:
         """A proof is through, one way or the other."""
@@ -132,8 +160,13 @@ class Smt2Folder:
 
     def _page(self) -> str:
         lines = [*HOW_TO_CHECK, ""]
-        if not self.certificate or not self.by_cvc5:
+        if not self.by_cvc5:
             lines += ["cvc5 was not installed: the files were answered by Z3 alone.", ""]
+        elif not self.checker:
+            lines += ["No checker was run when this was written.", ""]
+        else:
+            lines += [f"A checker was run when this was written: {self.checked} proofs are "
+                      f"correct, {len(self.refused)} are not.", ""]  # fmt: skip
         for result in self._proofs:
             lines += [*self._answer_lines(result), ""]
         return "\n".join(lines)
@@ -172,12 +205,47 @@ class Smt2Folder:
 def _said(one: Obligation, files: list[dict[str, str]]) -> str:
     said = [f"{solver}: {answer}" for solver, answer in one.answers.items()]
     second = {entry["cvc5"] for entry in files if "cvc5" in entry}
-    return ", ".join([*said, *(f"cvc5: {answer}" for answer in sorted(second))])
+    checked = {entry["checked"] for entry in files if "checked" in entry}
+    return ", ".join([*said, *(f"cvc5: {answer}" for answer in sorted(second)),
+                      *(f"checker: {answer}" for answer in sorted(checked))])  # fmt: skip
 
 
 def _linked(entry: dict[str, str]) -> str:
     name = f"[{Path(entry['file']).name}]({entry['file']})"
     return f"{name} ([proof]({entry['proof']}))" if "proof" in entry else name
+
+
+CORRECT = "correct"
+REFUTES = "--require-proof-of-false"
+"""So that the checker looks whether the proof comes to the contradiction."""
+
+_TOKEN = re.compile(r'\|[^|]*\||"[^"]*"|;[^\n]*|[()]|[^\s()|";]+')
+
+
+def steps_of(proof: str) -> str:
+    """A proof as a checker reads it after its question: cvc5 puts brackets around the whole, and
+    declares once more what the question declares, which would be other symbols of those names."""
+    text = proof.strip()
+    inner = text[1:-1] if text[:1] + text[-1:] == "()" else text
+    lines = (line for line in inner.splitlines() if not line.startswith("(declare-"))
+    return "\n".join(line for line in lines if line.strip()) + "\n"
+
+
+def plain_question(text: str) -> str:
+    """An SMT-LIB text as cvc5 understands it: without what only guides a solver, so that
+    `(! F :pattern (...))` becomes `F`, and with `F` for a conjunction or disjunction of it alone.
+    """
+    stack: list[list[str]] = [[]]
+    for token in _TOKEN.findall(text):
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            inner = stack.pop()
+            alone = inner[:1] == ["!"] or (inner[:1] in (["and"], ["or"]) and len(inner) == 2)
+            stack[-1].append(inner[1] if alone else f"({' '.join(inner)})")
+        elif not token.startswith(";"):
+            stack[-1].append(token)
+    return "\n".join(stack[0]) + "\n"
 
 
 HOW_TO_CHECK = (
@@ -196,8 +264,17 @@ HOW_TO_CHECK = (
     "`unsat` means that the negation of what is to be shown is impossible under the hypotheses: so "
     "that this part of the obligation holds. `manifest.json` lists all files, with their SHA-256. "
     "Beside a file stands, where cvc5 was installed when this was written, the proof that it gave "
-    "(`.cpc.gz`), in its Cooperating Proof Calculus; the checker Ethos reads it. It was not run "
-    "here: no checker of proofs is among what this project installs.",
+    "(`.cpc.gz`), in its Cooperating Proof Calculus. Ethos checks it, a program of its own that "
+    "knows nothing of solvers, by rules that stand in cvc5's sources (`proofs/eo/cpc`); "
+    "`.plain.smt2.gz` is the question without its patterns, with which Ethos sees that the proof "
+    "assumes nothing but the question's assertions (the proof has to come by standard input: in a "
+    "file that is named Ethos does not compare it with the question):",
+    "",
+    "```sh",
+    "gunzip FILE.plain.smt2.gz",
+    "gunzip -c FILE.cpc.gz | ethos --include=cvc5/proofs/eo/cpc/Cpc.eo "
+    "--reference=FILE.plain.smt2 --require-proof-of-false        # correct",
+    "```",
     "",
     "What the files do not say has to be believed or read: that the questions are those of the "
     "protocol's text (its recording and lowering), that an obligation without a file is settled by "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -134,6 +136,12 @@ class Attempt:
     "proofs beside the questions, where cvc5 is installed (minutes).",
 )
 @click.option(
+    "--checker",
+    metavar="COMMAND",
+    help="With --certificate: have each proof checked by this command of Ethos, given with its "
+    "rules.",
+)
+@click.option(
     "--chain",
     is_flag=True,
     help="Instead: follow every step of the executable replication in the proof's form.",
@@ -181,6 +189,7 @@ def prove(
     solver: str,
     smt2_target: str | None,
     certificate: str | None,
+    checker: str | None,
     chain: bool,
     deep: bool,
     find: bool,
@@ -206,6 +215,7 @@ def prove(
       insync prove single_controller --brokers 3 --each --json -
       insync prove --solver both --smt2 obligations
       insync prove single_controller --certificate certificate
+      insync prove single_controller --certificate checked --checker "ethos --include=Cpc.eo"
       insync prove --all
       insync prove progress
       insync prove a_controller_is_heard_by_all --unfair request_is_obeyed
@@ -217,6 +227,9 @@ def prove(
     wanted.refuse_alone()
     if certificate is not None and smt2_target is not None:
         raise WrongUse("--certificate writes all that --smt2 does: give one of the two")
+    if checker is not None and certificate is None:
+        raise WrongUse("--checker goes with --certificate: it checks the proofs that stand there")
+    checked_by = _command(checker)
     target = certificate if certificate is not None else smt2_target
     if deep and not chain:
         raise WrongUse("--deep goes with --chain: proofs have no bounds to widen")
@@ -243,7 +256,7 @@ def prove(
     proofs = chosen(main, everything) if main or everything or not further else []
     proofs = [_unfair(proof, unfair) for proof in proofs]
     asked = [one for proof in proofs for one in _understood(proof, variant, brokers)]
-    with _folder(target, certificate is not None) as folder, Progress() as progress:
+    with _folder(target, certificate is not None, checked_by) as folder, Progress() as progress:
         attempts: list[Attempt] = []
         for one in asked:
             if one.given is not None and _is_open(one.given, attempts):
@@ -289,7 +302,12 @@ def _second_opinion(folder: Smt2Folder, target: str, json_target: str | None) ->
         say("cvc5 is not installed: there is no second opinion in it", json_target)
     for name in folder.unproved:
         say(f"not proved by cvc5: {target}/{name}", json_target)
-    return Verdict.UNKNOWN if folder.unproved else Verdict.HOLDS
+    if folder.checker:
+        say(f"checked by {folder.checker[0]}: {folder.checked} proofs are correct, "
+            f"{len(folder.refused)} are not", json_target)  # fmt: skip
+    for name, why in folder.refused.items():
+        say(f"not found correct: {target}/{name}: {why}", json_target)
+    return Verdict.UNKNOWN if folder.unproved or folder.refused else Verdict.HOLDS
 
 
 def _is_open(proof: Proof, attempts: list[Attempt]) -> bool:
@@ -390,8 +408,26 @@ def _number_of_brokers(brokers: str, variant: Variant, system: System) -> int | 
     return Size(brokers, (), variant.faults).limits(system)["brokers"]
 
 
+def _command(checker: str | None) -> tuple[str, ...]:
+    """The words of a checker's command; refused where it is none, or has no proof to check."""
+    words = tuple(shlex.split(checker or ""))
+    if checker is None:
+        return ()
+    if not words or shutil.which(words[0]) is None:
+        raise WrongUse(f"--checker {checker}: there is no such program; build Ethos, and write "
+                       '--checker "ethos --include=cvc5/proofs/eo/cpc/Cpc.eo"')  # fmt: skip
+    from specs.solvers import has_cvc5
+
+    if not has_cvc5():
+        raise WrongUse("--checker checks the proofs of cvc5, which is not installed: "
+                       "pip install 'insync[solvers]'")  # fmt: skip
+    return words
+
+
 @contextmanager
-def _folder(target: str | None, certificate: bool) -> Iterator[Smt2Folder | None]:
+def _folder(
+    target: str | None, certificate: bool, checker: tuple[str, ...]
+) -> Iterator[Smt2Folder | None]:
     """The folder for the questions: whole under its name at the end, or not there at all."""
     if target is None:
         yield None
@@ -399,7 +435,7 @@ def _folder(target: str | None, certificate: bool) -> Iterator[Smt2Folder | None
     from specs.smt2 import Smt2Folder
 
     try:
-        folder = Smt2Folder(Path(target), certificate)
+        folder = Smt2Folder(Path(target), certificate, checker)
     except OSError as error:
         option = "--certificate" if certificate else "--smt2"
         raise WrongUse(

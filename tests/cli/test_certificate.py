@@ -10,6 +10,7 @@ import re
 import pytest
 
 import specs.smt2
+from specs.smt2 import plain_question, steps_of
 
 LINE = "prove single_controller --certificate"
 
@@ -56,11 +57,68 @@ def test_without_the_second_solver_the_page_says_so(insync, tmp_path, monkeypatc
     assert "answered by Z3 alone" in (tmp_path / "certificate" / "index.md").read_text()
 
 
+def a_checker(folder, answer: str):
+    """A program that says so of every proof, and keeps what it was given."""
+    made = folder / "checker"
+    made.write_text(f"""#!/bin/sh
+for one; do case "$one" in
+  --reference=*) cat "${{one#--reference=}}" >> {folder}/references;;
+  --*) echo "$one" >> {folder}/options;;
+esac; done
+cat >> {folder}/proofs
+echo {answer}
+""")
+    made.chmod(0o755)
+    return made
+
+
+def test_each_proof_is_given_to_a_checker_with_the_question_that_it_answers(insync, tmp_path):
+    command = f"'{a_checker(tmp_path, 'correct')} --include=Cpc.eo'"
+
+    result = insync(f"{LINE} {tmp_path}/certificate --checker {command}")
+
+    page = (tmp_path / "certificate" / "index.md").read_text()
+    assert result.exit_code == 0
+    assert "53 proofs are correct, 0 are not" in result.stdout
+    assert "53 proofs are correct, 0 are not" in page
+    assert "checker: correct" in page
+    assert "pattern" not in (tmp_path / "references").read_text()
+    assert (tmp_path / "references").read_text().count("(check-sat)") == 53
+    assert (tmp_path / "options").read_text().count("--require-proof-of-false") == 53
+    assert (tmp_path / "proofs").read_text().startswith("(define ")
+
+
+def test_a_proof_that_is_not_found_correct_is_unknown(insync, tmp_path):
+    command = f"{a_checker(tmp_path, 'incomplete')}"
+
+    result = insync(f"{LINE} {tmp_path}/certificate --checker {command}")
+
+    assert result.exit_code == 2
+    assert "not found correct: " in result.stdout
+    assert "0 proofs are correct, 53 are not" in result.stdout
+
+
+def test_what_only_guides_a_solver_is_left_out_of_what_a_checker_compares():
+    text = """; told
+(assert (forall ((b |a broker|)) (! (=> (and (p b)) (! (q b) :weight 3)) :pattern ((p b)))))
+"""
+
+    assert plain_question(text) == "(assert (forall ((b |a broker|)) (=> (p b) (q b))))\n"
+
+
+def test_a_proof_is_kept_without_what_its_question_declares():
+    said = "(\n(declare-const p Bool)\n(assume @p1 p)\n(step @p2 false)\n)\n"
+
+    assert steps_of(said) == "(assume @p1 p)\n(step @p2 false)\n"
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
         ("--smt2 one --certificate other", "give one of the two"),
         ("--chain --certificate other", "--certificate does not go with --chain"),
+        ("--smt2 one --checker ethos", "--checker goes with --certificate"),
+        ("--certificate one --checker no-such-program", "there is no such program"),
     ],
 )
 def test_what_does_not_go_together_is_wrong_use(line, why, insync):
