@@ -10,16 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.language import BOOL, Enumeration, Numbers, Record, per
 from model.language import terms as t
-from model.language.evaluate import Evaluator, SparseState
+from model.language.evaluate import Evaluator, SparseState, blank_code
 from model.language.scalars import bind
 from model.language.sorts import Sort
 from model.language.terms import Term
+from specs.finding.observed import Rows
+from specs.lowering.closures import QuickEvaluator
 from specs.lowering.grounding import Grounded
 from specs.lowering.intervals import Intervals
 from specs.lowering.python_code import PythonCode
@@ -36,6 +39,7 @@ RECORDED = system(state=STATE)
 GROUNDED = Grounded(RECORDED, {"brokers": 2})
 CODE = PythonCode(GROUNDED)
 TWIN = Evaluator(RECORDED, {"brokers": 2})
+QUICK = QuickEvaluator(RECORDED, {"brokers": 2})
 SYMBOLIC = Z3Code(RECORDED, brokers=2)
 
 Scope = dict[str, int]
@@ -222,6 +226,56 @@ def test_quantifier_free_formulas_keep_the_meaning(drawn, codes):
         return z3.BoolVal(bool(codes[number])) if is_bool else z3.IntVal(codes[number])
 
     assert z3.is_true(z3.simplify(lower_grounded(grounded, cell, {}))) == truth
+
+
+@given(conditions(3), st.lists(STATES, min_size=1, max_size=4))
+def test_what_is_made_into_functions_and_into_columns_keeps_its_meaning(drawn, states):
+    truths = [bool(drawn.means(values_of(codes), {})) for codes in states]
+    grounded = GROUNDED.ground(drawn.term, {})
+    rows = Rows(GROUNDED, [
+        np.array([codes[cell.number] for codes in states],
+                 bool if cell.field.sort is BOOL else np.int16)
+        for cell in GROUNDED.cells
+    ])  # fmt: skip
+
+    assert [bool(QUICK.value(drawn.term, sparse_of(codes), {})) for codes in states] == truths
+    assert rows.wide(rows.of(grounded)).astype(bool).tolist() == truths
+
+
+def is_of_any_number(term: Term) -> bool:
+    """Has it the same meaning where numbers have no greatest? A range may go beyond that."""
+    if term.op in ("count", "least", "every", "some") and (
+        term.op in ("count", "least") or isinstance(term.args[0].sort, Numbers)
+    ):
+        return False
+    return all(is_of_any_number(arg) for arg in term.args if isinstance(arg, Term))
+
+
+@given(conditions(3).filter(lambda drawn: is_of_any_number(drawn.term)), STATES)
+def test_the_lowering_that_proofs_use_keeps_the_meaning(drawn, codes):
+    truth, values = bool(drawn.means(values_of(codes), {})), values_of(codes)
+
+    def function(name: str) -> Callable[..., Any]:
+        leaf = RECORDED.fields[name]
+
+        def of(*index: Any) -> Any:
+            found = SYMBOLIC.literal(leaf.sort, blank_code(leaf.sort))
+            for (other, place), code in values.items():
+                if other == name:
+                    here = [
+                        i == SYMBOLIC.literal(sort, part)
+                        for i, sort, part in zip(index, leaf.dims, place, strict=True)
+                    ]
+                    found = z3.If(z3.And(*here), SYMBOLIC.literal(leaf.sort, code), found)
+            return found
+
+        return of
+
+    formula = SYMBOLIC.term(drawn.term, {name: function(name) for name in RECORDED.fields}, {})
+    solver = z3.Solver()
+    solver.add(*SYMBOLIC.axioms, z3.Not(formula) if truth else formula)
+
+    assert solver.check() == z3.unsat
 
 
 @given(numbers(4, ((), ())), STATES)
