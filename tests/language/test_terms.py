@@ -251,7 +251,26 @@ def is_of_any_number(term: Term) -> bool:
     return all(is_of_any_number(arg) for arg in term.args if isinstance(arg, Term))
 
 
-@given(conditions(3).filter(lambda drawn: is_of_any_number(drawn.term)), STATES)
+@st.composite
+def about_brokers(draw: Any) -> Drawn:
+    """A quantifier over brokers whose variable counts: in a draw of any kind few do."""
+
+    def body(bound: Drawn) -> Drawn:
+        size, most = field("size", bound), draw(st.integers(0, 3))
+        more = draw(conditions(1, ((), (bound,))))
+        join, means = draw(st.sampled_from([(t.and_, all), (t.or_, any)]))
+        return Drawn(
+            join(t.le(size.term, t.const(most)), more.term),
+            lambda v, s: means([size.means(v, s) <= most, more.means(v, s)]),
+        )
+
+    return quantified(draw(st.sampled_from(["every", "some"])), BROKERS, body)
+
+
+@given(
+    st.one_of(about_brokers(), conditions(3)).filter(lambda drawn: is_of_any_number(drawn.term)),
+    STATES,
+)
 def test_the_lowering_that_proofs_use_keeps_the_meaning(drawn, codes):
     truth, values = bool(drawn.means(values_of(codes), {})), values_of(codes)
 
