@@ -396,6 +396,13 @@ class BrokerTraceOf:
 
     def _recorded(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
+        fetch = self.fetches.get(line.thread)
+        refused = fetch is not None and found[2] == "-1" and found[1] in fetch.read
+        if fetch is not None and refused and found[1] not in fetch.question.answer:
+            # Nobody saw the answer, and an end of -1 is that of a read that failed.
+            reply = fetch.read[found[1]]["reply"]
+            fetch.read[found[1]]["reply"] = {**reply, "error": "UNKNOWN_LEADER_EPOCH"}
+            self.known.pop((found[1], fetch.follower), None)
 
     def _first(self, line: LogLine, partition: str, at_once: bool = False) -> list[Event] | None:
         """The first that a thread tells of what it read of a partition; where it read that."""
@@ -828,7 +835,8 @@ _LINES = [
           r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
     _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",
           BrokerTraceOf._looks_up),
-    _line(_OF + "Recorded replica", BrokerTraceOf._recorded),
+    _line(_OF + r"Recorded replica \d+ log end offset \(LEO\) position (-?\d+)",
+          BrokerTraceOf._recorded),
     _line(_OF + f"High watermark updated (?:from .* )?to {_OFFSET}", BrokerTraceOf._raised),
     _line(_OF + r"Shrinking ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._shrinks),
     _line(_OF + r"Expanding ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._expands),

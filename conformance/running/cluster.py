@@ -1064,11 +1064,12 @@ class ClusterReplay(Driver):
             )  # fmt: skip
 
     def _may_have_read(self, c: int, p: int, version: int, mine: int) -> bool:
-        """A leader has written the ISR between what was read really, and here."""
+        """A leader has written the ISR between what was read really, and here; a request to another
+        broker may have shown it by now."""
         epoch = "partition.state.epoch"
         known = self.read("partition.context.version", p, c)
         same = self.read(epoch, p, version) == self.read(epoch, p, mine)
-        return same and mine == known
+        return same and known in (mine, version)
 
     def _amend(
         self, c: int, to: int, slot: int | None, request: TracedRequest, p: int, version: int,

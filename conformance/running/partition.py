@@ -55,6 +55,7 @@ FAILED = "a leader counts what it read, and then fails to answer"
 NO_FETCHER = (
     "KAFKA-9769: a LeaderAndIsr failed; its leader epoch is taken, and no fetcher was started"
 )
+KEPT_EPOCH = "a follower that cuts nothing keeps a leader epoch in which nothing was written"
 NEW_SESSION = "a broker writes in its new session before it has registered again"
 UNTOLD = "a process that was killed had appended what it did not come to trace"
 OFFLINE = "a log cannot be used: what was fetched for it, or asked of it, comes to nothing"
@@ -124,6 +125,7 @@ class PartitionReplay(Driver):
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
         self.unfetched: set[int] = set()  # follow, and their fetcher was not started
         self.starts: dict[int, int] = {}  # which start of a broker this is
+        self.kept_epoch: dict[int, int] = {}  # of who has cut nothing when it followed
         self.assigned: set[int] = set()
         self.leaving: set[int] = set()  # whom a move takes away
         self.departed: set[int] = set()  # who lived when a move took it out of the ISR
@@ -487,6 +489,7 @@ class PartitionReplay(Driver):
     def _on_process_started(self, line: TraceLine, b: int) -> None:
         self.unfetched.discard(b)
         self.starts[line.broker] = line.start
+        self.kept_epoch.pop(b, None)
         if line.broker in self.members("up"):
             self._appends_untold(line, b)
             self.step("broker_crashes", b)
@@ -831,6 +834,10 @@ class PartitionReplay(Driver):
 
     def _on_epoch_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
+        known = line.args["asked"]["epoch"] + 1
+        if known == self.kept_epoch.get(b) != self.read("replica.latest_epoch", b):
+            self.force(KEPT_EPOCH, ("replica.latest_epoch", (b,), known),
+                       ("replica.truncating", (b,), 1))  # fmt: skip
         self.step("follower_asks_epoch", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
@@ -1031,6 +1038,8 @@ class PartitionReplay(Driver):
         asked = self.asked.get((b, leader), -1)
         self.expect("the offset that was asked for", line.args["offset"], asked)
         self.step("follower_appends", b, leader)
+        if line.args["log_end"] > self.ends.get(line.broker, 0):
+            self.kept_epoch.pop(b, None)
         self.ends[line.broker] = line.args["log_end"]
         self.expect_offset("the log end", line.args["log_end"], self.read("log.end", b))
         hw = line.args["high_watermark"]
@@ -1044,6 +1053,10 @@ class PartitionReplay(Driver):
         self.expect("the log end before", line.args["log_end"], self.ends.get(line.broker, 0))
         self.expect_offset("the high watermark before", hw, self.read("replica.hw", b))
         before = self.read("log.end", b)
+        if self.index(end) >= before:
+            self.kept_epoch[b] = self.read("replica.latest_epoch", b)
+        else:
+            self.kept_epoch.pop(b, None)
         if leader and self.read("fetch.state", b, leader) == _EPOCH_ANSWERED:
             self.step("follower_truncates", b, leader)
         elif self.index(end) < before:

@@ -297,7 +297,7 @@ def directories(desk: Desk, topic: str, folder: Path) -> None:
     begun = desk.typed(script, *desk.cluster_of, *servers, "--execute", *carried, needs=needs)
     if not begun:
         return
-    done = eventually(lambda: [*own.glob(f"data*/{topic}-0*")] == [there])
+    done = eventually(lambda: there.is_dir() and not here.is_dir())
     found = desk.typed(script, *desk.cluster_of, *servers, "--verify", *carried, needs=needs)
 
     assert "Successfully started" in begun

@@ -87,16 +87,18 @@ async def _read(work: Workload, reader: str, group: str) -> None:
     member = Member(work, reader, group)
 
     async def assigned(_self: Any, partitions: Any) -> None:
-        began, found = work.now(), dict[int, int | None]()
-        for one in sorted(partitions):
-            try:
-                kept = await asyncio.wait_for(consumer.committed(one), PATIENCE_S)
-            except (errors.KafkaError, OSError, TimeoutError):
-                found[one.partition] = None  # it looks for itself where the group was
-                continue
-            found[one.partition] = -1 if kept is None else kept
-            consumer.seek(one, 0 if kept is None else kept)
-        member.joined(found, began)
+        began = work.now()
+        found = dict[int, int | None].fromkeys((one.partition for one in partitions), None)
+        try:  # what is not found, the library looks for itself
+            for one in sorted(partitions):
+                with suppress(errors.KafkaError, OSError, TimeoutError):
+                    kept = await asyncio.wait_for(consumer.committed(one), PATIENCE_S)
+                    found[one.partition] = -1 if kept is None else kept
+        finally:
+            member.joined(found, began)
+        for one in partitions:  # and not before: records come from there on at once
+            if (offset := found[one.partition]) is not None:
+                consumer.seek(one, max(0, offset))
 
     async def revoked(_self: Any, _partitions: Any) -> None:
         return None

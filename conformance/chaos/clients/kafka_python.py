@@ -94,16 +94,18 @@ def read(work: Workload, reader: str, group: str) -> None:
         return
 
     def assigned(_self: Any, partitions: Any) -> None:
-        began, found = work.now(), dict[int, int | None]()
-        for one in sorted(partitions):
-            try:
-                kept = consumer.committed(one, timeout_ms=PATIENCE_MS)
-            except kafka.errors.KafkaError:
-                found[one.partition] = None  # it looks for itself where the group was
-                continue
-            found[one.partition] = -1 if kept is None else kept
-            consumer.seek(one, 0 if kept is None else kept)
-        member.joined(found, began)
+        began = work.now()
+        found = dict[int, int | None].fromkeys((one.partition for one in partitions), None)
+        try:  # what is not found, the library looks for itself
+            for one in sorted(partitions):
+                with suppress(kafka.errors.KafkaError):
+                    kept = consumer.committed(one, timeout_ms=PATIENCE_MS)
+                    found[one.partition] = -1 if kept is None else kept
+        finally:  # whatever it raises, the library swallows it
+            member.joined(found, began)
+        for one in partitions:
+            if (offset := found[one.partition]) is not None:
+                consumer.seek(one, max(0, offset))
 
     listener = type(
         "Listener", (listeners.ConsumerRebalanceListener,),
