@@ -54,6 +54,14 @@ OBSERVED = (
 )  # fmt: skip
 
 
+class _Deletes(Which):
+    """What deletes. A controller of up to 2.3 also writes the request as it is, after each look."""
+
+    def fits(self, message: Message) -> bool:
+        """Is it a deletion?"""
+        return super().fits(message) and message.details.get("first") == "Delete"
+
+
 class MoveReplay(Followed):
     """One run on one lab, whose brokers are up."""
 
@@ -188,8 +196,10 @@ class MoveReplay(Followed):
             move_controller(self.lab, broker)
         for one in self.lab.brokers:
             for api in WRITES:
-                for path in (f"{TOPICS}/{TOPIC}", REASSIGN_PARTITIONS):
-                    self.gate.add(Rule("hold", Which(api, sender=str(one), path=path)))
+                self.gate.add(Rule("hold", Which(api, sender=str(one), path=f"{TOPICS}/{TOPIC}")))
+            for api in ("Multi", "Delete"):
+                self.gate.add(Rule("hold", _Deletes(api, sender=str(one),
+                                                    path=REASSIGN_PARTITIONS)))  # fmt: skip
         for api in ORDERS:
             self.gate.add(Rule("hold", Which(api, sender="controller")))
         return f"/controller names {broker}, which is ready"
