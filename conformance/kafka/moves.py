@@ -27,7 +27,7 @@ from conformance.kafka.control import move_controller
 from conformance.kafka.disk import log_of
 from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced
 from conformance.kafka.lab import LOOPBACK, ZOOKEEPER, Lab, ended_at_last
-from conformance.kafka.messages import ANSWER, Message
+from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import produce
@@ -42,6 +42,7 @@ STATES = f"{TOPICS}/{TOPIC}/partitions"
 WRITES = ("SetData", "Multi", "Delete")
 ORDERS = ("LeaderAndIsr", "StopReplica")
 PATIENCE_S = 40.0
+TELLS_S = 5.0
 SETTINGS = {
     "zookeeper.session.timeout.ms": "120000",
     "controller.socket.timeout.ms": "120000",
@@ -51,6 +52,7 @@ SETTINGS = {
 """What is held long must not end a session, nor a controller's connection, nor shrink an ISR."""
 OBSERVED = (
     "zk.assignment", "zk.requested", "zk.leader", "zk.leader_epoch", "zk.version", "zk.isr", "log",
+    "told", "replica.epoch",
 )  # fmt: skip
 
 
@@ -69,13 +71,21 @@ class MoveReplay(Followed):
 
     def __init__(
         self, run: ModelRun, lab: Lab, proxies: Proxies, zk: Any,
-        answers: dict[tuple[int, int], Message],
+        answers: dict[tuple[int, int], Message], told: list[tuple[str, int]],
     ) -> None:  # fmt: skip
         super().__init__(run, lab.release.text)
+        self.told = told  # to whom, and leader epochs, as UpdateMetadata had them
         self.lab, self.proxies, self.gate, self.zk = lab, proxies, proxies.gate, zk
         self.answers = answers
         self.obeyed: dict[int, int] = {}
         self.records = 0
+        first = next((one.argument("broker") for one in run.steps
+                      if one.name == "broker_becomes_controller"), 0)  # fmt: skip
+        if first and self._controller() != first:
+            move_controller(lab, first)
+
+    def _controller(self) -> int:
+        return int(json.loads(self.zk.get(CONTROLLER)[0])["brokerid"])
 
     def do(self, step: ReplayStep) -> str:
         """By its lever."""
@@ -120,6 +130,8 @@ class MoveReplay(Followed):
             (broker, at): 1 for broker in self.lab.brokers
             for at in range(len(log_of(self.lab.data(broker), TOPIC)))
         }  # fmt: skip
+        state["told"] = {(): self.told[-1][1]} if self.told else {}
+        state["replica.epoch"] = {(one,): epoch for one, epoch in self.obeyed.items()}
         return {name: cells for name, cells in state.items() if cells}
 
     def finish(self, report: Report) -> None:
@@ -176,7 +188,7 @@ class MoveReplay(Followed):
     # Steps
 
     def creates(self, step: ReplayStep) -> str:
-        """The topic, by the controller that there is; nothing is held yet."""
+        """The topic, by the run's first controller; from then on messages are held."""
         replicas = [one for name in ("first", "second", "third")
                     if (one := step.command.arguments[name])]  # fmt: skip
         self.zk.ensure_path("/config/topics")
@@ -186,14 +198,17 @@ class MoveReplay(Followed):
         if not self.gate.wait_for(lambda: self.registered()["state"] is not None, PATIENCE_S):
             raise Unforced(f"topic {TOPIC} has no state")
         self.obeyed = dict.fromkeys((one for one in replicas if isinstance(one, int)), 0)
+        self._hold()
         return f"/brokers/topics/{TOPIC} is there, with {replicas}"
 
     def becomes_controller(self, step: ReplayStep) -> str:
-        """`/controller` is deleted while the others are paused; from then on writes are held."""
+        """It is the controller since before the topic was made."""
         broker = step.argument("broker")
-        named = json.loads(self.zk.get(CONTROLLER)[0])["brokerid"]
-        if named != broker:
-            move_controller(self.lab, broker)
+        if self._controller() != broker:
+            raise Unforced(f"/controller names {self._controller()}")
+        return f"/controller names {broker}, which is ready"
+
+    def _hold(self) -> None:
         for one in self.lab.brokers:
             for api in WRITES:
                 self.gate.add(Rule("hold", Which(api, sender=str(one), path=f"{TOPICS}/{TOPIC}")))
@@ -202,7 +217,6 @@ class MoveReplay(Followed):
                                                     path=REASSIGN_PARTITIONS)))  # fmt: skip
         for api in ORDERS:
             self.gate.add(Rule("hold", Which(api, sender="controller")))
-        return f"/controller names {broker}, which is ready"
 
     def asks(self, step: ReplayStep) -> str:
         """The request of an administrator."""
@@ -246,12 +260,18 @@ class MoveReplay(Followed):
             if its > epoch and self.obeyed.get(broker, -1) < epoch:
                 raise Otherwise(f"{held.message.told()} of leader epoch {its} comes, "
                                 f"before any of {epoch}")  # fmt: skip
+            before = self._times_told(broker)
             answer = self._passes(held)
+            # A controller tells of the partition, too, in the next request to the broker.
+            self.gate.wait_for(lambda then=before: self._times_told(broker) > then, TELLS_S)
             self.obeyed[broker] = max(self.obeyed.get(broker, -1), its)
             if its >= epoch:
-                before = f", after {passed} that it knew" if passed else ""
-                return f"answered {_errors(answer)}{before}"
+                others = f", after {passed} that it knew" if passed else ""
+                return f"answered {_errors(answer)}{others}"
             passed += 1
+
+    def _times_told(self, broker: int) -> int:
+        return sum(1 for to, _ in list(self.told) if to == str(broker))
 
     def _order(self, api: str, broker: int) -> Held | None:
         there = self.gate.held(Which(api, sender="controller", to=str(broker)))
@@ -356,11 +376,15 @@ def replay_move(
     brokers = list(range(1, run.brokers + 1))
     lab = Lab.create(folder, release, brokers, home, SETTINGS)
     answers: dict[tuple[int, int], Message] = {}
+    epochs: list[tuple[str, int]] = []
     messages = (folder / "messages.txt").open("w", encoding="utf-8")
 
     def heard(what: str, message: Message) -> None:
         if message.kind == ANSWER and what == "passed":
             answers[message.connection, message.correlation] = message
+        tells = message.kind == REQUEST and message.api == "UpdateMetadata"
+        if tells and what == "passed" and TOPIC in message.topics:
+            epochs.append((message.to, max(message.epochs, default=0)))
         if message.api not in ("Ping", "Metadata"):
             messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
 
@@ -375,7 +399,7 @@ def replay_move(
             for one in brokers:
                 lab.await_broker(one)
             zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
-            report = MoveReplay(run, lab, proxies, zk, answers).report(told)
+            report = MoveReplay(run, lab, proxies, zk, answers, epochs).report(told)
         finally:
             proxies.close()
             if zk is not None:
