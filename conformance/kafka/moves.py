@@ -52,7 +52,7 @@ SETTINGS = {
 """What is held long must not end a session, nor a controller's connection, nor shrink an ISR."""
 OBSERVED = (
     "zk.assignment", "zk.requested", "zk.leader", "zk.leader_epoch", "zk.version", "zk.isr", "log",
-    "told", "replica.epoch",
+    "metadata_epoch", "replica.epoch",
 )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ class MoveReplay(Followed):
             (broker, at): 1 for broker in self.lab.brokers
             for at in range(len(log_of(self.lab.data(broker), TOPIC)))
         }  # fmt: skip
-        state["told"] = {(): self.told[-1][1]} if self.told else {}
+        state["metadata_epoch"] = {(): self.told[-1][1]} if self.told else {}
         state["replica.epoch"] = {(one,): epoch for one, epoch in self.obeyed.items()}
         return {name: cells for name, cells in state.items() if cells}
 
@@ -262,13 +262,16 @@ class MoveReplay(Followed):
                                 f"before any of {epoch}")  # fmt: skip
             before = self._times_told(broker)
             answer = self._passes(held)
-            # A controller tells of the partition, too, in the next request to the broker.
-            self.gate.wait_for(lambda then=before: self._times_told(broker) > then, TELLS_S)
+            self._await_told(broker, before)
             self.obeyed[broker] = max(self.obeyed.get(broker, -1), its)
             if its >= epoch:
                 others = f", after {passed} that it knew" if passed else ""
                 return f"answered {_errors(answer)}{others}"
             passed += 1
+
+    def _await_told(self, broker: int, before: int) -> None:
+        """A controller tells of the partition, too, in the next request to the broker."""
+        self.gate.wait_for(lambda: self._times_told(broker) > before, TELLS_S)
 
     def _times_told(self, broker: int) -> int:
         return sum(1 for to, _ in list(self.told) if to == str(broker))

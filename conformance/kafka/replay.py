@@ -62,9 +62,11 @@ OBSERVED = (
 
 def forceable(run: ModelRun) -> None:
     """NotReplayable names what the lab cannot force, before anything is started."""
-    levers: Collection[str] = {
-        ELECTION: LEVERS_OF_ELECTION, REASSIGNMENT: LEVERS_OF_MOVES, REPLICATION: LEVERS,
-    }[run.system]  # fmt: skip
+    of_system: dict[str, Collection[str]] = {
+        ELECTION: LEVERS_OF_ELECTION.keys(), REASSIGNMENT: LEVERS_OF_MOVES.keys(),
+        REPLICATION: LEVERS.keys(),
+    }  # fmt: skip
+    levers = of_system[run.system]
     missing = sorted({
         one.name for one in run.steps if one.command.is_step and one.name not in levers
     })  # fmt: skip
