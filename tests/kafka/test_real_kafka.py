@@ -221,6 +221,13 @@ def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -
     assert report.state["leader epoch"] == 3
 
 
+def test_clients_are_told_of_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
+    story = "reassign_clients_know_the_old_epoch"
+
+    assert replayed(story, "2.3.1", tmp_path / "bug").answer is Answer.SHOWN
+    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is Answer.NOT_SHOWN
+
+
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:
     report = replayed("known_ends_outlive_an_epoch", "2.3.1", tmp_path / "lab")
 
