@@ -338,7 +338,7 @@ def replay(
 
     STORY is of specs/stories, or what `insync find ... --save-story` wrote. In one of `replication`
     the lab is the controller; brokers, their logs and ZooKeeper are the release's. In one of
-    `election` the controllers are the release's too. Each step is waited for at the proxies, in
+    `election` or `reassignment` controllers are too. Each step is waited for at the proxies, in
     ZooKeeper or on the disks, and compared with the model.
 
     Exit code 1: shown, what the story checks broke on real Kafka too. 0: not shown, real Kafka did

@@ -6,15 +6,20 @@ import contextlib
 import json
 import socket
 import time
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.lab import LOOPBACK, Lab
-from conformance.kafka.schedule import Act, parse_line
+from conformance.kafka.schedule import Act, Operate, parse_line
 from impl.server.processes import ClusterError
+from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS
 
 CONTROLLER = "/controller"
 ELECTED_S = 2.0
 """Shorter than a session: brokers are paused meanwhile."""
+UNTIL_S = 90.0
+"""Longer than a controller waits for an answer before it asks once more (30 s)."""
 READY, READY_S = "eady to serve as the new controller", 30.0
 
 
@@ -58,6 +63,75 @@ def move_controller(lab: Lab, broker: int) -> None:
         time.sleep(0.05)
 
 
+def operate(lab: Lab, line: Operate) -> str:
+    """Make a topic, ask for a move, or wait; what was done. ClusterError."""
+    for one in line.brokers:
+        lab.name_of(one)
+    zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
+    try:
+        if line.verb == "topic":
+            _make_topic(zk, line)
+        elif line.verb == "assign":
+            _ask_to_move(zk, line)
+        else:
+            _until(zk, line.topic, line.looks_at, line.brokers)
+    finally:
+        keeper.disconnect(zk)
+    return f"{line.verb} {line.looks_at} {line.topic} {_listed(line.brokers)}".replace("  ", " ")
+
+
+def _listed(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _make_topic(zk: Any, line: Operate) -> None:
+    """As Kafka's own tool does; once a controller has made the partition, it has all in its ISR."""
+    path = f"{TOPICS}/{line.topic}"
+    if zk.exists(path):
+        raise ClusterError(f"there is a topic {line.topic}; name another one")
+    zk.ensure_path("/config/topics")
+    zk.create(f"/config/topics/{line.topic}", b'{"version":1,"config":{}}')
+    zk.create(path, json.dumps({"version": 1, "partitions": {"0": line.brokers}}).encode())
+    _until(zk, line.topic, "isr", line.brokers)
+
+
+def _ask_to_move(zk: Any, line: Operate) -> None:
+    if not zk.exists(f"{TOPICS}/{line.topic}"):
+        raise ClusterError(f"there is no topic {line.topic}; write: topic {line.topic} 1,2")
+    if zk.exists(REASSIGN_PARTITIONS):
+        raise ClusterError("another move is asked for, and not done; write first: until replicas")
+    row = {"topic": line.topic, "partition": 0, "replicas": line.brokers}
+    zk.create(REASSIGN_PARTITIONS, json.dumps({"version": 1, "partitions": [row]}).encode())
+
+
+def _until(zk: Any, topic: str, looks_at: str, brokers: Sequence[int]) -> None:
+    deadline = time.monotonic() + UNTIL_S
+    while (seen := _registered(zk, topic, looks_at)) != _wanted(looks_at, brokers):
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"{looks_at} of {topic} is {_listed(seen) if seen else 'none'}, and not "
+                f"{_listed(brokers)}, after {UNTIL_S:.0f} s"
+            )
+        time.sleep(0.1)
+
+
+def _wanted(looks_at: str, brokers: Sequence[int]) -> list[int]:
+    return sorted(brokers) if looks_at == "isr" else list(brokers)
+
+
+def _registered(zk: Any, topic: str, looks_at: str) -> list[int] | None:
+    """What ZooKeeper says now; replicas are known when no move is under way."""
+    path = f"{TOPICS}/{topic}"
+    if looks_at == "replicas":
+        if zk.exists(REASSIGN_PARTITIONS) or not zk.exists(path):
+            return None
+        return list(json.loads(zk.get(path)[0])["partitions"]["0"])
+    if not zk.exists(f"{path}/partitions/0/state"):
+        return None
+    state = json.loads(zk.get(f"{path}/partitions/0/state")[0])
+    return sorted(state["isr"]) if looks_at == "isr" else [state["leader"]]
+
+
 def _ready(lab: Lab, broker: int) -> int:
     """How often its log says that it is ready to serve as the controller."""
     path = lab.logs(broker) / "controller.log"
@@ -67,6 +141,8 @@ def _ready(lab: Lab, broker: int) -> int:
 def do_line(lab: Lab, raw: str) -> str:
     """One line; what was done. ClusterError, WrongSchedule."""
     line = parse_line(raw.partition("#")[0].split())
+    if isinstance(line, Operate):
+        return operate(lab, line)
     if not isinstance(line, Act) or line.verb == "expire":
         return ask_proxies(lab, raw)
     lab.name_of(line.broker)

@@ -222,7 +222,9 @@ class ControllerTraceOf:
         elif found := _LEAVES.search(text):
             self.leaving = [int(found[1])]
             self.leaving_at.append(at)
-            self._tell(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]))
+            heard = self.questions.heard_of(self.broker, "/", when)
+            self._tell(at, "shutdown_begun", epoch=self.epoch, subject=int(found[1]),
+                       **({} if heard is None else {"zxid": heard}))  # fmt: skip
         elif found := _LEADERS.search(text):
             self._lets_go(found[1], at)
         elif found := _FAILS.search(text):

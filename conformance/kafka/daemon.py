@@ -20,7 +20,7 @@ from conformance.kafka import keeper
 from conformance.kafka.lab import LOOPBACK, TRACE, Lab
 from conformance.kafka.messages import REQUEST, Message, asks_of, parts_of
 from conformance.kafka.proxy import Proxies
-from conformance.kafka.schedule import Act, WrongSchedule, parse_line
+from conformance.kafka.schedule import Act, Operate, Release, WrongSchedule, parse_line
 from conformance.kafka.watcher import Watcher
 
 MESSAGES = "messages.jsonl"
@@ -73,8 +73,13 @@ def control(lab: Lab, proxies: Proxies, text: str) -> dict[str, str]:
         line = parse_line(words)
     except WrongSchedule as error:
         return {"wrong": str(error)}
+    if isinstance(line, Operate):
+        return {"wrong": f"{line.verb} is not for the proxies"}
     if not isinstance(line, Act):
         try:
+            if isinstance(line, Release) and line.verb == "claim":
+                proxies.claim_oldest(line.which)
+                return {"done": text.strip()}
             proxies.gate.apply(line)
         except LookupError as error:
             return {"wrong": f"{text.strip()}: {error}"}

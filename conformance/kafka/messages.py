@@ -291,9 +291,11 @@ class ZooKeeperReader:
             return self._message(REQUEST, CONNECT, frame)
         xid, code = struct.unpack_from(">ii", frame)
         path = _path(frame, 8) if code in _PATHS else ""
+        first = code
         if code == 14:
-            path = _first_of_multi(frame)
+            first, path = _first_of_multi(frame)
         found = self._message(REQUEST, OPERATIONS.get(code, f"Operation{code}"), frame, xid, path)
+        found.details["first"] = OPERATIONS.get(first, "")
         if xid not in (_PING, _AUTH):
             self._asked[xid] = found
         return found
@@ -329,8 +331,8 @@ def _path(frame: bytes, at: int) -> str:
     return frame[at + 4 : at + 4 + max(size, 0)].decode(errors="replace")
 
 
-def _first_of_multi(frame: bytes) -> str:
-    """The path that a multi writes first, after the checks: Kafka checks /controller_epoch."""
+def _first_of_multi(frame: bytes) -> tuple[int, str]:
+    """What a multi writes first, after the checks, and where: Kafka checks /controller_epoch."""
     at, first = 8, ""
     while len(frame) >= at + 9:
         code, done = struct.unpack_from(">i?", frame, at)
@@ -339,6 +341,6 @@ def _first_of_multi(frame: bytes) -> str:
         path = _path(frame, at + 9)
         first = first or path
         if code != 13:
-            return path
+            return code, path
         at += 9 + 4 + len(path.encode()) + 4
-    return first
+    return 0, first

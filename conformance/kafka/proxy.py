@@ -347,6 +347,13 @@ class Proxies:
             if reader is not None:
                 reader.claimed = True
 
+    def claim_oldest(self, which: Which) -> None:
+        """That of the oldest such message that is held. LookupError if there is none."""
+        there = self.gate.held(which)
+        if not there:
+            raise LookupError("no such message is held")
+        self.claim(there[0])
+
     def close(self) -> None:
         """End all of them."""
         self.gate.close()

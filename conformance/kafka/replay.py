@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import shutil
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from conformance.kafka import disk, requests
@@ -29,12 +30,16 @@ from conformance.kafka.followed import (
 from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
 from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
 from conformance.kafka.messages import Message
+from conformance.kafka.moves import LEVERS as LEVERS_OF_MOVES
+from conformance.kafka.moves import replay_move
 from conformance.kafka.proxy import Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import NoAnswer, State
 from conformance.kafka.run import (
     ANSWERED_FETCHES,
     ELECTION,
+    REASSIGNMENT,
+    REPLICATION,
     Entry,
     ModelRun,
     NotReplayable,
@@ -47,7 +52,7 @@ TOPIC = "t"
 TRUNCATING = "replica.truncating"
 SETTLES_S = 5.0
 NEVER_MS = "3600000"
-MOST_BROKERS = 3
+MOST_BROKERS, MOST_IN_MOVES = 3, 4
 OBSERVED = (
     "log.end", "log.at.id", "log.at.epoch", "zk.isr", "zk.leader", "zk.leader_epoch", "zk.version",
     "committed.end", "committed.at.id", "committed.at.epoch", "committed_twice",
@@ -57,15 +62,20 @@ OBSERVED = (
 
 def forceable(run: ModelRun) -> None:
     """NotReplayable names what the lab cannot force, before anything is started."""
-    levers = LEVERS_OF_ELECTION if run.system == ELECTION else LEVERS
+    of_system: dict[str, Collection[str]] = {
+        ELECTION: LEVERS_OF_ELECTION.keys(), REASSIGNMENT: LEVERS_OF_MOVES.keys(),
+        REPLICATION: LEVERS.keys(),
+    }  # fmt: skip
+    levers = of_system[run.system]
     missing = sorted({
         one.name for one in run.steps if one.command.is_step and one.name not in levers
     })  # fmt: skip
     if missing:
         raise NotReplayable(f"{run.story.source}: the lab has no lever for {', '.join(missing)}")
-    if run.brokers > MOST_BROKERS:
+    most = MOST_IN_MOVES if run.system == REASSIGNMENT else MOST_BROKERS
+    if run.brokers > most:
         raise NotReplayable(
-            f"{run.story.source} has {run.brokers} brokers; the lab runs {MOST_BROKERS} at most"
+            f"{run.story.source} has {run.brokers} brokers; the lab runs {most} at most"
         )
 
 
@@ -99,6 +109,8 @@ def replay(
     forceable(run)
     if run.system == ELECTION:
         return replay_election(run, release, folder, home, told)
+    if run.system == REASSIGNMENT:
+        return replay_move(run, release, folder, home, told)
     began = time.monotonic()
     brokers = list(range(1, run.brokers + 1))
     lab = Lab.create(folder, release, brokers, home, settings_for(run))

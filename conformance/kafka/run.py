@@ -19,7 +19,7 @@ from specs.story.commands import STEP, Arguments, Command, label, step_named
 from specs.story.heading import Heading
 from specs.story.read import Story
 
-REPLICATION, ELECTION = SYSTEMS = "replication", "election"
+REPLICATION, ELECTION, REASSIGNMENT = SYSTEMS = "replication", "election", "reassignment"
 
 ANSWERED_FETCHES = ("leader_answers_fetch", "leader_answers_fetch_in_session")
 """On real brokers it is for the session to say which of the two an answer is."""
@@ -124,8 +124,8 @@ def run_of(story: Story) -> ModelRun:
     if heading.recorded.system.name not in SYSTEMS:
         raise NotReplayable(
             f"{story.source} is a story of {heading.recorded.system.name}; the lab "
-            f"replays those of {' and '.join(SYSTEMS)}, in which each step is a message, a write "
-            "or a mishap of its own"
+            f"replays those of {', '.join(SYSTEMS)}, in which each step is a message, a write or "
+            "a mishap of its own"
         )
     try:
         steps = _steps(story, heading, at_once=True)
@@ -184,6 +184,8 @@ def _is_of_a_state(heading: Heading, claim: str) -> bool:
 
 def _together(heading: Heading, command: Command) -> list[Command]:
     """What a leader does of itself with a step, in Kafka's order."""
+    if heading.recorded.system.name != REPLICATION:
+        return []
     given = command.arguments
     if command.what in ANSWERED_FETCHES:
         leader, follower = given["leader"], given["follower"]

@@ -8,10 +8,14 @@
     pass Fetch from 2 to 1               # ends the rules for such messages
     release Fetch from 2 to 1            # lets go the oldest that is held
     await SetData from 3 to zookeeper path /brokers/topics    # until such a message is held
+    claim StopReplica to 2               # it arrives once it is let go, though its sender gives up
     kill 1 | start 1 | pause 1 | resume 1 | expire 1
     controller 3                         # /controller is deleted while the others are paused
     keep 1 before                        # a copy of the disk of broker 1
     restore 1 before                     # the broker must not run
+    topic t 1,2                          # a topic of one partition, on these brokers
+    assign t 1,3                         # a request to move it, which a controller takes up
+    until isr t 1,2                      # or replicas, or leader: until ZooKeeper has it so
 
 A message falls under the first rule that fits. `drop` closes the connection: a message that is lost
 on TCP is lost with its connection.
@@ -29,8 +33,10 @@ from impl.wire import UnknownApi, api_key
 RULES = ("hold", "drop", "delay", "duplicate")
 PROCESSES = ("kill", "start", "pause", "resume", "expire", "controller")
 DISKS = ("keep", "restore")
+OPERATOR = ("topic", "assign", "until")
+LOOKED_AT = ("isr", "replicas", "leader")
 WORDS = ("from", "to", "topic", "epoch", "nth", "by", "path")
-VERBS = (*RULES, "release", "pass", "await", *PROCESSES, *DISKS)
+VERBS = (*RULES, "release", "pass", "await", "claim", *PROCESSES, *DISKS, *OPERATOR)
 
 
 class WrongSchedule(ValueError):
@@ -92,14 +98,26 @@ class Act:
 @dataclass
 class Release:
     """Lets go the oldest message that is held and fits (`release`), ends the rules for such
-    messages (`pass`), or waits until one is held (`await`).
+    messages (`pass`), waits until one is held (`await`), or has it arrive, whenever it is let go,
+    though its sender has closed the connection (`claim`).
     """
 
     verb: str
     which: Which
 
 
-Line = Rule | Act | Release
+@dataclass(frozen=True)
+class Operate:
+    """What an operator does with the one partition of a topic, or awaits of it: ``looks_at`` is
+    empty, or one of `LOOKED_AT`."""
+
+    verb: str
+    topic: str
+    brokers: tuple[int, ...]
+    looks_at: str = ""
+
+
+Line = Rule | Act | Release | Operate
 
 
 def parse_schedule(text: str, source: str = "schedule") -> list[Line]:
@@ -120,6 +138,8 @@ def parse_line(words: Sequence[str]) -> Line:
     verb, *rest = words
     if verb in PROCESSES or verb in DISKS:
         return _act(verb, rest)
+    if verb in OPERATOR:
+        return _operate(verb, rest)
     if verb not in VERBS:
         raise WrongSchedule(f"{verb!r} is no word of a schedule; write one of: {', '.join(VERBS)}")
     if not rest:
@@ -151,6 +171,23 @@ def _act(verb: str, rest: Sequence[str]) -> Act:
     if name and not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise WrongSchedule(f"{name!r} is no name of a copy; write letters and digits")
     return Act(verb, int(rest[0]), name)
+
+
+def _operate(verb: str, rest: Sequence[str]) -> Operate:
+    example = "until isr t 1,2" if verb == "until" else f"{verb} t 1,2"
+    looks_at = ""
+    if verb == "until":
+        if not rest or rest[0] not in LOOKED_AT:
+            raise WrongSchedule(f"until what? write one of {', '.join(LOOKED_AT)}: {example}")
+        looks_at, *rest = rest
+    if len(rest) != 2 or not re.fullmatch(r"\d+(,\d+)*", rest[1]):
+        raise WrongSchedule(f"{verb} takes a topic and brokers; write: {example}")
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", rest[0]):
+        raise WrongSchedule(f"{rest[0]!r} is no name of a topic; write letters and digits")
+    brokers = tuple(int(one) for one in rest[1].split(","))
+    if len(set(brokers)) < len(brokers):
+        raise WrongSchedule(f"{rest[1]} names a broker twice; write: {example}")
+    return Operate(verb, rest[0], brokers, looks_at)
 
 
 def _which(verb: str, rest: Sequence[str]) -> tuple[Which, dict[str, int]]:

@@ -312,8 +312,8 @@ class _Ordering:
             self._state(line, writes, of_version, attempts)
             if line.step == "request_sent" and "zxid" not in line.args:
                 for name, (epoch, version) in (line.args["partitions"] or {}).items():
-                    told = writes.get((name, version, epoch))
-                    self._follows(line, None if told is None else told.line)
+                    its = writes.get((name, version, epoch))
+                    self._follows(line, None if its is None else its.line)
         used: set[TraceLine] = set()
         for key in sorted(writes):
             one = writes[key]

@@ -198,6 +198,36 @@ def test_a_fenced_controller_leaves_the_version_to_the_leader(tmp_path: Path) ->
         assert produced(course.lab, -1) == 0
 
 
+def test_a_replica_that_was_added_again_is_deleted_until_leader_epochs_are_named(
+    tmp_path: Path,
+) -> None:
+    with led_astray("KAFKA-9539", "2.5.1", tmp_path / "bug") as course:
+        log = course.lab.data(2) / "t-0"
+        course.until("broker 2 keeps its log", lambda: not log.exists())
+        assert course.states("t")[0]["isr"] == [1, 2]
+    with led_astray("KAFKA-9539", "2.6.3", tmp_path / "fixed") as course:
+        words = "is smaller than the current leader epoch"
+        course.until("the request is not refused", lambda: told(course.lab, 2, words, 1))
+        time.sleep(5.0)
+        assert (course.lab.data(2) / "t-0").exists()
+        assert sorted(course.states("t")[0]["isr"]) == [1, 2]
+
+
+def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -> None:
+    report = replayed("reassign_twelve_steps", "2.3.1", tmp_path / "lab")
+
+    assert report.answer is Answer.FOLLOWED
+    assert report.state["assignment"] == [2, 3, 4]
+    assert report.state["leader epoch"] == 3
+
+
+def test_clients_are_told_of_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
+    story = "reassign_clients_know_the_old_epoch"
+
+    assert replayed(story, "2.3.1", tmp_path / "bug").answer is Answer.SHOWN
+    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is Answer.NOT_SHOWN
+
+
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:
     report = replayed("known_ends_outlive_an_epoch", "2.3.1", tmp_path / "lab")
 

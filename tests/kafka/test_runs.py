@@ -10,6 +10,7 @@ from conformance.kafka import disk
 from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
 from conformance.kafka.levers import LEVERS
 from conformance.kafka.log4j import log4j_of
+from conformance.kafka.moves import OBSERVED as OBSERVED_OF_MOVES
 from conformance.kafka.replay import forceable, settings_for
 from conformance.kafka.run import ModelRun, NotReplayable, run_of
 from impl.log.legacy_messages import encode_message
@@ -137,3 +138,15 @@ def test_brokers_log_as_kafka_does_and_the_data_plane_besides(tmp_path: Path) ->
         assert f"{tmp_path / name}.log" in text
     assert "log4j.logger.state.change.logger=TRACE, stateChange" in text
     assert "log4j.additivity.kafka.cluster.Partition=true" in text
+
+
+def test_what_is_seen_of_a_move_is_what_the_model_calls_so() -> None:
+    fields = system("reassignment").recorded("2.3").fields
+
+    assert set(OBSERVED_OF_MOVES) <= set(fields)
+
+
+def test_a_story_with_a_step_that_the_lab_cannot_force_says_which() -> None:
+    forceable(named("reassign_twelve_steps"))
+    with pytest.raises(NotReplayable, match=r"no lever for .*controller_node_is_deleted"):
+        forceable(named("reassign_failover"))

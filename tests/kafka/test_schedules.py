@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from conformance.kafka.messages import ANSWER, REQUEST, Message
-from conformance.kafka.schedule import Act, Release, Rule, Which, WrongSchedule, parse_schedule
+from conformance.kafka.schedule import (
+    Act,
+    Operate,
+    Release,
+    Rule,
+    Which,
+    WrongSchedule,
+    parse_schedule,
+)
 
 
 def message(**fields: object) -> Message:
@@ -28,6 +36,10 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
     kill 1
     controller 3
     restore 1 before
+    claim StopReplica to 2
+    topic t 1,2
+    assign t 1,3
+    until isr t 1,3
     """
     assert parse_schedule(text) == [
         Rule("hold", Which("Fetch", REQUEST, "2", "1")),
@@ -40,6 +52,10 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
         Act("kill", 1),
         Act("controller", 3),
         Act("restore", 1, "before"),
+        Release("claim", Which("StopReplica", REQUEST, to="2")),
+        Operate("topic", "t", (1, 2)),
+        Operate("assign", "t", (1, 3)),
+        Operate("until", "t", (1, 3), "isr"),
     ]  # fmt: skip
 
 
@@ -56,6 +72,10 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
         ("release Fetch nth 1", "release takes no 'nth'"),
         ("delay Fetch", "delay by how many milliseconds?"),
         ("kill", "kill which broker? write: kill 1"),
+        ("topic t", "topic takes a topic and brokers; write: topic t 1,2"),
+        ("assign t 1,1", "1,1 names a broker twice"),
+        ("until t 1", "until what? write one of isr, replicas, leader: until isr t 1,2"),
+        ("topic a/b 1", "'a/b' is no name of a topic"),
         ("controller", "controller which broker? write: controller 1"),
         ("await Fetch nth 1", "await takes no 'nth'"),
         ("kill one", "kill which broker? write: kill 1"),
@@ -94,5 +114,9 @@ def test_schedules_that_the_document_shows_can_be_read() -> None:
     text = Path("docs/apache-kafka.md").read_text()
     shown = [part.partition("```")[0] for part in text.split("```schedule\n")[1:]]
 
-    assert [one.splitlines()[0] for one in shown] == ["# KAFKA-7235", "# KAFKA-2729"]
-    assert [len(parse_schedule(one)) for one in shown] == [6, 9]
+    assert [one.splitlines()[0] for one in shown] == [
+        "# KAFKA-7235",
+        "# KAFKA-2729",
+        "# KAFKA-9539",
+    ]
+    assert [len(parse_schedule(one)) for one in shown] == [6, 9, 9]
