@@ -157,10 +157,11 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtR
     unclean = any(one.settings.get("unclean") for one in gathered.starts)
     try:
         version, switches = preset_of(gathered.version)
-        more = BY_REQUEST if _spoken(gathered).since("2.7") else {}
-        judge = ReplicationJudge(
-            order, brokers, version, {**switches, **more, "unclean_leader_election": unclean}, rest
-        )
+        more = dict(BY_REQUEST) if _spoken(gathered).since("2.7") else {}
+        # Up to 1.0 the last member leaves an ISR where unclean elections are allowed.
+        keeps = Release.of(gathered.version).since("1.1") or not unclean
+        more |= {"unclean_leader_election": unclean, "isr_keeps_last_member": keeps}
+        judge = ReplicationJudge(order, brokers, version, {**switches, **more}, rest)
         done = [replay_controllership(order, brokers, version, switches, rest)]
         if tells_of_controllers(order):
             of_topics = {**switches, "unclean_leader_election": unclean}

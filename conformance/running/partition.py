@@ -19,12 +19,13 @@ from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
-from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS
+from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
 from model.systems import system
 from specs.partial.moves import Moves
 
 CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
 LIVE = "whom a controller takes for alive is what it said when it wrote"
+DELETED = "a topic is deleted: who lives is taken out of its ISRs (`topics`)"
 MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
@@ -128,6 +129,7 @@ class PartitionReplay(Driver):
         self.kept_epoch: dict[int, int] = {}  # of who has cut nothing when it followed
         self.assigned: set[int] = set()
         self.leaving: set[int] = set()  # whom a move takes away
+        self.deleting = False
         self.departed: set[int] = set()  # who lived when a move took it out of the ISR
 
     # Offsets
@@ -259,6 +261,8 @@ class PartitionReplay(Driver):
             self._topic(op)
         elif path == REASSIGN_PARTITIONS and kind in ("Create", "SetData"):
             self._asked_to_move(op)
+        elif path == deletion(self.partition.rpartition("-")[0]) and kind == "Create":
+            self.deleting = True
         elif (
             self.gone
             and kind == "Create"
@@ -367,7 +371,10 @@ class PartitionReplay(Driver):
         if write.is_new:
             live |= isr
         leader, removed = state["leader"], (set(before["isr"]) if before else isr) - isr
-        if taken := removed & live & self.leaving:
+        left = removed | ({before["leader"]} if before and leader < 0 else set())
+        if self.deleting and left & live:
+            self.force(DELETED, *self.set_cells("cache.live", (c,), live - left))
+        elif taken := removed & live & self.leaving:
             self.departed |= taken
             self.force(MOVED, *self.set_cells("cache.live", (c,), live - taken))
         else:

@@ -122,7 +122,8 @@ def require_removable(now, broker, replica):
     require(cache.held,                             "it has read the partition's state")
     require(cache.isr.has(replica),                 "the replica is in the ISR that it read")
     require(not_(cache.live.has(replica)),          "the replica was dead when it read")
-    require(implies(cache.isr.is_only(replica), cache.leader == replica),
+    if version.isr_keeps_last_member:
+        require(implies(cache.isr.is_only(replica), cache.leader == replica),
                                                     "leader or ISR change by it")
 
 

@@ -35,8 +35,9 @@ def known(client: ZnodeClient, topic: str) -> bool:
     return wait(client.state(TopicPartition(topic, 0))) is not None
 
 
-def two_requests(folder: Path) -> RunningReport:
-    """Two partitions are moved, and turned round by another request; two topics are made then."""
+def two_requests(folder: Path, deletes: bool = False) -> RunningReport:
+    """Two partitions are moved, and turned round by another request; two topics are made then, and
+    the first may be deleted."""
     state = new_state([1, 2, 3], "2.3", "embedded", settings=SETTINGS)
     state.trace = True
     cluster = Cluster.create(folder, state)
@@ -55,14 +56,20 @@ def two_requests(folder: Path) -> RunningReport:
         for newer in ("u", "v"):
             wait(client.create_topic(newer, {0: [1]}))
             until(partial(known, client, newer))
+        if deletes:
+            until(lambda: wait(port.exists(paths.REASSIGN_PARTITIONS, watch=False)) is None)
+            wait(client.request_deletion("t"))
+            until(lambda: "t" not in wait(client.topics()))
         port.close()
     finally:
         cluster.stop(10)
     return judge_running(sorted((folder / TRACE).iterdir()), str(folder))
 
 
-def test_each_of_two_requests_is_taken_up(tmp_path: Path):
-    assert two_requests(tmp_path / "c").verdict is Verdict.HOLDS
+def test_each_of_two_requests_is_taken_up_and_who_lives_leaves_isrs_for_moves_and_deletions(
+    tmp_path: Path,
+):
+    assert two_requests(tmp_path / "c", deletes=True).verdict is Verdict.HOLDS
 
 
 def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
