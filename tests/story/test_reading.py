@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specs.story import StoryError, parse, read_story
+from specs.story.heading import read_heading
 
 ELECTION = "system election version 2.3 brokers 2\n"
 CLASSIC = "system classic brokers 3 log 2 records 2 epoch 1\n"
@@ -166,3 +167,10 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 
     with pytest.raises(StoryError, match=r"x\.story:1: is not text"):
         read_story(path)
+
+
+@pytest.mark.parametrize("given", ["without {}", "with {}=false"])
+def test_a_switch_is_known_by_the_name_that_it_had_before(given):
+    heading = read_heading(f"system cluster version 2.3 {given.format('leaving_leader_is_told')}")
+
+    assert heading.recorded.without == {"leaving_leader_is_notified": False}
