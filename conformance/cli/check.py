@@ -155,7 +155,7 @@ def checked(
     layout: str | None = None,
 ) -> dict[str, Any]:
     """What `insync check` says, as plain data. Raises WrongUse for paths that make no sense."""
-    from conformance.pipeline.corpus import Judged, without_logs
+    from conformance.pipeline.corpus import Judged, corpus_without_logs
     from conformance.pipeline.report import check_result
 
     ingested, others = _sorted_out(paths)
@@ -177,7 +177,7 @@ def checked(
             judged = _judge(runner, corpora)
             drawn = _timelines(corpora) if reports else []
     if not found.logs:
-        corpora.append(without_logs(found))
+        corpora.append(corpus_without_logs(found))
     result = check_result(corpora, judged, traces)
     for report in reports:
         _write_report(report, result, drawn, corpora)

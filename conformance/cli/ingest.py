@@ -163,9 +163,9 @@ def suited(engine: str, master: str | None, found: LogSources, ingested: Sequenc
         return engine
     if master is not None:
         return SPARK
-    from conformance.pipeline.store import SMALL, text_ingested, text_of
+    from conformance.pipeline.store import SMALL, text_bytes, text_ingested
 
-    text = sum(text_of(log.path) for log in found.logs)
+    text = sum(text_bytes(log.path) for log in found.logs)
     return LOCAL if text + sum(map(text_ingested, ingested)) <= SMALL else SPARK
 
 

@@ -45,7 +45,7 @@ class Corpus:
     closed: tuple[Skipped, ...] = ()
 
 
-def without_logs(found: LogSources) -> Corpus:
+def corpus_without_logs(found: LogSources) -> Corpus:
     """The corpus of paths that hold no log, for which no engine has to be started."""
     return Corpus([], [], None, None, Figures(), found.skipped, found.closed)
 

@@ -59,7 +59,7 @@ class LocalEngine:
     def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
         rows = [asdict(log) for log in found.logs]
-        sizes = {log.name: store.text_of(log.path) for log in found.logs}
+        sizes = {log.name: store.text_bytes(log.path) for log in found.logs}
         buckets = sum(sizes.values()) // self.part + 1
         parsed = Spill(EVENTS, buckets, on_disk=buckets > 1)
         rejected = Spill(REJECTS, on_disk=buckets > 1)

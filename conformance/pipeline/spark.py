@@ -19,7 +19,7 @@ from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
 from conformance.pipeline.session import SHUFFLED, in_brief, spark_session
-from conformance.pipeline.store import size_of, text_of
+from conformance.pipeline.store import size_of, text_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,7 +50,7 @@ class SparkEngine:
 
     def ingest(self, found: LogSources, release: str | None, layout: str | None = None) -> Corpus:
         """Read and merge the lines of the logs that were found."""
-        text = sum(text_of(log.path) for log in found.logs)
+        text = sum(text_bytes(log.path) for log in found.logs)
         session = spark_session(self._master, brief=text <= _FEW)
         in_brief(session, text <= _FEW)
         session.sparkContext.setJobDescription("read: files")

@@ -143,7 +143,7 @@ def size_of(path: str) -> int:
         return 0
 
 
-def text_of(path: str) -> int:
+def text_bytes(path: str) -> int:
     """About how many bytes of text a log has, unpacked."""
     return size_of(path) * (_PACKED if path.endswith(".gz") else 1)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.ingest.files import LogSources
 from conformance.ingest.growing import closed, look_around, named
-from conformance.pipeline.corpus import Judged, without_logs
+from conformance.pipeline.corpus import Judged, corpus_without_logs
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import check_result
 from conformance.pipeline.store import NotOursError
@@ -110,7 +110,7 @@ class WatchStore:
             judged.sequences += found.sequences
             judged.clocks += found.clocks
         # Read is what was read; what cannot be opened is found by looking.
-        nothing = without_logs(LogSources())
+        nothing = corpus_without_logs(LogSources())
         nothing.closed = tuple(closed(self._logs))
         return check_result([*corpora, nothing], judged, unread_too=False)
 

@@ -180,14 +180,14 @@ def assignment_state(question: Question) -> dict[str, Any]:
 
 
 def imbalance(question: Question) -> dict[str, Any]:
-    """Whether leadership is given back."""
+    """Whether too many partitions are not led by their preferred replica."""
     asked = question["input"]
     few = answers.is_imbalanced(asked["notLed"], asked["preferred"], asked["percentage"])
     return {"trigger": few}
 
 
 def propagation(question: Question) -> dict[str, Any]:
-    """Whether it is time to tell of changed ISRs."""
+    """Whether it is time to write a notification of changed ISRs."""
     asked = question["input"]
     due = answers.tells_of_isr_changes(asked["now"], asked["lastChange"], asked["lastPropagation"])
     return {"propagate": due}

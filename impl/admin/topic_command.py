@@ -288,14 +288,14 @@ class TopicCommand:
         lines: list[str] = []
         with after(lines):
             for topic in topics:
-                told = topic_lines.delete(topic, marked=False, release=self.release)
+                reported = topic_lines.delete(topic, marked=False, release=self.release)
                 try:
                     wait(self.client.request_deletion(topic))
                 except NodeExists:
-                    told = topic_lines.delete(topic, marked=True, release=self.release)
+                    reported = topic_lines.delete(topic, marked=True, release=self.release)
                 except ZooKeeperError as error:
                     raise AdminOperation(f"Error while deleting topic {topic}") from error
-                lines += told
+                lines += reported
         return lines
 
 

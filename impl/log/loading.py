@@ -63,8 +63,8 @@ def load_log(
     rules = (producers or ProducerRules()) if has_epochs else None
     snapshots = ProducerSnapshots(disk, directory, rules)
     log = Log(disk, directory, config, epochs, snapshots, now_ms)
-    told = Recovery(directory, clean)
-    bases = _tidied(log, told)
+    reported = Recovery(directory, clean)
+    bases = _tidied(log, reported)
     try:
         if log.keeps_epochs:
             epochs.load()
@@ -73,46 +73,46 @@ def load_log(
     except TornCheckpoint as error:
         if clean:
             raise
-        told.notes.append(f"{error}; epochs are taken from the records")
+        reported.notes.append(f"{error}; epochs are taken from the records")
         epochs.clear()
         recovery_point = 0
-    _load_segments(log, bases, recovery_point, epochs, told)
-    _settle(log, log_start, told)
-    told.notes += log.load_producers(from_records=not clean)
+    _load_segments(log, bases, recovery_point, epochs, reported)
+    _settle(log, log_start, reported)
+    reported.notes += log.load_producers(from_records=not clean)
     if clean and log.log_end < recovery_point:
         why = f"the log ends at {log.log_end}, though {recovery_point} was durable"
-        told.notes.append(f"{directory}: {why}")
+        reported.notes.append(f"{directory}: {why}")
     log.recovery_point = log.log_end
     if not clean:
         disk.sync_directory(directory)
-    return log, told
+    return log, reported
 
 
 def _load_segments(
-    log: Log, bases: list[int], recovery_point: int, epochs: LeaderEpochFile, told: Recovery
+    log: Log, bases: list[int], recovery_point: int, epochs: LeaderEpochFile, reported: Recovery
 ) -> None:
     """Take up the segments, scanning them from the recovery point on, or from where they err."""
-    unsound = len(bases) if told.clean else max(bisect_right(bases, recovery_point) - 1, 0)
+    unsound = len(bases) if reported.clean else max(bisect_right(bases, recovery_point) - 1, 0)
     for slot, base in enumerate(bases):
         segment = Segment(log.disk, log.directory, base, log.config, log.now_ms())
         if has_gap_before(log, base) and not config_has_gaps(log):
             if slot >= unsound and base > recovery_point:
-                _drop(log, bases[slot:], told, f"offsets before {base} are missing")
+                _drop(log, bases[slot:], reported, f"offsets before {base} are missing")
                 return
-            told.notes.append(f"{segment.path(LOG)}: offsets before {base} are missing")
-        if slot < unsound and _believed(segment, told):
+            reported.notes.append(f"{segment.path(LOG)}: offsets before {base} are missing")
+        if slot < unsound and _believed(segment, reported):
             log.segments.append(segment)
             continue
         # After a clean stop only the indexes are in doubt, those of this segment alone.
-        scan = recover_segment(segment, None if told.clean else epochs, cuts=not told.clean)
-        told.scanned_bytes += scan.kept + scan.cut
+        scan = recover_segment(segment, None if reported.clean else epochs, cuts=not reported.clean)
+        reported.scanned_bytes += scan.kept + scan.cut
         log.segments.append(segment)
         if scan.cut:
-            told.cut_bytes += scan.cut
-            told.notes.append(f"{scan.why}; {scan.cut} bytes cut")
-            _drop(log, bases[slot + 1 :], told, "what comes before was cut")
+            reported.cut_bytes += scan.cut
+            reported.notes.append(f"{scan.why}; {scan.cut} bytes cut")
+            _drop(log, bases[slot + 1 :], reported, "what comes before was cut")
             return
-        if not told.clean:
+        if not reported.clean:
             unsound = min(unsound, slot)
 
 
@@ -126,13 +126,13 @@ def has_gap_before(log: Log, base: int) -> bool:
     return bool(log.segments) and base > log.segments[-1].next_offset()
 
 
-def _settle(log: Log, log_start: int, told: Recovery) -> None:
+def _settle(log: Log, log_start: int, reported: Recovery) -> None:
     """Offsets, the active segment and the epochs agree with the segments that there are."""
     if log.segments:
         log.log_end = log.active.next_offset()
         if log.log_end < log_start:
             why = f"the log ends at {log.log_end}, and starts at {log_start}"
-            _drop(log, [segment.base_offset for segment in log.segments], told, why)
+            _drop(log, [segment.base_offset for segment in log.segments], reported, why)
             log.segments.clear()
     if not log.segments:
         log.log_end = log_start
@@ -145,26 +145,26 @@ def _settle(log: Log, log_start: int, told: Recovery) -> None:
     log.epochs.truncate_from_start(log.log_start)
 
 
-def _believed(segment: Segment, told: Recovery) -> bool:
+def _believed(segment: Segment, reported: Recovery) -> bool:
     """Take up a segment without a scan; False, with a note, if it has to be scanned."""
     for suffix in (INDEX, TIME_INDEX):
         if not segment.disk.exists(segment.path(suffix)):
-            told.notes.append(f"{segment.path(suffix)}: missing; built again from the segment")
+            reported.notes.append(f"{segment.path(suffix)}: missing; built again from the segment")
             return False
     try:
         segment.load()
     except CorruptIndex as error:
-        told.notes.append(f"{error}; built again from the segment")
+        reported.notes.append(f"{error}; built again from the segment")
         return False
     except CorruptSegment as error:
-        if told.clean:
+        if reported.clean:
             raise
-        told.notes.append(f"{error}; scanned, though below the recovery point")
+        reported.notes.append(f"{error}; scanned, though below the recovery point")
         return False
     return True
 
 
-def _tidied(log: Log, told: Recovery) -> list[int]:
+def _tidied(log: Log, reported: Recovery) -> list[int]:
     """Base offsets of the segments, once what an interrupted change left behind is gone."""
     disk, directory = log.disk, log.directory
     bases: list[int] = []
@@ -176,7 +176,7 @@ def _tidied(log: Log, told: Recovery) -> list[int]:
         if name.endswith((DELETED, CLEANED, TEMPORARY)):
             disk.remove(path)
         elif dot + suffix in (INDEX, TIME_INDEX, TXN_INDEX) and f"{stem}{LOG}" not in names:
-            told.notes.append(f"{path}: an index without a segment; removed")
+            reported.notes.append(f"{path}: an index without a segment; removed")
             disk.remove(path)
         elif dot + suffix == LOG:
             if not (stem.isdigit() and len(stem) == 20):
@@ -222,12 +222,12 @@ def _finish_swaps(log: Log) -> None:
             disk.remove(f"{directory}/{name}")  # an index: without its segment it is nothing
 
 
-def _drop(log: Log, bases: list[int], told: Recovery, why: str) -> None:
+def _drop(log: Log, bases: list[int], reported: Recovery, why: str) -> None:
     """Remove segments from the newest on, so that no crash leaves a gap."""
     for base in reversed(bases):
         segment = Segment(log.disk, log.directory, base, log.config, 0)
-        told.notes.append(f"{segment.path(LOG)}: dropped, because {why}")
-        told.cut_bytes += segment.file.size()
+        reported.notes.append(f"{segment.path(LOG)}: dropped, because {why}")
+        reported.cut_bytes += segment.file.size()
         segment.remove()
     if bases:
         log.disk.sync_directory(log.directory)

@@ -177,7 +177,7 @@ class LogDirectory:
         # Checkpoints are by partition and speak of the current log; a future one is scanned whole.
         point, start = (0, 0) if kind else (points.get(partition, 0), starts.get(partition, 0))
         try:
-            log, told = load_log(
+            log, reported = load_log(
                 self.disk, path, self._config(partition), self.settings.now_ms, clean, point, start,
                 self.settings.new_cache(), self.settings.has_epochs, self.settings.producers,
             )  # fmt: skip
@@ -189,7 +189,7 @@ class LogDirectory:
             self.broken[partition] = error
             self._kept[partition] = point, start, marks.get(partition, 0)
             return
-        self.recoveries.append(told)
+        self.recoveries.append(reported)
         if kind:
             self.futures[partition] = log
             return

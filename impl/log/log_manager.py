@@ -76,8 +76,8 @@ class LogManager:
                 directory.release()
             raise
         if not self._online():
-            told = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
-            raise OSError(f"no log directory is usable: {told}")
+            reported = "; ".join(f"{each.path}: {each.failure}" for each in self.directories)
+            raise OSError(f"no log directory is usable: {reported}")
         return found
 
     def adopt(self, broker_id: int, cluster_id: str | None = None) -> None:

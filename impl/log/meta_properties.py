@@ -75,8 +75,10 @@ def agreed(
     """
     named = {meta.broker_id: directory for directory, meta in sorted(found.items(), reverse=True)}
     if len(named) > 1:
-        told = ", ".join(f"{number} in {directory}" for number, directory in sorted(named.items()))
-        raise InconsistentBrokerId(f"the log directories belong to several brokers: {told}")
+        reported = ", ".join(
+            f"{number} in {directory}" for number, directory in sorted(named.items())
+        )
+        raise InconsistentBrokerId(f"the log directories belong to several brokers: {reported}")
     for number, directory in named.items():
         if broker_id is not None and number != broker_id:
             raise InconsistentBrokerId(

@@ -36,16 +36,16 @@ class PartitionHistory:
         self._clients_were_told_the_truth()
 
     def _clients_were_told_the_truth(self) -> None:
-        told = self.world.told
+        reported = self.world.told
         committed = {record for record, _ in self.committed}
-        for record in told.acknowledged:
-            if told.acks[record] == "all":
+        for record in reported.acknowledged:
+            if reported.acks[record] == "all":
                 _claim(
                     record in committed, f"record {record} was acknowledged and is not committed"
                 )
-        for offset, record_read in told.read.items():
+        for offset, record_read in reported.read.items():
             _claim(self.committed[offset] == record_read, f"offset {offset} was read otherwise")
-        _claim(not told.differed, "two reads of one offset gave two records")
+        _claim(not reported.differed, "two reads of one offset gave two records")
 
     def _committed_records_stay(self) -> None:
         for number, broker in self.world.brokers.items():

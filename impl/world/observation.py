@@ -256,8 +256,8 @@ class Changes:
         in_flight = tuple(world.network.leader_and_isr)
         if in_flight != self._in_flight:
             self._in_flight = in_flight
-            told = {"leader_and_isr": _in_flight(world)}
-            self._compare(told, "network.", changed)
+            reported = {"leader_and_isr": _in_flight(world)}
+            self._compare(reported, "network.", changed)
         slots = self._connections()
         if slots != self._slots:
             for (follower, leader), slot in slots.items():

@@ -370,7 +370,7 @@ class Replicas:
     def _goes_on(
         self, began: PartitionMemory, replica: int, joins: bool, heard: tuple[Any, ...], answer: Any
     ) -> None:
-        def told() -> Iterator[Any]:
+        def reported() -> Iterator[Any]:
             yield from heard
             self._muted = False
             if answer is not None:
@@ -378,7 +378,7 @@ class Replicas:
 
         partition = self.partition
         work = partition.expand_now(replica) if joins else partition.maybe_shrink(LATE_MS)
-        stands = as_far_as(work, told(), partition.memory)
+        stands = as_far_as(work, reported(), partition.memory)
         if isinstance(stands, Completed):
             self.isr_write = None
             for known in partition.remotes.values():

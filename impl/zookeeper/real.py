@@ -210,10 +210,10 @@ class RealSession:
         """
         if self.alive:
             self._ask(lambda: self._client.exists_async("/"))
-            told = threading.Event()
-            callback = self._states.Callback("watch", told.set, ())
+            reported = threading.Event()
+            callback = self._states.Callback("watch", reported.set, ())
             self._client.handler.dispatch_callback(callback)
-            told.wait(self._answer_s)
+            reported.wait(self._answer_s)
         events = []
         while self._arrived:
             events.append(self._arrived.popleft())
@@ -240,22 +240,22 @@ class RealSession:
                 self._watched[key] = _seen(kind, answer)
         return answer
 
-    def _data_told(self, told: Any) -> None:
-        self._told(_DATA, told)
+    def _data_told(self, reported: Any) -> None:
+        self._told(_DATA, reported)
 
-    def _child_told(self, told: Any) -> None:
-        self._told(_CHILDREN, told)
+    def _child_told(self, reported: Any) -> None:
+        self._told(_CHILDREN, reported)
 
-    def _told(self, kind: str, told: Any) -> None:
-        if told.type not in _EVENT_TYPES:  # the connection broke, and kazoo forgot its watches
+    def _told(self, kind: str, reported: Any) -> None:
+        if reported.type not in _EVENT_TYPES:  # the connection broke, and kazoo forgot its watches
             self._connection_broke = True
             return
-        event = WatchEvent(_EVENT_TYPES[told.type], told.path)
+        event = WatchEvent(_EVENT_TYPES[reported.type], reported.path)
         with self._lock:
-            watched = (kind, told.path) in self._watched
-            self._watched.pop((kind, told.path), None)
+            watched = (kind, reported.path) in self._watched
+            self._watched.pop((kind, reported.path), None)
             if event.type is EventType.DELETED:  # who watches both is told once
-                self._watched.pop((_CHILDREN, told.path), None)
+                self._watched.pop((_CHILDREN, reported.path), None)
         if watched:
             self._arrived.append(event)
 

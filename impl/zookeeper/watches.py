@@ -41,20 +41,20 @@ class Watches:
         if not self.data and not self.children:
             return
         for kind, path in changes:
-            told = self._tell(self.data, kind, path, frozenset())
+            reported = self._tell(self.data, kind, path, frozenset())
             if kind is EventType.DELETED:
-                self._tell(self.children, kind, path, told)
+                self._tell(self.children, kind, path, reported)
             if kind is not EventType.DATA_CHANGED:
                 parent = parent_of(path)
                 self._tell(self.children, EventType.CHILDREN_CHANGED, parent, frozenset())
 
     def _tell(
-        self, table: dict[str, set[int]], kind: EventType, path: str, told: frozenset[int]
+        self, table: dict[str, set[int]], kind: EventType, path: str, reported: frozenset[int]
     ) -> frozenset[int]:
         waiting = table.pop(path, None)
         if waiting is None:
             return frozenset()
-        for session in sorted(waiting - told):
+        for session in sorted(waiting - reported):
             self.pending.setdefault(session, []).append(WatchEvent(kind, path))
         return frozenset(waiting)
 

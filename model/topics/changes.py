@@ -25,7 +25,7 @@ from model.topics.replicas import (
     going_offline,
     is_assigned,
     is_live_replica,
-    leaders_without,
+    leaders_after_leaving,
     may_go_online,
     moved_to,
     named,
@@ -114,7 +114,7 @@ def controller_takes_replicas_offline(now, new, broker):
     new.cache[broker] = cache.but(
         task=at_rest(cache), gone=None,
         replica=moved_to(now, broker, "OfflineReplica", gone),
-        leader=leaders_without(now, broker, gone))
+        leader=leaders_after_leaving(now, broker, gone))
     send_orders(now, new, broker,
                 to=lambda p, b: all_of(
                     cache.led[p], some(BROKERS, lambda g: gone(p, g)), cache.gone != b,

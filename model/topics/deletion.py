@@ -27,7 +27,7 @@ from model.topics.replicas import (
     is_dead_replica,
     is_ineligible,
     is_live_replica,
-    leaders_without,
+    leaders_after_leaving,
     may_be_ineligible,
     may_be_stopped,
     moved_to,
@@ -129,7 +129,7 @@ def stop_replicas(now, new, broker, then, chosen):
     new.cache[broker] = cache.but(
         task=then,
         replica=moved_to(now, broker, "OfflineReplica", gone),
-        leader=leaders_without(now, broker, gone))
+        leader=leaders_after_leaving(now, broker, gone))
     send_stops(now, new, broker, kind="stop", to=lambda p, b: all_of(
         chosen(p, b), may_be_stopped(now, broker, p, b),
         any_of(cache.live.has(b), cache.shutting.has(b))))

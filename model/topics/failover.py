@@ -22,7 +22,7 @@ from model.topics.elections import elect, require_current, task, waits_for_leade
 from model.topics.replicas import (
     going_offline,
     is_ineligible,
-    leaders_without,
+    leaders_after_leaving,
     moved_to,
     named,
     removes,
@@ -136,7 +136,7 @@ def replica_state_machine_starts(now, new, broker):
 
         new.zk.state              = states_without(now, broker, gone)
         new.cache[broker].replica = moved_to(now, broker, "OfflineReplica", gone)
-        new.cache[broker].leader  = leaders_without(now, broker, gone)
+        new.cache[broker].leader  = leaders_after_leaving(now, broker, gone)
     new.cache[broker].task = "starts_partitions"
     send_orders(now, new, broker,
                 to=lambda p, b: all_of(cache.replica[p][b] == "OnlineReplica", cache.led[p]),

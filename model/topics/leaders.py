@@ -12,7 +12,7 @@ from model.topics.replicas import (
     going_offline,
     is_assigned,
     is_live_replica,
-    leaders_without,
+    leaders_after_leaving,
     moved_to,
     named,
     removes,
@@ -138,7 +138,7 @@ def controller_stops_followers(now, new, broker):
     new.cache[broker] = cache.but(
         task="waits", gone=None, followed=lam(PARTITIONS, lambda p: False),
         replica=moved_to(now, broker, "OfflineReplica", gone),
-        leader=leaders_without(now, broker, gone))
+        leader=leaders_after_leaving(now, broker, gone))
     send_orders(now, new, broker,
                 to=lambda p, b: all_of(cache.followed[p], is_live_replica(now, broker, p, b)),
                 leader=lambda p: named(now, p, gone))

@@ -134,8 +134,8 @@ def states_without(now, broker, goes):
     return lam(PARTITIONS, state)
 
 
-def leaders_without(now, broker, goes):
-    """What the controller then knows of the leaders."""
+def leaders_after_leaving(now, broker, goes):
+    """Leaders as the controller knows them once the replicas that `goes` names have left."""
     cache = now.cache[broker]
     return lam(PARTITIONS, lambda p: when(
         all_of(cache.led[p], some(BROKERS, lambda b: goes(p, b))),

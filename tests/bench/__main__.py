@@ -61,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(f"wrong: {line}", file=sys.stderr)
     if chosen.json is not None:
-        told = _told(began, measured, before, after, wrong)
-        chosen.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        reported = _told(began, measured, before, after, wrong)
+        chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
     return 1 if wrong else 0
 
 

@@ -44,7 +44,7 @@ def sent(servers: str, records: int) -> tuple[float, list[Any]]:
 
     failed: list[Any] = []
 
-    def told(error: Any, record: Any) -> None:
+    def reported(error: Any, record: Any) -> None:
         if error is not None:
             failed.append(error)
 
@@ -57,7 +57,7 @@ def sent(servers: str, records: int) -> tuple[float, list[Any]]:
     for _ in range(records):
         while True:
             try:
-                producer.produce(TOPIC, value, on_delivery=told)
+                producer.produce(TOPIC, value, on_delivery=reported)
                 break
             except BufferError:
                 producer.poll(0.1)

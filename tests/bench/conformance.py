@@ -84,14 +84,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                   f"{one.per_wall_s:>12,.0f}{goal}")  # fmt: skip
         print(f"load {before:.1f} before, {after:.1f} after")
     if chosen.json is not None:
-        told = json.dumps({
+        reported = json.dumps({
             "rates": [asdict(one) for one in found], "goals": GOALS, "missed": missed,
             "load_before": before, "load_after": after,
         }, indent=2)  # fmt: skip
         if chosen.json == "-":
-            print(told)
+            print(reported)
         else:
-            Path(chosen.json).write_text(told + "\n", encoding="utf-8")
+            Path(chosen.json).write_text(reported + "\n", encoding="utf-8")
     if missed:
         print(f"goals missed: {', '.join(missed)}", file=sys.stderr)
     return 1 if missed else 0

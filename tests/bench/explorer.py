@@ -148,13 +148,13 @@ def painted(width: int, height: int) -> dict[str, Any] | None:
             shown.locator(".card").first.wait_for(timeout=60_000)
             ready = page.since()
             shown.wait_for_timeout(300)
-            told = shown.evaluate(
+            reported = shown.evaluate(
                 "[performance.getEntriesByName('first-contentful-paint')[0].startTime,"
                 " window.shifted, document.documentElement.scrollWidth]"
             )
         browser.close()
     return {"width": width, "height": height, "first": first, "ready": ready,
-            "paint": told[0] / 1000, "shifted": told[1], "wide": told[2]}  # fmt: skip
+            "paint": reported[0] / 1000, "shifted": reported[1], "wide": reported[2]}  # fmt: skip
 
 
 def explained() -> int:
@@ -163,8 +163,8 @@ def explained() -> int:
     from conformance.web.explain import frames_of, page
     from conformance.web.run_files import read_run
 
-    told = read_run(Path("specs/stories/m2_is_lost.story"))
-    return len(page(told, frames_of(board(told.heading), told.lines)).encode())
+    run = read_run(Path("specs/stories/m2_is_lost.story"))
+    return len(page(run, frames_of(board(run.heading), run.lines)).encode())
 
 
 def measured(quick: bool) -> dict[str, Any]:
@@ -211,36 +211,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="also write the figures here; - for stdout")
     parser.add_argument("--quick", action="store_true", help="fewer steps, and no browser")
     chosen = parser.parse_args(arguments)
-    told = measured(chosen.quick)
+    reported = measured(chosen.quick)
     if chosen.json == "-":
-        print(json.dumps(told, indent=2))
+        print(json.dumps(reported, indent=2))
         return 0
     if chosen.json is not None:
-        Path(chosen.json).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    _show(told)
+        Path(chosen.json).write_text(json.dumps(reported, indent=2) + "\n", encoding="utf-8")
+    _show(reported)
     return 0
 
 
-def _show(told: dict[str, Any]) -> None:
-    before, after = told["load"]
+def _show(reported: dict[str, Any]) -> None:
+    before, after = reported["load"]
     print(f"load {before[0]:.1f} before, {after[0]:.1f} after")
-    for one in told["starts"]:
+    for one in reported["starts"]:
         print(f"{one['system']:<13} page after {one['page']:.2f} s, first state after "
               f"{one['state']:.2f} s, {one['bytes'] / 1000:.0f} kB")  # fmt: skip
         for goal in one["goals"]:
             print(f"  {goal['goal']:<38} {goal['cold']:.2f} s cold, {goal['warm']:.2f} s warm, "
                   f"{goal['states']:,} states")  # fmt: skip
-    for one in told["walks"]:
+    for one in reported["walks"]:
         print(f"{one['system']:<13} a step of {one['steps']}: "
               f"median {one['median'] * 1000:.0f} ms, worst {one['worst'] * 1000:.0f} ms, "
               f"{one['within']:.0%} within {STEP_SECONDS * 1000:.0f} ms, at most "
               f"{one['bytes'] / 1000:.0f} kB")  # fmt: skip
-    for one in told["paints"]:
+    for one in reported["paints"]:
         print(f"{one['width']} × {one['height']}: start page after {one['first']:.2f} s, "
               f"cards after {one['ready']:.2f} s, first paint "
               f"{one['paint']:.2f} s after the address, moved {one['shifted']:.3f}")  # fmt: skip
-    print(f"an explained page: {told['explained_bytes'] / 1000:.0f} kB")
-    for line in told["missed"]:
+    print(f"an explained page: {reported['explained_bytes'] / 1000:.0f} kB")
+    for line in reported["missed"]:
         print(f"missed: {line}")
 
 

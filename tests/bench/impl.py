@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(f"wrong: {line}", file=sys.stderr)
     if chosen.json is not None:
-        told = {
+        reported = {
             "format": "insync.bench.impl/1",
             "quick": chosen.quick,
             "load_before": list(before),
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "figures": [{**asdict(one), "well": one.well} for one in figures],
             "wrong": wrong,
         }
-        chosen.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
     missed = not chosen.quick and not all(one.well for one in figures)
     return 1 if wrong or missed else 0
 

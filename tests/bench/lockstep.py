@@ -114,15 +114,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                   f"{one.per_wall_s:>8,.0f} per wall s{goal}")  # fmt: skip
         print(f"load {before:.1f} before, {after:.1f} after")
     if chosen.json is not None:
-        told = json.dumps({
+        reported = json.dumps({
             "figures": [asdict(one) for one in found], "missed": missed,
             "load_before": before, "load_after": after,
         }, indent=2)  # fmt: skip
         if chosen.json == "-":
-            print(told)
+            print(reported)
         else:
             with open(chosen.json, "w", encoding="utf-8") as file:
-                file.write(told + "\n")
+                file.write(reported + "\n")
     if missed:
         print(f"goals missed: {', '.join(missed)}", file=sys.stderr)
     return 1 if missed else 0

@@ -88,11 +88,11 @@ class Measured:
 
     def as_json(self) -> dict[str, Any]:
         """Everything, with the rates that the table shows."""
-        told = asdict(self)
-        told.pop("counts")
-        told["size"]["bounds"] = dict(self.size.bounds)
+        reported = asdict(self)
+        reported.pop("counts")
+        reported["size"]["bounds"] = dict(self.size.bounds)
         return {
-            **told, "states": self.states, "wall": self.wall, "cpu": self.cpu,
+            **reported, "states": self.states, "wall": self.wall, "cpu": self.cpu,
             "twin_wall": self.twin_wall, "twin_cpu": self.twin_cpu,
             "states_per_second": self.states / self.wall,
             "states_per_cpu_second": self.states / self.cpu,

@@ -117,10 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for size in todo:
             row = measured(size, Path(folder))
             rows.append(row)
-            told = ", ".join(f"{count} {name}" for name, count in sorted(row["verdicts"].items()))
+            reported = ", ".join(
+                f"{count} {name}" for name, count in sorted(row["verdicts"].items())
+            )
             print(
                 f"{row['what']:10}{row['lines']:>9,}{row['seeds']:>7}{row['wall']:>9.2f}"
-                f"{row['cpu']:>8.2f}{row['slowest']:>11.2f}{row['megabytes']:>6}  {told}",
+                f"{row['cpu']:>8.2f}{row['slowest']:>11.2f}{row['megabytes']:>6}  {reported}",
                 flush=True,
             )
     loads = [round(before, 1), round(os.getloadavg()[0], 1)]

@@ -99,12 +99,12 @@ class Bench:
         found: list[Log] = []
 
         def scan() -> None:
-            again, told = load_log(
+            again, reported = load_log(
                 RealDisk(), str(path), config, lambda: clock() // 10**6, clean=False
             )
             found.append(again)
-            if (again.log_end, told.scanned_bytes, told.notes) != (end, self.size, []):
-                self.wrong.append(f"{again.log_end} of {end} offsets recovered: {told.notes}")
+            if (again.log_end, reported.scanned_bytes, reported.notes) != (end, self.size, []):
+                self.wrong.append(f"{again.log_end} of {end} offsets recovered: {reported.notes}")
 
         self._time("scan", scan)
         for each in path.iterdir():
@@ -162,8 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(f"wrong: {line}", file=sys.stderr)
     if chosen.json is not None:
-        told = _told(benches, before, wrong)
-        chosen.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        reported = _told(benches, before, wrong)
+        chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
     return 1 if wrong else 0
 
 

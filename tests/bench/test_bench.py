@@ -13,21 +13,23 @@ from tests.bench.measure import QUICK, Measured
 def test_a_quick_run_tells_every_size_in_a_table_and_in_json(tmp_path, capsys):
     code = main(["--quick", "--json", str(tmp_path / "bench.json")])
 
-    told = json.loads((tmp_path / "bench.json").read_text())
+    reported = json.loads((tmp_path / "bench.json").read_text())
     shown = capsys.readouterr().out
-    assert (code, told["wrong"]) == (0, [])
-    assert [one["size"]["name"] for one in told["explored"]] == [one.name for one in QUICK.sizes]
-    for one in told["explored"]:
+    assert (code, reported["wrong"]) == (0, [])
+    assert [one["size"]["name"] for one in reported["explored"]] == [
+        one.name for one in QUICK.sizes
+    ]
+    for one in reported["explored"]:
         assert one["size"]["name"] in shown
         assert one["states_per_second"] > 0
         assert one["bytes_per_state"] > 8
-    assert told["explored"][0]["states"] == 6_787
-    assert told["explored"][0]["ratio"] > 1
-    assert [(one["caches"], one["from_cache"]) for one in told["set_up"]] == [
+    assert reported["explored"][0]["states"] == 6_787
+    assert reported["explored"][0]["ratio"] > 1
+    assert [(one["caches"], one["from_cache"]) for one in reported["set_up"]] == [
         ("loops", False),
         ("all", True),
     ]
-    assert len(told["load_before"]) == len(told["load_after"]) == 3
+    assert len(reported["load_before"]) == len(reported["load_after"]) == 3
 
 
 def test_engines_that_disagree_are_noticed():

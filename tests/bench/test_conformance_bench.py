@@ -12,13 +12,13 @@ from tests.bench.conformance import GOALS, Rate, main
 def test_a_quick_run_tells_every_rate(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["--quick", "--json", "-"])
 
-    told = json.loads(capsys.readouterr().out)
-    assert (code, told["missed"]) == (0, [])
-    assert [one["what"] for one in told["rates"]] == [
+    reported = json.loads(capsys.readouterr().out)
+    assert (code, reported["missed"]) == (0, [])
+    assert [one["what"] for one in reported["rates"]] == [
         "lock-step, seeded", "lock-step, Hypothesis", "whole, from NDJSON", "whole, from memory",
         "whole, from Arrow", "whole, from Parquet", "partial, 60 lines",
     ]  # fmt: skip
-    assert all(one["counted"] > 0 and one["per_cpu_s"] > 0 for one in told["rates"])
+    assert all(one["counted"] > 0 and one["per_cpu_s"] > 0 for one in reported["rates"])
 
 
 def test_a_rate_below_its_goal_is_missed_and_one_without_a_goal_never() -> None:

@@ -12,14 +12,14 @@ from tests.bench.impl import QUICK, Figure, crashes, main
 def test_a_quick_run_tells_every_figure_in_a_table_and_in_json(tmp_path, capsys):
     code = main(["--quick", "--json", str(tmp_path / "impl.json")])
 
-    told = json.loads((tmp_path / "impl.json").read_text())
+    reported = json.loads((tmp_path / "impl.json").read_text())
     shown = capsys.readouterr().out
-    assert (code, told["wrong"]) == (0, [])
-    assert len(told["figures"]) == 18
-    for one in told["figures"]:
+    assert (code, reported["wrong"]) == (0, [])
+    assert len(reported["figures"]) == 18
+    for one in reported["figures"]:
         assert one["name"] in shown
         assert one["value"] > 0
-    survived = [one for one in told["figures"] if one["unit"] == "deaths"]
+    survived = [one for one in reported["figures"] if one["unit"] == "deaths"]
     assert [one["value"] for one in survived] == [QUICK.kill_points] * 3
 
 

@@ -13,9 +13,9 @@ from tests.bench.lockstep import main
 def test_a_quick_run_tells_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["--quick", "--json", "-"])
 
-    told = json.loads(capsys.readouterr().out)
-    assert (code, told["missed"]) == (0, [])
-    assert [one["what"] for one in told["figures"]] == [
+    reported = json.loads(capsys.readouterr().out)
+    assert (code, reported["missed"]) == (0, [])
+    assert [one["what"] for one in reported["figures"]] == [
         "seeded", "watched", "hypothesis", *(f"edges of {name}" for name in MAPPED),
     ]  # fmt: skip
-    assert all(one["counted"] > 0 and one["per_cpu_s"] > 0 for one in told["figures"])
+    assert all(one["counted"] > 0 and one["per_cpu_s"] > 0 for one in reported["figures"])

@@ -15,10 +15,10 @@ from tests.bench.partial import main
 def test_a_quick_run_tells_every_figure(tmp_path: Path) -> None:
     code = main(["--quick", "--json", str(tmp_path / "partial.json")])
 
-    told = json.loads((tmp_path / "partial.json").read_text())
+    reported = json.loads((tmp_path / "partial.json").read_text())
     assert code == 0
-    assert [row["what"] for row in told["rows"]] == ["named", "nameless", "changes"]
-    assert all(row["lines"] > 0 and row["cpu"] >= 0 for row in told["rows"])
+    assert [row["what"] for row in reported["rows"]] == ["named", "nameless", "changes"]
+    assert all(row["lines"] > 0 and row["cpu"] >= 0 for row in reported["rows"])
 
 
 def test_a_thin_recording_is_the_whole_one_with_the_rest_left_out() -> None:

@@ -16,9 +16,9 @@ def test_a_small_size_is_measured_and_what_was_planted_is_found(tmp_path: Path, 
     sizes = ["--events", "2000", "--partitions", "5", "--skew", "--cores", "0", "--rounds", "1"]
     code = main([*sizes, "--json", str(told_in)])
 
-    told = json.loads(told_in.read_text())
-    (size,) = told["sizes"]
-    assert (code, told["wrong"]) == (0, [])
+    reported = json.loads(told_in.read_text())
+    (size,) = reported["sizes"]
+    assert (code, reported["wrong"]) == (0, [])
     assert set(size["lines_per_second_per_core"]) == {"read", "parse", "order", "check", "whole"}
     assert min(size["lines_per_second_per_core"].values()) > 0
     assert len(size["planted"]) == 6

@@ -12,11 +12,11 @@ from tests.bench.storage import main
 def test_a_quick_run_tells_every_task_in_a_table_and_in_json(tmp_path, capsys):
     code = main(["--quick", "--json", str(tmp_path / "storage.json"), "--folder", str(tmp_path)])
 
-    told = json.loads((tmp_path / "storage.json").read_text())
+    reported = json.loads((tmp_path / "storage.json").read_text())
     shown = capsys.readouterr().out
-    assert (code, told["wrong"]) == (0, [])
-    assert [bench["record_bytes"] for bench in told["benches"]] == [100, 1000]
-    for bench in told["benches"]:
+    assert (code, reported["wrong"]) == (0, [])
+    assert [bench["record_bytes"] for bench in reported["benches"]] == [100, 1000]
+    for bench in reported["benches"]:
         assert set(bench["megabytes_per_second"]) == {
             "copy", "append", "flush", "read", "scan", "encode", "decode",
         }  # fmt: skip

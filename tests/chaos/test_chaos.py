@@ -30,17 +30,17 @@ def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
         f"--rounds 1 --seed 5 --faults kill --trace --clients {clients} --out {out} --json -"
     )
 
-    told = json.loads(result.stdout)
+    reported = json.loads(result.stdout)
     history = json.loads((out / "history.json").read_text())
     assert result.exit_code == 0, result.output
-    assert told["verdict"] == told["trace"]["verdict"] == "holds"
-    assert told["anomalies"] == []
-    assert len(told["faults"]) == told["rounds"] == 1
-    assert told["counts"]["acknowledged_by_all"] > 0
-    assert told["counts"]["read"] > 0
-    assert list(told["by_client"]) == clients.split(",")
-    assert all(one["acknowledged_by_all"] and one["read"] for one in told["by_client"].values())
-    assert told["trace"]["events"] > 100
+    assert reported["verdict"] == reported["trace"]["verdict"] == "holds"
+    assert reported["anomalies"] == []
+    assert len(reported["faults"]) == reported["rounds"] == 1
+    assert reported["counts"]["acknowledged_by_all"] > 0
+    assert reported["counts"]["read"] > 0
+    assert list(reported["by_client"]) == clients.split(",")
+    assert all(one["acknowledged_by_all"] and one["read"] for one in reported["by_client"].values())
+    assert reported["trace"]["events"] > 100
     assert len(history["sends"]) > 10
     assert len(list((out / "cluster" / "trace").iterdir())) >= 4
 
@@ -49,11 +49,11 @@ def test_a_short_run_holds_and_says_what_was_judged(tmp_path: Path):
 def test_no_fault_begins_when_the_time_is_up_and_those_that_were_are_judged():
     result = typed("--rounds 100 --seed 5 --faults slow --minutes 0.05 --json -")
 
-    told = json.loads(result.stdout)
+    reported = json.loads(result.stdout)
     assert result.exit_code == 0, result.output
-    assert told["rounds"] == 100
-    assert 0 < len(told["faults"]) < 20
-    assert told["counts"]["found"] > 0
+    assert reported["rounds"] == 100
+    assert 0 < len(reported["faults"]) < 20
+    assert reported["counts"]["found"] > 0
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def _is_gone(pid: int) -> bool:
 def test_a_replica_whose_directory_has_failed_is_dead_to_the_model_as_to_the_controller():
     result = typed("--rounds 5 --seed 2 --faults disk --trace --json -")
 
-    told = json.loads(result.stdout)
-    assert [one for one in told["trace"]["findings"] if one["kind"] == "impossible"] == []
-    assert told["anomalies"] == []
+    reported = json.loads(result.stdout)
+    assert [one for one in reported["trace"]["findings"] if one["kind"] == "impossible"] == []
+    assert reported["anomalies"] == []
     assert result.exit_code in (0, 2)  # behind an append that failed nothing is known
 
 
@@ -130,8 +130,8 @@ def test_a_replica_whose_directory_has_failed_is_dead_to_the_model_as_to_the_con
 def test_no_release_since_0_11_loses_what_all_acknowledged(version: str, tmp_path: Path):
     result = typed(f"--rounds 20 --seed 11 --version {version} --json -")
 
-    told = json.loads(result.stdout)
-    assert told["anomalies"] == [], told["anomalies"]
+    reported = json.loads(result.stdout)
+    assert reported["anomalies"] == [], reported["anomalies"]
     assert result.exit_code == 0
 
 
@@ -140,8 +140,8 @@ def test_no_release_since_0_11_loses_what_all_acknowledged(version: str, tmp_pat
 def test_real_clients_lose_nothing_either(version: str):
     result = typed(f"--rounds 15 --seed 21 --version {version} --clients all --json -")
 
-    told = json.loads(result.stdout)
-    assert told["anomalies"] == [], told["anomalies"]
+    reported = json.loads(result.stdout)
+    assert reported["anomalies"] == [], reported["anomalies"]
     assert result.exit_code == 0
 
 
@@ -149,7 +149,7 @@ def test_real_clients_lose_nothing_either(version: str):
 def test_0_10_loses_records_and_each_loss_is_a_known_bug():
     result = typed("--rounds 6 --seed 3 --faults cascade --version 0.10 --json -")
 
-    told = json.loads(result.stdout)
+    reported = json.loads(result.stdout)
     assert result.exit_code == 1
-    assert told["anomalies"]
-    assert {one["entry"] for one in told["anomalies"]} == {"KIP-101"}
+    assert reported["anomalies"]
+    assert {one["entry"] for one in reported["anomalies"]} == {"KIP-101"}

@@ -104,8 +104,8 @@ def played(line: str, here: Path) -> list[str]:
     eventually(settled, "leaders for all partitions")
     port.close()
     result = typed(line)
-    told = [f"! {line}" for line in result.stderr.splitlines()]
-    return [*result.stdout.splitlines(), *told]
+    reported = [f"! {line}" for line in result.stderr.splitlines()]
+    return [*result.stdout.splitlines(), *reported]
 
 
 def test_every_command_of_the_article_prints_what_it_says(here: Path):

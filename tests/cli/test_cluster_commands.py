@@ -33,12 +33,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_status_names_every_process_and_the_controller(here: Path):
-    told = answer(f"cluster status {here}")
+    result = answer(f"cluster status {here}")
 
-    assert list(told["processes"]) == ["zookeeper", "broker1", "broker2", "broker3"]
-    assert {one["state"] for one in told["processes"].values()} == {"runs"}
-    assert told["controller"] in (1, 2, 3)
-    assert f"controller: {told['controller']}" in done(f"cluster status {here}")
+    assert list(result["processes"]) == ["zookeeper", "broker1", "broker2", "broker3"]
+    assert {one["state"] for one in result["processes"].values()} == {"runs"}
+    assert result["controller"] in (1, 2, 3)
+    assert f"controller: {result['controller']}" in done(f"cluster status {here}")
 
 
 def test_a_paused_broker_is_shown_as_paused_and_goes_on(here: Path):
@@ -125,9 +125,9 @@ def test_lines_go_in_and_come_out_by_key_and_partition(here: Path):
 
 
 def answer_of_produce(folder: Path, topic: str, lines: str) -> dict[str, object]:
-    told = done(f"produce --broker-list {folder} --topic {topic} --key-separator : "
+    result = done(f"produce --broker-list {folder} --topic {topic} --key-separator : "
                 "--request-required-acks all --json -", lines)  # fmt: skip
-    found: dict[str, object] = json.loads(told)
+    found: dict[str, object] = json.loads(result)
     return found
 
 
@@ -221,12 +221,12 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
             ":4: zzz is no property of a broker, and is left out",
         ]
         wire = Wire(("127.0.0.1", second))
-        told = wire.ask("DescribeCluster", 0, include_cluster_authorized_operations=False)
+        reported = wire.ask("DescribeCluster", 0, include_cluster_authorized_operations=False)
         wire.close()
-        assert sorted((one.broker_id, one.host, one.port) for one in told.brokers) == [
+        assert sorted((one.broker_id, one.host, one.port) for one in reported.brokers) == [
             (0, "localhost", first), (7, "127.0.0.1", second),
         ]  # fmt: skip
-        assert told.controller_id in (0, 7)
+        assert reported.controller_id in (0, 7)
         assert "num.partitions=4" in (folder / "broker7" / "server.properties").read_text()
         done(f"topics --create --zookeeper {folder} --topic t --replica-assignment 0:7")
         assert "broker3: started" in done(f"cluster add {folder} 3")

@@ -26,13 +26,13 @@ def runs(tmp_path: Path) -> Path:
 def test_a_folder_of_runs_is_converted_and_checked_with_logs_nowhere(answer, runs, tmp_path, form):
     out = tmp_path / "columns"
     code, made = answer(f"convert {runs} --out {out} --form {form}")
-    checked, told = answer(f"check {out}")
+    checked, result = answer(f"check {out}")
 
     assert (code, made["findings"]) == (0, [])
     assert [(Path(one["out"]).name, one["lines"]) for one in made["files"]] == [
         (f"seed-1.{form}", 80), (f"seed-2.{form}", 80),
     ]  # fmt: skip
-    assert (checked, told["verdict"], told["lines"]["read"]) == (0, "holds", 160)
+    assert (checked, result["verdict"], result["lines"]["read"]) == (0, "holds", 160)
 
 
 def test_a_broken_run_is_broken_at_the_same_line_in_columns(answer, runs, tmp_path):
@@ -69,10 +69,10 @@ def test_columns_that_are_cut_off_are_not_checked(answer, runs, tmp_path):
     path = tmp_path / "seed-1.arrow"
     path.write_bytes(path.read_bytes()[:-40])
 
-    code, told = answer(f"check {path}")
+    code, result = answer(f"check {path}")
 
-    assert (code, told["verdict"]) == (3, "not checked")
-    assert told["findings"][0]["why"].startswith("truncated after 80 events")
+    assert (code, result["verdict"]) == (3, "not checked")
+    assert result["findings"][0]["why"].startswith("truncated after 80 events")
 
 
 def test_wrong_use_says_what_to_write(insync, runs, tmp_path):

@@ -122,9 +122,13 @@ def test_an_eventually_is_judged_and_decides_the_exit_code(insync, answer, with_
     beside, _ = answer("explore election --claim somebody_wins --claim single_writer")
     spoken = insync("explore election --claim somebody_wins").stdout
 
-    told = found["claims"]["somebody_wins"]
+    reported = found["claims"]["somebody_wins"]
     assert (alone, beside, found["verdict"]) == (1, 1, "broken")
-    assert (told["depth"], told["trace"], told["loop"]) == (1, [], 0)  # nobody has to connect
+    assert (reported["depth"], reported["trace"], reported["loop"]) == (
+        1,
+        [],
+        0,
+    )  # nobody has to connect
     assert "always eventually: somebody is the controller in the end" in " ".join(spoken.split())
     assert "to see how somebody_wins breaks: insync find somebody_wins election" in spoken
 

@@ -14,13 +14,13 @@ CONTRACT = [
 
 
 def test_a_run_is_reported_as_the_explorer_tells_it(insync, answer):
-    told = insync(f"{UNFENCED} --engine z3").stdout.splitlines()
+    result = insync(f"{UNFENCED} --engine z3").stdout.splitlines()
     code, run = answer(f"{UNFENCED} --engine z3")
     _, explored = answer(UNFENCED)
 
-    assert told[0] == "single_writer of election 2.3 without zk_writes_fenced"
-    assert told[2] == "broken after 10 steps (brokers=2, epoch=2, writes=1)"
-    assert told[3].startswith("no run is shorter: every run of up to 10 steps in ")
+    assert result[0] == "single_writer of election 2.3 without zk_writes_fenced"
+    assert result[2] == "broken after 10 steps (brokers=2, epoch=2, writes=1)"
+    assert result[3].startswith("no run is shorter: every run of up to 10 steps in ")
     assert (code, run["verdict"], run["depth"]) == (1, "broken", explored["depth"])
     assert run["steps"] == explored["steps"]
     assert [key for key in CONTRACT if key not in run] == []
@@ -56,21 +56,21 @@ def test_faults_need_no_budget(answer):
 
 
 def test_a_limit_of_steps_is_unknown(insync, answer):
-    told = insync("find strong_isr classic --engine z3 --max-steps 2").stdout
+    result = insync("find strong_isr classic --engine z3 --max-steps 2").stdout
     code, found = answer("find strong_isr classic --engine z3 --max-steps 2")
 
-    assert "unknown (--max-steps 2 is reached" in told
-    assert "every run of up to 2 steps in" in told
+    assert "unknown (--max-steps 2 is reached" in result
+    assert "every run of up to 2 steps in" in result
     assert (code, found["verdict"], found["complete"], found["steps"]) == (2, "unknown", False, [])
     assert found["replay"].endswith(" --engine z3 --max-steps 2")
 
 
 def test_a_limit_of_work_is_unknown(insync, answer):
-    told = insync("find strong_isr classic --engine z3 --rlimit 1").stdout
+    result = insync("find strong_isr classic --engine z3 --rlimit 1").stdout
     code, found = answer("find strong_isr classic --engine z3 --rlimit 1")
 
-    assert "unknown (--rlimit 1 was used up; not even the initial state was judged" in told
-    assert "no run at all in" in told
+    assert "unknown (--rlimit 1 was used up; not even the initial state was judged" in result
+    assert "no run at all in" in result
     assert (code, found["verdict"]) == (2, "unknown")
 
 

@@ -220,10 +220,10 @@ def test_a_wrong_answer_is_opened_beside_what_is_expected(
 def test_a_story_that_a_diagnosis_tells_is_a_run():
     text = (Path(__file__).resolve().parents[2] / "specs/stories/m2_is_lost.story").read_text()
 
-    told = of_story_text(text)
+    reported = of_story_text(text)
 
-    assert told.heading == "system replication version 0.10 brokers 2"
-    assert len(told.lines) == 36
+    assert reported.heading == "system replication version 0.10 brokers 2"
+    assert len(reported.lines) == 36
 
 
 def test_edges_that_are_alike_have_nothing_to_open(served: list[dict[str, Any]]):

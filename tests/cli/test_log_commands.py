@@ -40,9 +40,9 @@ def test_a_topic_that_is_set_to_compact_keeps_the_latest_of_each_key(here: Path)
     eventually((data / "cleaner-offset-checkpoint").exists, "a cleaning", 20)
 
     def read() -> list[list[str]]:
-        told = done(f"consume --bootstrap-server {here} --topic t --from-beginning "
+        result = done(f"consume --bootstrap-server {here} --topic t --from-beginning "
                     "--timeout-ms 300 --print-offsets")  # fmt: skip
-        return [line.split("\t") for line in told.splitlines()]
+        return [line.split("\t") for line in result.splitlines()]
 
     eventually(lambda: len(read()) < 100, "fewer records", 20)
     kept = read()

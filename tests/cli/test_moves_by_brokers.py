@@ -132,8 +132,8 @@ def test_a_move_goes_on_once_its_throttle_is_raised_and_verify_takes_it_away(
     done(f"reassign --execute {file} --throttle 100000000 --additional")
     eventually(lambda: "is complete" in done(f"reassign --verify {file}"), "the end")
 
-    told = done(f"reassign --verify {file}")
-    assert told.splitlines() == [
+    result = done(f"reassign --verify {file}")
+    assert result.splitlines() == [
         "Status of partition reassignment:",
         "Reassignment of partition raised-0 is complete.",
         "",
@@ -152,7 +152,7 @@ def test_a_replica_is_made_in_one_directory_and_moves_to_another(here: Path, tmp
 
     made = done(f"reassign --execute {file}")
     eventually(lambda: "still in progress" not in done(f"reassign --verify {file}"), "the end")
-    told = done(f"reassign --verify {file}")
+    result = done(f"reassign --verify {file}")
     there = (Path(first) / "housed-0").exists(), (Path(second) / "housed-0").exists()
     planned(tmp_path, "housed", [2], [second])
     moved = done(f"reassign --execute {file} --replica-alter-log-dirs-throttle 10000000")
@@ -165,7 +165,7 @@ def test_a_replica_is_made_in_one_directory_and_moves_to_another(here: Path, tmp
                    "--timeout-ms 500")["records"]  # fmt: skip
 
     assert made.endswith("Successfully started log directory move for: housed-0-2\n")
-    assert "Reassignment of replica housed-0-2 completed successfully.\n" in told
+    assert "Reassignment of replica housed-0-2 completed successfully.\n" in result
     assert there == (True, False)
     assert "The replica-alter-dir throttle limit was set to 10000000 B/s\n" in moved
     assert (Path(second) / "housed-0").exists()
@@ -338,7 +338,7 @@ OF_COMMANDS = "kafka.common.AdminCommandFailedException: "
     ],
 )  # fmt: skip
 def test_what_fails_at_work_is_reported_on_the_stream_and_with_the_exit_code_of_the_release(
-    here: Path, tmp_path: Path, line: str, code: int, stream: str, told: list[str]
+    here: Path, tmp_path: Path, line: str, code: int, stream: str, reported: list[str]
 ):
     plan = planned(tmp_path, "nowhere", [9])
     file = f" --reassignment-json-file {plan}" if "reassign" in line else ""
@@ -346,9 +346,9 @@ def test_what_fails_at_work_is_reported_on_the_stream_and_with_the_exit_code_of_
     result = typed(line.format(here=here) + file)
 
     assert result.exit_code == code
-    last = getattr(result, stream).splitlines()[-len(told) :]
-    assert [shown.startswith(begin) for shown, begin in zip(last, told, strict=True)] == [
-        True for _ in told
+    last = getattr(result, stream).splitlines()[-len(reported) :]
+    assert [shown.startswith(begin) for shown, begin in zip(last, reported, strict=True)] == [
+        True for _ in reported
     ], result.output
 
 

@@ -73,9 +73,9 @@ def test_without_the_fence_the_obligation_is_named_and_a_counterexample_shown(in
 
 
 def test_the_command_under_an_open_proof_finds_the_run(insync, answer):
-    told = insync("prove single_controller --without zk_writes_fenced").stdout
+    result = insync("prove single_controller --without zk_writes_fenced").stdout
 
-    command = told.splitlines()[-1].partition("insync ")[2]
+    command = result.splitlines()[-1].partition("insync ")[2]
     code, found = answer(command)
 
     assert command.startswith("find single_controller election")
@@ -104,13 +104,13 @@ def test_each_shows_one_row_an_obligation(insync, answer):
 
 def test_two_solvers_give_two_answers_to_every_obligation(insync, answer):
     code, found = answer("prove single_controller --solver both")
-    told = insync("prove single_controller --solver both").stdout
+    outcome = insync("prove single_controller --solver both").stdout
 
     results = [one["result"] for one in found["obligations"]]
     assert code == 0
     assert results.count({"z3": "proved", "cvc5": "proved"}) == 53
     assert results.count({"frame rule": "proved"}) == 130
-    assert "by z3 and cvc5" in told
+    assert "by z3 and cvc5" in outcome
 
 
 def test_the_questions_are_written_out_with_what_was_answered(insync, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 
 def test_a_theorem_is_proved_by_its_name_with_its_label(insync, answer):
-    told = insync("prove placement_is_distinct one_write_at_a_time").stdout
+    result = insync("prove placement_is_distinct one_write_at_a_time").stdout
     code, found = answer("prove placement_is_distinct one_write_at_a_time")
 
     claims = {one["claim"]: one for one in found["claims"]}
@@ -14,8 +14,8 @@ def test_a_theorem_is_proved_by_its_name_with_its_label(insync, answer):
     assert list(claims) == ["placement_is_distinct", "one_write_at_a_time"]
     assert claims["one_write_at_a_time"]["system"] == "election"
     assert claims["placement_is_distinct"]["system"] is None
-    assert "the placement without racks, any number of brokers" in told
-    assert "given the invariants of single_controller" in told
+    assert "the placement without racks, any number of brokers" in result
+    assert "given the invariants of single_controller" in result
     assert {one["claim"] for one in found["obligations"]} == set(claims)
 
 

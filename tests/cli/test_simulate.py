@@ -53,11 +53,11 @@ def test_the_same_seed_is_the_same_run_anywhere(insync, tmp_path):
 
 
 def test_a_range_of_seeds_includes_both_ends_and_has_a_row_each(insync, answer):
-    told = insync("simulate --seeds 0..2 --steps 60").stdout
+    result = insync("simulate --seeds 0..2 --steps 60").stdout
     _, found = answer("simulate --seeds 0..2 --steps 60")
 
     assert [run["seed"] for run in found["runs"]] == [0, 1, 2]
-    assert [line.split()[:3] for line in told.splitlines() if line.lstrip()[:1].isdigit()] == [
+    assert [line.split()[:3] for line in result.splitlines() if line.lstrip()[:1].isdigit()] == [
         ["0", "holds", "60"],
         ["1", "holds", "60"],
         ["2", "holds", "60"],
@@ -135,11 +135,11 @@ def test_one_broken_run_breaks_the_campaign_and_names_its_line(insync, answer, t
 
 @pytest.mark.usefixtures("broken")
 def test_a_broken_run_that_was_not_kept_comes_with_the_command_that_keeps_it(insync, tmp_path):
-    told = insync("simulate --seeds 1..3 --steps 50 --faults lossy").stdout
+    result = insync("simulate --seeds 1..3 --steps 50 --faults lossy").stdout
 
-    line = next(line for line in told.splitlines() if line.startswith("keep it: "))
+    line = next(line for line in result.splitlines() if line.startswith("keep it: "))
     again = insync(line.removeprefix("keep it: insync ").replace("DIR", str(tmp_path)))
-    assert "seed-2.ndjson:12: " in told
+    assert "seed-2.ndjson:12: " in result
     assert again.exit_code == 1
     assert [path.name for path in tmp_path.iterdir()] == ["seed-2.ndjson"]
 

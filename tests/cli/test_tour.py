@@ -105,8 +105,8 @@ def reassign(folder: Path, by: str) -> None:
     done(f"reassign --execute --{by} {folder} --reassignment-json-file {plan}")
 
     def verified() -> bool:
-        told = done(f"reassign --verify --{by} {folder} --reassignment-json-file {plan}")
-        return "completed successfully" in told or "is complete" in told
+        result = done(f"reassign --verify --{by} {folder} --reassignment-json-file {plan}")
+        return "completed successfully" in result or "is complete" in result
 
     eventually(verified, "the move done")
     assert isrs(folder, "orders")[0] in ((3, {2, 3}), (2, {2, 3}))

@@ -196,7 +196,7 @@ def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: P
     ],
 )
 def test_a_wrong_file_is_exit_64_with_what_is_right(
-    tmp_path: Path, name: str, text: str, told: str
+    tmp_path: Path, name: str, text: str, reported: str
 ):
     path = tmp_path / name
     path.write_text(text)
@@ -204,7 +204,7 @@ def test_a_wrong_file_is_exit_64_with_what_is_right(
     result = run(str(path))
 
     assert result.exit_code == 64
-    assert told in result.stderr
+    assert reported in result.stderr
     assert result.stdout == ""
 
 

@@ -48,30 +48,30 @@ def test_every_system_lists_its_versions_and_bounds(answer):
 
 
 def test_the_table_shows_sources_defaults_and_claims(insync):
-    told = insync("versions").stdout
+    result = insync("versions").stdout
 
-    assert "KAFKA-6082 (2.1)" in told
-    assert "version kip_320 (default): everything is fenced by the leader epoch (2.1)" in told
-    assert "versions: the releases (default 2.3)" in told
-    assert "claims: strong_isr, weak_isr" in told
-    assert [name for name in [*RELEASES, *SWITCHES, *SYSTEMS] if name not in told] == []
+    assert "KAFKA-6082 (2.1)" in result
+    assert "version kip_320 (default): everything is fenced by the leader epoch (2.1)" in result
+    assert "versions: the releases (default 2.3)" in result
+    assert "claims: strong_isr, weak_isr" in result
+    assert [name for name in [*RELEASES, *SWITCHES, *SYSTEMS] if name not in result] == []
 
 
 def test_what_the_guide_shows_of_the_releases_is_what_the_command_prints(insync):
-    told = [" ".join(line.split()) for line in insync("versions").stdout.splitlines()]
+    result = [" ".join(line.split()) for line in insync("versions").stdout.splitlines()]
     block = GUIDE.read_text(encoding="utf-8").split("\nswitch ", 1)[1].split("```", 1)[0]
     rows = [" ".join(line.split()) for line in f"switch {block}".splitlines()]
 
     shown = [row for row in rows if row.strip("─ ")]
     assert len(shown) > 5
-    assert [row for row in shown if row != "..." and row not in told] == []
+    assert [row for row in shown if row != "..." and row not in result] == []
 
 
 def test_the_flags_of_the_sheet_are_listed_when_asked_for(insync, answer):
-    told = insync("versions --flags").stdout
+    result = insync("versions --flags").stdout
     _, found = answer("versions")
 
-    assert [name for name in FLAGS if name not in told] == []
+    assert [name for name in FLAGS if name not in result] == []
     assert "truncate_to_hw" not in insync("versions").stdout
     switches = {one["name"]: one["switches"] for one in found["flags"]}
     assert switches["truncate_to_hw"] == {"truncation": "hw"}

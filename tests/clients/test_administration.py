@@ -127,8 +127,8 @@ def test_partitions_move_and_preferred_leaders_are_elected(admin: Any, other: An
     left = other.list_partition_reassignments()
     eventually(lambda: partitions(admin, topic)[0].leader == 2)
     wanted = [TopicPartition(topic, 0), TopicPartition("no-such", 0)]
-    told = admin.elect_leaders(ElectionType.PREFERRED, wanted).result(15)
-    errors = {one.topic: error.name() for one, error in told.items()}
+    reported = admin.elect_leaders(ElectionType.PREFERRED, wanted).result(15)
+    errors = {one.topic: error.name() for one, error in reported.items()}
 
     assert there
     assert not left

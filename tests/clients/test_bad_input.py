@@ -51,14 +51,14 @@ def led(cluster: Cluster, topic: str) -> Any:
     asked = {"topics": [Fields(name=topic)], "allow_auto_topic_creation": True}
     deadline = time.monotonic() + 15
     while True:
-        told = first.ask("Metadata", 4, **asked)
-        parts = told.topics[0].partitions
+        reported = first.ask("Metadata", 4, **asked)
+        parts = reported.topics[0].partitions
         if parts and all(one.error_code == 0 for one in parts):
             break
         assert time.monotonic() < deadline
         time.sleep(0.1)
     leader = next(one.leader_id for one in parts if one.partition_index == 0)
-    where = next((one.host, one.port) for one in told.brokers if one.node_id == leader)
+    where = next((one.host, one.port) for one in reported.brokers if one.node_id == leader)
     first.close()
     made = Wire(where)
     yield made
@@ -113,9 +113,9 @@ def test_older_consumers_are_given_the_format_that_they_know(led: Wire, topic: s
 
 
 def test_transactions_are_refused_by_name(wire: Wire):
-    told = wire.ask("InitProducerId", 1, transactional_id="t", transaction_timeout=timedelta(0))
+    reported = wire.ask("InitProducerId", 1, transactional_id="t", transaction_timeout=timedelta(0))
 
-    assert told.error_code.name == "transactional_id_authorization_failed"
+    assert reported.error_code.name == "transactional_id_authorization_failed"
 
 
 def in_session(wire: Wire, session: int, epoch: int, *parts: Any, forgotten: Any = ()) -> Any:

@@ -159,7 +159,7 @@ def configs(desk: Desk, topic: str, folder: Path) -> None:
         changing = "DescribeConfigs"  # which it asks for first
     desk.typed("kafka-configs", *desk.cluster_of, *of_topic, "--alter", "--add-config",
                "segment.bytes=1000000", needs=changing)  # fmt: skip
-    told = desk.typed("kafka-configs", *desk.cluster_of, *of_topic, "--describe",
+    result = desk.typed("kafka-configs", *desk.cluster_of, *of_topic, "--describe",
                       needs=desk.by_admin("DescribeConfigs"))  # fmt: skip
     describing = "DescribeConfigs"
     desk.typed("kafka-configs", *of_broker, "--alter", "--add-config", "log.retention.ms=90000000",
@@ -169,7 +169,7 @@ def configs(desk: Desk, topic: str, folder: Path) -> None:
                needs=describing)  # fmt: skip
     of_none = desk.typed("kafka-configs", *of_broker, "--describe", needs=describing)
 
-    assert ("segment.bytes=1000000" in told) == (not changing or changing in desk.offered)
+    assert ("segment.bytes=1000000" in result) == (not changing or changing in desk.offered)
     assert ("log.retention.ms=90000000" in of_one) == (describing in desk.offered)
     assert "log.retention.ms" not in of_none
 
@@ -194,7 +194,7 @@ def console(desk: Desk, topic: str, folder: Path) -> None:
     patient = (*desk.servers, "--timeout", "60000")  # 5 s is short for Java on a busy machine
     group = (*patient, "--group", topic)
     listed = desk.typed("kafka-consumer-groups", *patient, "--list")
-    told = desk.typed("kafka-consumer-groups", *group, "--describe", needs=desk.offsets)
+    result = desk.typed("kafka-consumer-groups", *group, "--describe", needs=desk.offsets)
     back = desk.typed("kafka-consumer-groups", *group, "--topic", topic, "--reset-offsets",
                       "--to-earliest", "--execute", needs=desk.offsets)  # fmt: skip
     again = read() if back else first
@@ -203,8 +203,8 @@ def console(desk: Desk, topic: str, folder: Path) -> None:
 
     assert first == again == lines
     assert topic in listed.split()
-    if told:
-        ends = re.findall(rf"{topic}\s+\d+\s+\d+\s+(\d+)\s+0\s", told)
+    if result:
+        ends = re.findall(rf"{topic}\s+\d+\s+\d+\s+(\d+)\s+0\s", result)
         assert sum(map(int, ends)) == LINES
     assert (topic in after.split()) == ("DeleteGroups" not in desk.offered)
 
@@ -221,9 +221,9 @@ def verifiable(desk: Desk, topic: str, folder: Path) -> None:
                       "--max-messages", str(RECORDS), "--group-id", topic,
                       "--reset-policy", "earliest")  # fmt: skip
 
-    [told] = [one for one in map(json.loads, sent.splitlines()) if one["name"] == "tool_data"]
+    [reported] = [one for one in map(json.loads, sent.splitlines()) if one["name"] == "tool_data"]
     batches = [json.loads(line) for line in read.splitlines()]
-    assert (told["sent"], told["acked"]) == (RECORDS, RECORDS)
+    assert (reported["sent"], reported["acked"]) == (RECORDS, RECORDS)
     assert sum(one["count"] for one in batches if one["name"] == "records_consumed") == RECORDS
     assert all(one["success"] for one in batches if one["name"] == "offsets_committed")
 

@@ -75,7 +75,7 @@ def test_a_replica_moves_to_another_directory_and_is_read_and_written_there(
     [(before, _)] = found_in(admin, topic)
     [other] = {directory(cluster, name) for name in DIRECTORIES} - {before}
 
-    told = admin.alter_replica_log_dirs({(topic, 0, BROKER): other})
+    reported = admin.alter_replica_log_dirs({(topic, 0, BROKER): other})
     moved = eventually(lambda: found_in(admin, topic) == [(other, False)])
     consumer = kafka.KafkaConsumer(
         topic, bootstrap_servers=servers.split(","), auto_offset_reset="earliest",
@@ -87,7 +87,7 @@ def test_a_replica_moves_to_another_directory_and_is_read_and_written_there(
     producer.close()
     consumer.close()
 
-    assert [error.__name__ for error in told.values()] == ["NoError"]
+    assert [error.__name__ for error in reported.values()] == ["NoError"]
     assert moved
     assert offset == COUNT
     assert read == [*values, b"after"]
@@ -100,10 +100,10 @@ def test_a_replica_that_is_not_there_yet_is_made_in_the_directory_that_was_named
 ):
     wanted = directory(cluster, DIRECTORIES[version])  # each has its turn
 
-    told = alter(wire, wanted, (topic, 0), version=version)
+    reported = alter(wire, wanted, (topic, 0), version=version)
     admin.create_topics([kafka_admin.NewTopic(topic, replica_assignments={0: [BROKER]})])
 
-    assert told == ["replica_not_available"]
+    assert reported == ["replica_not_available"]
     assert eventually(lambda: found_in(admin, topic) == [(wanted, False)])
 
 

@@ -29,14 +29,14 @@ QUIET = {"log_level": 0, "message.timeout.ms": 20000}
 def send_librdkafka(servers: str, topic: str, acks: str, idempotent: bool = False) -> None:
     failed: list[Any] = []
 
-    def told(error: Any, record: Any) -> None:
+    def reported(error: Any, record: Any) -> None:
         if error is not None:
             failed.append(error)
 
     settings = {"bootstrap.servers": servers, "acks": acks, **QUIET}
     producer = confluent.Producer(settings | {"enable.idempotence": idempotent})
     for value in MANY:
-        producer.produce(topic, value, on_delivery=told)
+        producer.produce(topic, value, on_delivery=reported)
     assert producer.flush(20) == 0
     assert failed == []
 
@@ -122,8 +122,8 @@ def send_kcat(servers: str, topic: str, acks: str, idempotent: bool = False) -> 
 
 def read_kcat(servers: str, topic: str, count: int) -> list[bytes]:
     command = ["kcat", "-C", "-b", servers, "-t", topic, "-o", "beginning", "-c", str(count), "-q"]
-    told = subprocess.run(command, capture_output=True, check=True, timeout=40)
-    return sorted(told.stdout.split(), key=int)
+    result = subprocess.run(command, capture_output=True, check=True, timeout=40)
+    return sorted(result.stdout.split(), key=int)
 
 
 SENDERS: dict[str, Callable[..., None]] = {
@@ -221,7 +221,7 @@ def test_nothing_acknowledged_is_lost_when_a_leader_is_killed_while_clients_send
     admin.create_topics([made])[topic].result(15)
     acknowledged: list[bytes] = []
 
-    def told(error: Any, record: Any) -> None:
+    def reported(error: Any, record: Any) -> None:
         if error is None:
             acknowledged.append(record.value())
 
@@ -229,7 +229,7 @@ def test_nothing_acknowledged_is_lost_when_a_leader_is_killed_while_clients_send
         {"bootstrap.servers": servers, "acks": "all", "enable.idempotence": True, **QUIET}
     )
     for number in range(600):
-        producer.produce(topic, b"%d" % number, on_delivery=told)
+        producer.produce(topic, b"%d" % number, on_delivery=reported)
         producer.poll(0)
         if number == 200:
             producer.flush(10)

@@ -406,15 +406,15 @@ def test_a_list_of_topics_may_be_empty_missing_or_very_long(wire: Wire, admin: A
 def test_a_topic_is_made_by_being_asked_for_only_where_the_client_allows_it(
     wire: Wire, admin: Any, topic: str
 ):
-    def told(allowed: bool) -> str:
+    def reported(allowed: bool) -> str:
         answer = wire.ask(
             "Metadata", 4, topics=[Fields(name=topic)], allow_auto_topic_creation=allowed
         )
         return str(answer.topics[0].error_code.name)
 
-    refused = told(False)
+    refused = reported(False)
     there = topic in admin.list_topics(timeout=10).topics
-    first = told(True)
+    first = reported(True)
 
     assert (refused, there, first) == ("unknown_topic_or_partition", False, "leader_not_available")
-    assert eventually(lambda: told(False) == "none")
+    assert eventually(lambda: reported(False) == "none")

@@ -43,8 +43,8 @@ class Row:
 
     def __str__(self) -> str:
         shown = {} if self.bounds == CLUSTER.limits({}) else self.bounds
-        told = [f"{name}={value}" for name, value in shown.items()] or ["default"]
-        return "-".join([self.version, *self.without, *told])
+        reported = [f"{name}={value}" for name, value in shown.items()] or ["default"]
+        return "-".join([self.version, *self.without, *reported])
 
 
 ROWS = (

@@ -162,12 +162,12 @@ def forget_the_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
         return
 
     async def silent(self: EventController) -> None:
-        told = self.core.update_metadata
+        reported = self.core.update_metadata
         monkeypatch.setattr(self.core, "update_metadata", nothing)
         try:
             await before(self)
         finally:
-            monkeypatch.setattr(self.core, "update_metadata", told)
+            monkeypatch.setattr(self.core, "update_metadata", reported)
 
     monkeypatch.setattr(EventController, "fail_over", silent)
 
@@ -365,9 +365,9 @@ def test_the_command_walks_clusters_and_counts_what_fired() -> None:
 def test_the_map_lists_each_row_and_leaves_nothing_out() -> None:
     found = CliRunner().invoke(lockstep, ["--system", "cluster", "--map", "--json", "-"])
 
-    told = json.loads(found.output)
-    assert told["left_out"] == {}
-    goes_on = told["rows"]["controller_goes_on"]["transitions"]
+    reported = json.loads(found.output)
+    assert reported["left_out"] == {}
+    goes_on = reported["rows"]["controller_goes_on"]["transitions"]
     assert goes_on[:2] == ["broker_learns_it_won", "broker_finds_it_moved"]
 
 

@@ -163,8 +163,8 @@ def written(path: Path, table: pa.Table) -> TraceReport:
 
 
 def retold(table: pa.Table, **fields: object) -> pa.Table:
-    told = {**json.loads(table.schema.metadata[KEY]), **fields}
-    return table.replace_schema_metadata({KEY: json.dumps(told)})
+    reported = {**json.loads(table.schema.metadata[KEY]), **fields}
+    return table.replace_schema_metadata({KEY: json.dumps(reported)})
 
 
 def with_null(table: pa.Table, name: str) -> pa.Table:

@@ -39,15 +39,15 @@ def test_a_wrong_end_is_reported_leaf_by_leaf_with_a_short_run(
     with pytest.raises(Mismatch) as raised:
         walk(52, 220, enabledness_every=0)
 
-    told = explained(raised.value)
+    reported = explained(raised.value)
 
-    assert told is not None
-    assert len(told.steps) < len(raised.value.steps) / 2
-    assert told.steps[-1].startswith("follower_truncates(")
-    assert any("log[" in line and "the implementation" in line for line in told.candidates)
-    assert "which differs in" in told.nearest
-    assert told.last_accepted == told.steps[-2]
-    assert plays(told.story, tmp_path) is Verdict.HOLDS
+    assert reported is not None
+    assert len(reported.steps) < len(raised.value.steps) / 2
+    assert reported.steps[-1].startswith("follower_truncates(")
+    assert any("log[" in line and "the implementation" in line for line in reported.candidates)
+    assert "which differs in" in reported.nearest
+    assert reported.last_accepted == reported.steps[-2]
+    assert plays(reported.story, tmp_path) is Verdict.HOLDS
 
 
 def test_a_step_that_the_model_refuses_is_reported_with_the_values_seen(
@@ -57,14 +57,14 @@ def test_a_step_that_the_model_refuses_is_reported_with_the_values_seen(
     found = first_mismatch()
     assert found is not None
 
-    told = explained(*found)
+    reported = explained(*found)
 
-    assert told is not None
-    assert "leader_expands_isr" in told.steps[-1]
-    assert any("not possible: " in line and "known_end[" in line for line in told.candidates)
-    assert "refused leader_expands_isr" in told.story
-    assert plays(told.story, tmp_path) is Verdict.HOLDS
-    assert "nearest accepted alternative" in told.as_text()
+    assert reported is not None
+    assert "leader_expands_isr" in reported.steps[-1]
+    assert any("not possible: " in line and "known_end[" in line for line in reported.candidates)
+    assert "refused leader_expands_isr" in reported.story
+    assert plays(reported.story, tmp_path) is Verdict.HOLDS
+    assert "nearest accepted alternative" in reported.as_text()
 
 
 def test_a_step_that_the_implementation_refuses_is_reported_the_other_way_round(
@@ -74,13 +74,13 @@ def test_a_step_that_the_implementation_refuses_is_reported_the_other_way_round(
     monkeypatch.setitem(KINDS, kind.name, replace(kind, refusal=lambda *_: "it rains"))
     mismatch = mismatch_of_a_walk(3)
 
-    told = explained(mismatch)
+    reported = explained(mismatch)
 
-    assert told is not None
-    assert told.what.startswith("the model allows leader_appends(")
-    assert "the implementation says: not possible: it rains" in told.candidates[0]
-    assert len(told.steps) <= 6
-    assert plays(told.story, tmp_path) is Verdict.HOLDS
+    assert reported is not None
+    assert reported.what.startswith("the model allows leader_appends(")
+    assert "the implementation says: not possible: it rains" in reported.candidates[0]
+    assert len(reported.steps) <= 6
+    assert plays(reported.story, tmp_path) is Verdict.HOLDS
 
 
 def test_a_run_that_stays_in_step_has_no_diagnosis() -> None:

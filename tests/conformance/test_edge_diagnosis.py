@@ -21,9 +21,9 @@ def diagnosed(system: str, max_states: int) -> Diagnosis:
     about = map_of(system)
     report = walk_edges(about.small, max_states=max_states, about=about)
     assert report.first is not None
-    told = diagnose_edge(report.first, Pairing(about, about.small))
-    assert told is not None
-    return told
+    reported = diagnose_edge(report.first, Pairing(about, about.small))
+    assert reported is not None
+    return reported
 
 
 def plays(text: str, folder: Path) -> Verdict:
@@ -41,14 +41,14 @@ def test_a_wrong_end_in_election_is_reported_from_the_start_by_a_short_run(
 
     monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
 
-    told = diagnosed("election", 1_000)
+    reported = diagnosed("election", 1_000)
 
-    assert "zk.controller: the model says 2, the implementation none" in told.as_text()
-    assert len(told.steps) <= 14
-    assert told.steps[-1].startswith("controller_event_fails(")
-    assert told.story.startswith("# controller_event_fails(")
-    assert "system election" in told.story
-    assert plays(told.story, tmp_path) is Verdict.HOLDS
+    assert "zk.controller: the model says 2, the implementation none" in reported.as_text()
+    assert len(reported.steps) <= 14
+    assert reported.steps[-1].startswith("controller_event_fails(")
+    assert reported.story.startswith("# controller_event_fails(")
+    assert "system election" in reported.story
+    assert plays(reported.story, tmp_path) is Verdict.HOLDS
 
 
 def test_a_step_of_election_that_cannot_be_driven_is_reported_the_other_way_round(
@@ -56,11 +56,11 @@ def test_a_step_of_election_that_cannot_be_driven_is_reported_the_other_way_roun
 ) -> None:
     monkeypatch.setattr(Controllers, "_broker_stands_refusal", lambda *_: "it rains")
 
-    told = diagnosed("election", 50)
+    reported = diagnosed("election", 50)
 
-    assert told.what.startswith("the model allows ")
-    assert "the implementation says: not possible: it rains" in told.candidates[0]
-    assert plays(told.story, tmp_path) is Verdict.HOLDS
+    assert reported.what.startswith("the model allows ")
+    assert "the implementation says: not possible: it rains" in reported.candidates[0]
+    assert plays(reported.story, tmp_path) is Verdict.HOLDS
 
 
 def test_a_batch_that_is_left_out_in_topics_is_reported_with_its_story(
@@ -71,9 +71,9 @@ def test_a_batch_that_is_left_out_in_topics_is_reported_with_its_story(
 
     monkeypatch.setattr(ReplicaMachine, "_become_new", leaves_out)
 
-    told = diagnosed("topics", 600)
+    reported = diagnosed("topics", 600)
 
-    assert "the model says NewReplica, the implementation NonExistentReplica" in told.as_text()
-    assert any(step.startswith("admin_creates_topic(") for step in told.steps)
-    assert "system topics" in told.story
-    assert plays(told.story, tmp_path) is Verdict.HOLDS
+    assert "the model says NewReplica, the implementation NonExistentReplica" in reported.as_text()
+    assert any(step.startswith("admin_creates_topic(") for step in reported.steps)
+    assert "system topics" in reported.story
+    assert plays(reported.story, tmp_path) is Verdict.HOLDS

@@ -98,10 +98,10 @@ def test_the_command_tells_each_profile_and_what_was_compared() -> None:
         lockstep, ["--seeds", "0..1", "--steps", "60", "--faults", "lossy", "--json", "-"]
     )
 
-    told = json.loads(result.output)
+    reported = json.loads(result.output)
     assert result.exit_code == 0
-    assert (told["verdict"], told["profiles"][0]["steps"]) == ("holds", 120)
-    assert told["profiles"][0]["requests"] > 0
+    assert (reported["verdict"], reported["profiles"][0]["steps"]) == ("holds", 120)
+    assert reported["profiles"][0]["requests"] > 0
 
 
 def test_the_command_tells_a_mismatch_with_its_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,14 +73,14 @@ UNKNOWN = {
 def test_a_request_that_is_ignored_and_a_move_that_waits_are_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
-    told = Told(tmp_path, version)
-    told.asks("t", 1, 2)
-    told.asks("gone", 1)
-    told.asks("t", 3, 2)
-    told.isr(1, 2)
-    told.isr(1, 2, 3)
+    reported = Told(tmp_path, version)
+    reported.asks("t", 1, 2)
+    reported.asks("gone", 1)
+    reported.asks("t", 3, 2)
+    reported.isr(1, 2)
+    reported.isr(1, 2, 3)
 
-    form, lines = ("1.1" if told.stage.release.since("1.1") else "0.10"), told.lines()
+    form, lines = ("1.1" if reported.stage.release.since("1.1") else "0.10"), reported.lines()
     thrown = (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
     messages = [text for _, text, _ in lines] + thrown
     name, blank = (NEW, " ") if form == "1.1" else (OLD, "")
@@ -111,11 +111,11 @@ REMOVED = {
 def test_an_entry_that_leaves_the_request_is_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
-    told = Told(tmp_path, version)
-    told.asks("t", 3, 2)
-    told.isr(1, 2, 3)
+    reported = Told(tmp_path, version)
+    reported.asks("t", 3, 2)
+    reported.isr(1, 2, 3)
 
-    about = [one for one in told.lines() if LIST in one[1]]
+    about = [one for one in reported.lines() if LIST in one[1]]
 
     assert [one[1].partition("1] ")[2] or one[1].partition("]: ")[2] for one in about] == [
         REMOVED[version]
@@ -135,34 +135,34 @@ SEVERAL = {
 def test_entries_that_are_refused_leave_the_request_one_by_one_and_together_since_2_0(
     tmp_path: Path, version: str
 ):
-    told = Told(tmp_path, version)
+    reported = Told(tmp_path, version)
     other = TopicPartition("gone", 1) if version == "2.4" else TopicPartition("t", 0)
     goals = {TopicPartition("gone", 0): (1,), other: (2,) if version == "2.4" else (1, 2)}
     path = paths.REASSIGN_PARTITIONS
-    wait(told.stage.admin.port.create(path, encode_reassignment(goals)))
-    told.stage.run(told.controller)
+    wait(reported.stage.admin.port.create(path, encode_reassignment(goals)))
+    reported.stage.run(reported.controller)
 
-    about = [text for _, text, _ in told.lines() if LIST in text]
+    about = [text for _, text, _ in reported.lines() if LIST in text]
 
     assert [text.partition("1] ")[2] for text in about] == SEVERAL[version]
-    assert wait(told.stage.admin.port.exists(path)) is None
+    assert wait(reported.stage.admin.port.exists(path)) is None
 
 
 @pytest.mark.parametrize("version", ["0.10", "0.11", "1.1", "2.1", "2.3"])
 def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_created(
     tmp_path: Path, version: str
 ):
-    told = Told(tmp_path, version)
-    told.asks("t", 3, 2)
-    told.stage.leader_writes_isr(TopicPartition("t", 0), (1, 2, 3))
-    wait(told.stage.admin.port.delete(paths.state("t", 0)))
-    told.stage.run(told.controller)
+    reported = Told(tmp_path, version)
+    reported.asks("t", 3, 2)
+    reported.stage.leader_writes_isr(TopicPartition("t", 0), (1, 2, 3))
+    wait(reported.stage.admin.port.delete(paths.state("t", 0)))
+    reported.stage.run(reported.controller)
 
-    name = NEW if told.stage.release.since("1.1") else OLD
+    name = NEW if reported.stage.release.since("1.1") else OLD
     words = (
         f"Error handling reassignment of partition {name} to replicas 3,2 as it was never created"
     )
-    found = [one for one in told.lines() if one[1].endswith(words)]
+    found = [one for one in reported.lines() if one[1].endswith(words)]
 
     assert [one[0] for one in found] == ["ERROR"]
     assert ANY.read(found[0][2], found[0][1]) is not None
@@ -180,14 +180,16 @@ def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_creat
 def test_a_move_of_a_topic_that_is_being_deleted_is_reported_as_skipped(
     tmp_path: Path, version: str, level: str, words: str
 ):
-    told = Told(tmp_path, version)
-    told.stage.stop_broker(2)
-    told.stage.run(told.controller)
-    wait(told.stage.admin.request_deletion("t"))
-    told.stage.run(told.controller)
-    told.asks("t", 3, 1)
+    reported = Told(tmp_path, version)
+    reported.stage.stop_broker(2)
+    reported.stage.run(reported.controller)
+    wait(reported.stage.admin.request_deletion("t"))
+    reported.stage.run(reported.controller)
+    reported.asks("t", 3, 1)
 
-    found = [one for one in told.lines() if one[1].endswith(f"Skipping reassignment of {words}")]
+    found = [
+        one for one in reported.lines() if one[1].endswith(f"Skipping reassignment of {words}")
+    ]
 
     assert [one[0] for one in found] == [level]
     assert ANY.read(found[0][2], found[0][1]) is not None

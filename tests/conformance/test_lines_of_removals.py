@@ -69,12 +69,12 @@ def test_a_deleted_log_that_is_removed_is_reported(tmp_path: Path, version: str,
     removing = Removing(tmp_path, version)
     removing.logs.remove_due()
 
-    told = removing.told()
+    reported = removing.told()
 
-    assert told == [
+    assert reported == [
         ("INFO", f"Deleted log for partition {name} in {PLACE}.", "kafka.log.LogManager")
     ]
-    assert ANY.read(told[0][2], told[0][1]) is not None
+    assert ANY.read(reported[0][2], reported[0][1]) is not None
 
 
 @pytest.mark.parametrize("version", LOG)
@@ -89,21 +89,21 @@ def test_a_log_that_the_disk_does_not_let_go_is_tried_again_or_ends_its_director
     removing.now_ms += DELAY_MS
     removing.logs.remove_due()
 
-    told = removing.told()
+    reported = removing.told()
     why = removing.logs.directories[0].failure
 
     if version < "1.0":
         moved = f"Exception in deleting {LOG[version]}. Moving it to the end of the queue."
-        assert [one[:2] for one in told] == [
+        assert [one[:2] for one in reported] == [
             ("ERROR", moved),
             ("INFO", f"Deleted log for partition t-0 in {PLACE}."),
         ]
         assert why == ""
     else:
         failed = f"Exception while deleting {LOG[version]} in dir /d."
-        assert [one[:2] for one in told] == [("ERROR", failed)]
+        assert [one[:2] for one in reported] == [("ERROR", failed)]
         assert why.startswith("Error while deleting log for t-0 in dir /d: [Errno 16]")
-    assert all(ANY.read(logger, text) is not None for _, text, logger in told)
+    assert all(ANY.read(logger, text) is not None for _, text, logger in reported)
     assert "\njava.io.IOException: [Errno 16] Device or resource busy\n" in (
         tmp_path / "server.log"
     ).read_text(encoding="utf-8")
@@ -126,10 +126,10 @@ def test_an_error_that_nobody_expects_of_a_removal_is_reported_and_the_disk_stay
     monkeypatch.undo()
     removing.now_ms += DELAY_MS
 
-    told = removing.told()
+    reported = removing.told()
 
-    assert told == [("ERROR", text, "kafka.log.LogManager")]
-    assert ANY.read(told[0][2], told[0][1]) is not None
+    assert reported == [("ERROR", text, "kafka.log.LogManager")]
+    assert ANY.read(reported[0][2], reported[0][1]) is not None
     assert removing.logs.directories[0].failure == ""
     # Since 1.0 it has left the queue before: a restart finds it.
     assert removing.logs.remove_due() == ([("t", 0)] if version < "1.0" else [])

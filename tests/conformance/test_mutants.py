@@ -189,9 +189,9 @@ def test_a_mutant_names_its_line_and_both_texts() -> None:
 
 
 def test_what_is_only_logged_is_no_mutant() -> None:
-    told = [one.label for one in every() if one.before.startswith(("journal", "self.journal"))]
+    reported = [one.label for one in every() if one.before.startswith(("journal", "self.journal"))]
 
-    assert [label for label in told if "=" not in label] == []
+    assert [label for label in reported if "=" not in label] == []
 
 
 def test_a_sample_is_the_same_for_the_same_seed_and_takes_from_every_file() -> None:

@@ -58,10 +58,10 @@ def test_a_trace_that_does_not_fit_becomes_a_story_that_ends_with_what_the_model
     lines = damaged(lines_of(simulate(5, 60)), another_epoch)
     trace.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-    code, told = asked("check", trace, "--save-story", story)
+    code, reported = asked("check", trace, "--save-story", story)
 
     assert (code, plays(story)) == (1, True)
-    assert f"play it: insync story {story}" in told
+    assert f"play it: insync story {story}" in reported
     assert "run.ndjson:20: impossible" in story.read_text()
     assert "\ncontroller_elects_leader broker=1 leader=3\n" in story.read_text()
 
@@ -109,10 +109,10 @@ def test_the_way_to_an_edge_that_differs_is_reported_from_the_beginning_and_kept
     monkeypatch.setattr(ControllerZnodes, "delete_controller", deletes)
     story = tmp_path / "kept.story"
 
-    code, told = asked("edges", "election", "--max-states", 1_000, "--save-story", story)
+    code, reported = asked("edges", "election", "--max-states", 1_000, "--save-story", story)
 
     assert code == 1
-    assert "from the beginning:\nafter controller_event_fails(" in told
+    assert "from the beginning:\nafter controller_event_fails(" in reported
     assert play(read_story(story)).verdict is Verdict.HOLDS
 
 
@@ -131,14 +131,14 @@ def test_what_a_guard_is_for_becomes_a_story_that_it_refuses(
 
 
 def test_a_step_that_is_refused_ends_the_story_with_its_reason() -> None:
-    told = as_story("T", "s", HEADING, ["broker_becomes_controller broker=1"],
+    reported = as_story("T", "s", HEADING, ["broker_becomes_controller broker=1"],
                     ["broker_learns_it_won broker=2"])  # fmt: skip
     cut = as_story("T", "s", HEADING, ["broker_learns_it_won broker=2", "broker_crashes broker=1"])
 
-    assert "refused broker_learns_it_won broker=2" in told
-    assert "the broker won and has not heard of it" in told
+    assert "refused broker_learns_it_won broker=2" in reported
+    assert "the broker won and has not heard of it" in reported
     assert "broker_crashes" not in cut
-    assert play(parse(told, "t.story")).verdict is Verdict.HOLDS
+    assert play(parse(reported, "t.story")).verdict is Verdict.HOLDS
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_step_that_is_refused_ends_the_story_with_its_reason() -> None:
 def test_what_cannot_be_kept_is_refused_before_the_work_starts(
     arguments: tuple[str, ...], why: str
 ) -> None:
-    code, told = asked(*arguments)
+    code, reported = asked(*arguments)
 
     assert code == 64
-    assert why in told
+    assert why in reported

@@ -28,14 +28,14 @@ PLAYABLE = sorted(path for path in STORIES.glob("**/*.story") if on_a_mapped_sys
 
 @pytest.mark.parametrize("path", PLAYABLE, ids=lambda path: path.stem)
 def test_the_implementation_goes_where_the_story_goes_or_says_why_not(path: Path) -> None:
-    told = retell(read_story(path))
+    reported = retell(read_story(path))
 
-    assert told.failed is None
-    if told.why_not is None:
-        assert told.verdict is Verdict.HOLDS
-        assert told.compared == told.steps > 0
+    assert reported.failed is None
+    if reported.why_not is None:
+        assert reported.verdict is Verdict.HOLDS
+        assert reported.compared == reported.steps > 0
     else:
-        assert "\n" not in told.why_not
+        assert "\n" not in reported.why_not
 
 
 LEAST = {"cluster": 34, "election": 5, "reassignment": 32, "replication": 37, "topics": 30}
@@ -55,11 +55,11 @@ def test_the_implementation_plays_so_many_stories_of_each_system_and_says_why_no
 
 @pytest.mark.parametrize("version", ["1.1", "2.0"])
 def test_a_cluster_of_an_older_release_plays_its_own_stories(version: str) -> None:
-    told = [retell(one) for one in map(read_story, PLAYABLE)
+    reported = [retell(one) for one in map(read_story, PLAYABLE)
             if one.heading is not None and one.heading.recorded.version == version
             and one.heading.recorded.system.name == "cluster"]  # fmt: skip
 
-    assert sum(one.why_not is None and one.verdict is Verdict.HOLDS for one in told) >= 2
+    assert sum(one.why_not is None and one.verdict is Verdict.HOLDS for one in reported) >= 2
 
 
 HEADING = "system replication version 2.3 brokers 2\n"
@@ -83,11 +83,11 @@ def story(text: str) -> Story:
 def test_a_state_that_differs_is_reported_with_both_values(monkeypatch: pytest.MonkeyPatch) -> None:
     never_leads(monkeypatch)
 
-    told = retell(story(LEADER))
+    reported = retell(story(LEADER))
 
-    assert told.verdict is Verdict.BROKEN
-    assert told.failed is not None
-    line, why = told.failed
+    assert reported.verdict is Verdict.BROKEN
+    assert reported.failed is not None
+    line, why = reported.failed
     assert line == 7
     assert "replica.isr[1, 1]: the story says 1, the implementation none" in why
 
@@ -99,10 +99,10 @@ def test_a_step_that_only_the_model_can_take_is_reported_with_the_reason(
     refuses = replace(kind, refusal=lambda *_: "the broker believes that it leads")
     monkeypatch.setitem(KINDS, kind.name, refuses)
 
-    told = retell(story(LEADER))
+    reported = retell(story(LEADER))
 
-    assert told.failed is not None
-    assert told.failed[1].endswith(
+    assert reported.failed is not None
+    assert reported.failed[1].endswith(
         "leader_appends(1) is not possible in the implementation: "
         "the broker believes that it leads — false"
     )
@@ -112,16 +112,16 @@ def test_what_only_the_model_refuses_is_reported(monkeypatch: pytest.MonkeyPatch
     takes_anybody(monkeypatch)
     shrunk = "leader_shrinks_isr leader=1 replica=2\nleader_learns_isr_is_written leader=1\n"
 
-    told = retell(story(f"{LEADER}{shrunk}refused leader_expands_isr leader=1 replica=2\n"))
+    reported = retell(story(f"{LEADER}{shrunk}refused leader_expands_isr leader=1 replica=2\n"))
 
-    assert told.failed is not None
-    assert "is refused by the model, and leader_expands_isr(1, 2) is possible" in told.failed[1]
+    assert reported.failed is not None
+    assert "is refused by the model, and leader_expands_isr(1, 2) is possible" in reported.failed[1]
 
 
 def test_a_refusal_that_both_share_is_counted() -> None:
-    told = retell(story(f"{LEADER}refused leader_shrinks_isr leader=2 replica=1\n"))
+    reported = retell(story(f"{LEADER}refused leader_shrinks_isr leader=2 replica=1\n"))
 
-    assert (told.verdict, told.steps, told.refusals) == (Verdict.HOLDS, 6, 1)
+    assert (reported.verdict, reported.steps, reported.refusals) == (Verdict.HOLDS, 6, 1)
 
 
 def test_a_step_that_is_another_transition_here_is_a_refusal_of_this_one() -> None:
@@ -151,38 +151,38 @@ def test_what_does_not_apply_says_why_before_anything_is_played(
 ) -> None:
     monkeypatch.setattr(World, "do", None)
 
-    told = retell(story(f"{heading}\n\nrefused controller_resigns broker=1\n"))
+    reported = retell(story(f"{heading}\n\nrefused controller_resigns broker=1\n"))
 
-    assert told.why_not is not None
-    assert words in told.why_not
-    assert told.verdict is Verdict.NOT_CHECKED
+    assert reported.why_not is not None
+    assert words in reported.why_not
+    assert reported.verdict is Verdict.NOT_CHECKED
 
 
 @pytest.mark.parametrize("name", ["m2_is_lost", "m2_is_saved"])
 def test_what_kip_101_mended_is_lost_before_it_and_saved_since(name: str) -> None:
-    told = retell(read_story(STORIES / f"{name}.story"))
+    reported = retell(read_story(STORIES / f"{name}.story"))
 
-    assert (told.why_not, told.verdict) == (None, Verdict.HOLDS)
+    assert (reported.why_not, reported.verdict) == (None, Verdict.HOLDS)
 
 
 def test_several_replicas_that_leave_at_once_are_a_difference_that_the_map_names() -> None:
-    told = retell(read_story(STORIES / "reassign_six_stages.story"))
+    reported = retell(read_story(STORIES / "reassign_six_stages.story"))
 
-    assert told.why_not is not None
-    assert told.why_not.startswith("several replicas go offline at once")
+    assert reported.why_not is not None
+    assert reported.why_not.startswith("several replicas go offline at once")
 
 
 def test_a_refusal_that_only_a_better_model_has_does_not_apply() -> None:
-    told = retell(read_story(STORIES / "cluster_refused_around_nothing_to_write.story"))
+    reported = retell(read_story(STORIES / "cluster_refused_around_nothing_to_write.story"))
 
-    assert told.why_not == "no release does what it tells (isr_takes_the_living)"
+    assert reported.why_not == "no release does what it tells (isr_takes_the_living)"
 
 
 def test_a_story_of_a_system_without_a_map_says_which_have_one() -> None:
-    told = retell(story("system classic version kip_320 brokers 2\n\ncheck strong_isr\n"))
+    reported = retell(story("system classic version kip_320 brokers 2\n\ncheck strong_isr\n"))
 
-    assert told.why_not is not None
-    assert told.why_not.endswith("not to classic")
+    assert reported.why_not is not None
+    assert reported.why_not.endswith("not to classic")
 
 
 def test_a_story_that_no_release_tells_does_not_apply_and_as_released_it_does() -> None:

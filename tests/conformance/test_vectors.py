@@ -120,11 +120,11 @@ def test_ranks_keep_the_order_and_give_the_numbers_back():
 def test_a_controller_is_moved_where_its_write_is_fenced_and_nowhere_else(side: str, trigger: str):
     ask = answers_of(side)["controller_flow", "moved"]
 
-    def told(release: str, bumped: bool) -> tuple[object, bool]:
+    def reported(release: str, bumped: bool) -> tuple[object, bool]:
         given = {"trigger": trigger, "externalEpochBump": bumped}
         found = ask({"input": given, "release": release, "versions": release})
         return found["exception"], found["resigned"]
 
-    assert told("2.3", True) == ("ControllerMovedException", True)
-    assert told("2.3", False) == (None, False)
-    assert told("2.0", True) == (None, False)
+    assert reported("2.3", True) == ("ControllerMovedException", True)
+    assert reported("2.3", False) == (None, False)
+    assert reported("2.0", True) == (None, False)

@@ -84,15 +84,15 @@ def test_settings_are_written_with_brackets_around_commas():
 
 
 def dynamic(release: str) -> tuple[DynamicConfigs, ZnodeClient, list[str]]:
-    told: list[str] = []
+    reported: list[str] = []
     text = "zookeeper.connect=h:1\nlog.dirs=a\nlog.retention.ms=9\nmin.insync.replicas=2\n"
     config = parse_properties("p", text, Release.of(release))
     known = ZnodeClient(client({1: None}).port, Release.of(release))
-    return DynamicConfigs(config, config.log, told.append), known, told
+    return DynamicConfigs(config, config.log, reported.append), known, reported
 
 
 def test_a_brokers_own_settings_come_before_those_for_all_and_these_before_its_file():
-    found, known, told = dynamic("2.3")
+    found, known, reported = dynamic("2.3")
     edit_config(
         known, "brokers", "<default>", {"log.retention.ms": "20", "log.segment.bytes": "99"}
     )
@@ -107,7 +107,7 @@ def test_a_brokers_own_settings_come_before_those_for_all_and_these_before_its_f
         ("DYNAMIC_BROKER_CONFIG", "30"), ("DYNAMIC_DEFAULT_BROKER_CONFIG", "20"),
         ("STATIC_BROKER_CONFIG", "9"), ("DEFAULT_CONFIG", "604800000"),
     ]  # fmt: skip
-    assert told == []
+    assert reported == []
 
 
 def test_before_1_1_only_rates_can_be_set_for_a_broker():
@@ -120,13 +120,16 @@ def test_before_1_1_only_rates_can_be_set_for_a_broker():
 
 
 def test_a_setting_that_is_none_is_named_and_does_not_count():
-    found, known, told = dynamic("2.3")
+    found, known, reported = dynamic("2.3")
     edit_config(known, "brokers", "1", {"log.retention.ms": "x", "min.insync.replicas": "0"})
     found.read(known, 1)
 
     assert found.log.retention_ms == 9
     assert found.whole("min.insync.replicas") == 2
-    assert [line.partition(" ")[0] for line in told] == ["log.retention.ms", "min.insync.replicas"]
+    assert [line.partition(" ")[0] for line in reported] == [
+        "log.retention.ms",
+        "min.insync.replicas",
+    ]
 
 
 class LatePort(EmbeddedSession):

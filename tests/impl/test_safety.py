@@ -58,20 +58,20 @@ def test_a_client_that_was_told_otherwise_is_noticed() -> None:
     for _ in range(400):
         simulator.advance()
         ghost.look()
-    told = simulator.world.told
-    before = told.save()
-    unheard = next(r for r, acks in told.acks.items() if acks == "all")
+    reported = simulator.world.told
+    before = reported.save()
+    unheard = next(r for r, acks in reported.acks.items() if acks == "all")
 
-    told.acknowledged.add(simulator.world.next_record)
-    told.acks[simulator.world.next_record] = "all"
+    reported.acknowledged.add(simulator.world.next_record)
+    reported.acks[simulator.world.next_record] = "all"
     with pytest.raises(ClaimBroken, match="was acknowledged and is not committed"):
         ghost.look()
-    told.load(before)
-    told.read[0] = (unheard, 99)
+    reported.load(before)
+    reported.read[0] = (unheard, 99)
     with pytest.raises(ClaimBroken, match="offset 0 was read otherwise"):
         ghost.look()
-    told.load(before)
-    told.differed.add(0)
+    reported.load(before)
+    reported.differed.add(0)
     with pytest.raises(ClaimBroken, match="two reads of one offset"):
         ghost.look()
 

@@ -229,8 +229,8 @@ def test_memory_does_not_grow_with_the_run() -> None:
         logs = [node.logs.log(one) for node in world.nodes.values() for one in node.logs.partitions]
         records = sum(log.log_end - log.log_start for log in logs if log is not None)
         files = sum(len(node.disk.names("/kafka-logs")) for node in world.nodes.values())
-        told = sum(map(len, world.told.at.values()))
-        return records + files + told + len(world.zookeeper.nodes)
+        reported = sum(map(len, world.told.at.values()))
+        return records + files + reported + len(world.zookeeper.nodes)
 
     sizes = []
     for _ in range(6):

@@ -41,10 +41,12 @@ def answered(to: int, number: int) -> tuple[str, str]:
     )
 
 
-def events_of(folder: Path, *told: tuple[str, str]) -> list[tuple[str, dict[str, Any]]]:
+def events_of(folder: Path, *reported: tuple[str, str]) -> list[tuple[str, dict[str, Any]]]:
     messages = folder / "messages.jsonl"
     messages.write_text("")
-    lines = [LogLine(at, float(at), thread, text, "") for at, (thread, text) in enumerate(told, 1)]
+    lines = [
+        LogLine(at, float(at), thread, text, "") for at, (thread, text) in enumerate(reported, 1)
+    ]
     return [event for _, event in ControllerTraceOf(1, HISTORY, Questions(messages)).go(lines)]
 
 

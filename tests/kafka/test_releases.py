@@ -114,9 +114,9 @@ def test_a_release_is_there_once_all_of_it_is_and_is_not_fetched_again(
         tmp_path,
         "grep -q kafka_2.12 pom.xml && touch libs/kafka_2.12-2.3.1.jar libs/kafka-tools-2.3.1.jar",
     )
-    told: list[str] = []
+    reported: list[str] = []
 
-    libs = fetch(release_of("2.3.1"), told=told.append)
+    libs = fetch(release_of("2.3.1"), told=reported.append)
     a_maven(tmp_path, "exit 1")
 
     assert fetch(release_of("2.3.1")) == libs == cache_folder() / "2.3.1" / "libs"

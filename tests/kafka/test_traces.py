@@ -372,10 +372,10 @@ Events = list[tuple[str, dict[str, Any]]]
 def events_of(folder: Path, *texts: str | tuple[str, str], messages: Any = ()) -> Events:
     """What lines come to, of thread-1 or the one that is named, with these questions."""
     log, frames = folder / "protocol-1.log", folder / "messages.jsonl"
-    told = [one if isinstance(one, tuple) else ("thread-1", one) for one in texts]
+    reported = [one if isinstance(one, tuple) else ("thread-1", one) for one in texts]
     log.write_text(
         "".join(f"[2026-01-01 00:00:00,{at:03}] [{thread}] {text} (kafka.Logger)\n"
-                for at, (thread, text) in enumerate(told))
+                for at, (thread, text) in enumerate(reported))
         + "[2026-01-01 00:00:09,000] [thread-1] a line that is cu"
     )  # fmt: skip
     frames.write_text("".join(json.dumps(one) + "\n" for one in messages))
@@ -586,9 +586,9 @@ def test_who_is_in_a_leader_epoch_by_a_request_that_failed_follows_without_a_fet
         "[Broker id=1] Ignoring LeaderAndIsr request from controller 2 with correlation id 6 epoch "
         "1 for partition t-1 since its associated leader epoch 3 matches the current leader epoch"
     )
-    told = (told_of("t-1", 2, 3), told_of("t-0", 2, 3))
+    reported = (told_of("t-1", 2, 3), told_of("t-0", 2, 3))
     found = events_of(
-        tmp_path, *told, begins.format("t-1"), begins.format("t-0"), fails, *told, again
+        tmp_path, *reported, begins.format("t-1"), begins.format("t-0"), fails, *reported, again
     )
     follows = [(at, args) for at, (step, args) in enumerate(found) if step == "became_follower"]
 
@@ -717,6 +717,6 @@ def test_what_clients_saw_counts_beside_the_trace() -> None:
     assert seen_by_clients(ClientHistory(), "")["verdict"] == "not checked"
 
     done = [Round(1, 1001, "2.8.2", clients=lost), Round(2, 1002, "2.8.2", clients=fine)]
-    told = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
-    assert told["clients"]["lost"] == 1
-    assert told["clients"]["acknowledged"] == 4
+    reported = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
+    assert reported["clients"]["lost"] == 1
+    assert reported["clients"]["acknowledged"] == 4

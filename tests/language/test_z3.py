@@ -240,11 +240,11 @@ def agree_when_grounded(small: Small, states: list[Any]) -> None:
         for name, judged_step in small.code.step_claims.items():
             for after in nexts.values():
                 values = zip(both, (*codes, *small.code.decode(after)), strict=True)
-                told = [
+                reported = [
                     (symbol, z3.BoolVal(bool(code)) if z3.is_bool(symbol) else z3.IntVal(code))
                     for symbol, code in values
                 ]
-                lowered = z3.simplify(z3.substitute(lower(small.grounded.claims[name]), *told))
+                lowered = z3.simplify(z3.substitute(lower(small.grounded.claims[name]), *reported))
                 assert z3.is_true(lowered) == judged_step(state, after), name
 
 

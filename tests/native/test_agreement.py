@@ -30,9 +30,9 @@ from tests.native.instances import (
 ITS_OWN = ("engine", "workers", "seconds", "setup_seconds", "peak_memory_mb", "bytes_per_state")
 
 
-def common(told: dict[str, Any]) -> dict[str, Any]:
+def common(reported: dict[str, Any]) -> dict[str, Any]:
     """What both engines must say alike."""
-    return {key: value for key, value in told.items() if key not in ITS_OWN}
+    return {key: value for key, value in reported.items() if key not in ITS_OWN}
 
 
 def by_both(size: Size, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:

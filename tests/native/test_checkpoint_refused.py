@@ -127,8 +127,8 @@ def states_of(folder: Path) -> Path:
 def described(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         path = folder / "checkpoint.json"
-        told = json.loads(path.read_text())
-        path.write_text(json.dumps(change(told) or told))
+        reported = json.loads(path.read_text())
+        path.write_text(json.dumps(change(reported) or reported))
 
     return damage
 

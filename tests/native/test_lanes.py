@@ -101,12 +101,12 @@ def test_of_many_states_the_first_with_an_impossible_successor_is_reported():
     called, pack = Called(kernel), kernel.packing.pack
     states = np.array([pack((heat, 0)) for heat in (3, 6, 4)] + [(0,)] * LANES, np.uint64)
 
-    told = [called.expand(pack((heat, 0))).broken for heat in (3, 6, 4)]
+    reported = [called.expand(pack((heat, 0))).broken for heat in (3, 6, 4)]
     index, found = driver.expand_block(
         1, kernel.addresses, states.reshape(-1), 0, 3, kernel.tallies(), kernel.planes()
     )
 
-    assert told == [None, "heats(): heat would leave 0..6", "boils(): heat would leave 0..6"]
+    assert reported == [None, "heats(): heat would leave 0..6", "boils(): heat would leave 0..6"]
     assert (index, kernel.code.checks[-found - 1].label) == (1, "heats()")
     with pytest.raises(ImpossibleValue, match=r"boils\(\): heat would leave"):
         explore(system(boils, heats, state=HOT), BOUNDS)

@@ -181,10 +181,10 @@ def test_blocks_that_spill_into_other_words_still_give_exact_orbits(widths, brok
 SAME = ("complete", "depth", "never_fired", "refusals_never_first", "bounds")
 
 
-def answers(told: dict[str, Any]) -> dict[str, Any]:
+def answers(reported: dict[str, Any]) -> dict[str, Any]:
     """What symmetry must not change: claims about loops are not checked on orbits."""
-    claims = {n: one for n, one in told["claims"].items() if one["kind"] != "eventually"}
-    return {"claims": claims, **{key: told[key] for key in SAME}}
+    claims = {n: one for n, one in reported["claims"].items() if one["kind"] != "eventually"}
+    return {"claims": claims, **{key: reported[key] for key in SAME}}
 
 
 @each(

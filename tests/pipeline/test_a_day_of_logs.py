@@ -115,11 +115,11 @@ def test_a_day_of_logs_that_are_rolled_and_deleted_is_judged_in_bounded_memory(
     for _ in range(3):
         watch.trigger(final=True)
 
-    told = [each.finding for each in watch.said if each.what == FINDING]
-    places = sorted((_log(each.file, tmp_path / "logs"), each.line) for each in told)
+    reported = [each.finding for each in watch.said if each.what == FINDING]
+    places = sorted((_log(each.file, tmp_path / "logs"), each.line) for each in reported)
     assert rolling.deleted > _HOURS * 3
     assert places == sorted((_log(each.file), each.line) for each in written.planted)
-    assert len(told) == len(watch.said) == 6
+    assert len(reported) == len(watch.said) == 6
     sixth, last = (max(kept[(hour - 2) * _TRIGGERS : hour * _TRIGGERS]) for hour in (6, _HOURS))
     print(f"state after 6 hours {sixth:,} bytes, after {_HOURS} hours {last:,} bytes")
     # What is kept for good is a row of each file, for the report.

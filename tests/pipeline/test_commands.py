@@ -253,9 +253,9 @@ def test_ingest_writes_events_rejected_lines_and_a_summary(good: Path, tmp_path:
     assert pq.read_table(out / "rejected")["reason"].to_pylist() == ["unknown template"]
     summary = json_of(out / "summary.json")
     assert summary.pop("format") == "insync.ingest/2"
-    told = json_of(tmp_path / "s.json")
-    assert told.pop("format") == "insync.json/1"
-    assert summary == told
+    reported = json_of(tmp_path / "s.json")
+    assert reported.pop("format") == "insync.json/1"
+    assert summary == reported
 
 
 def test_an_output_folder_is_checked_like_the_logs_it_came_from(good: Path, tmp_path: Path):

@@ -109,14 +109,14 @@ def test_an_interrupted_start_leaves_no_process_and_no_folder(
 
 
 def test_what_workers_compile_is_kept_in_our_environment_where_python_keeps_nothing():
-    told = {"PYTHONDONTWRITEBYTECODE": "1"}
+    reported = {"PYTHONDONTWRITEBYTECODE": "1"}
     given = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/elsewhere"}
     nothing: dict[str, str] = {}
 
-    for environment in (told, given, nothing):
+    for environment in (reported, given, nothing):
         session.keep_compiled(environment)
 
-    assert told == {"PYTHONPYCACHEPREFIX": os.path.join(sys.prefix, "compiled")}
+    assert reported == {"PYTHONPYCACHEPREFIX": os.path.join(sys.prefix, "compiled")}
     assert given == {"PYTHONPYCACHEPREFIX": "/elsewhere"}
     assert nothing == {}
 

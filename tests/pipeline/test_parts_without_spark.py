@@ -37,7 +37,7 @@ def both(
     corpus = engine.ingest(discover([str(folder)]), None)
     table = corpus.events.filter(pc.not_equal(corpus.events["kind"], NOTE))
     events, places = events_of(table), places_of(corpus.logs, corpus.files)
-    told = {event.detail for event in events if event.kind == "release"}
+    reported = {event.detail for event in events if event.kind == "release"}
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for event in events:
         if event.tp is not None:
@@ -52,7 +52,7 @@ def both(
         cut = len(inside) > size
         for start in range(0, len(inside), size):
             part = inside[start : start + size]
-            releases: list[str | None] = [*sorted(filter(None, told))] or [None]
+            releases: list[str | None] = [*sorted(filter(None, reported))] or [None]
             kept += screen(part, places, releases, ends=cut, cluster=cluster).evidence
     fewer = {(event.file, event.line): event for event in kept}
     names = {(event.file, event.line): event for event in events_of(table)}

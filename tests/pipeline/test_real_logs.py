@@ -268,9 +268,9 @@ def test_what_is_planted_of_a_controller_is_what_the_model_has_not(
 def test_all_that_real_controllers_do_is_a_run_of_the_model(name: str):
     result = judged(name)
 
-    told = result["coverage"]["election"]["steps"]
-    assert told["broker_wins_election"] >= 1
-    assert told["request_is_obeyed"] + told["write_is_applied"] > 50
+    reported = result["coverage"]["election"]["steps"]
+    assert reported["broker_wins_election"] >= 1
+    assert reported["request_is_obeyed"] + reported["write_is_applied"] > 50
     assert [
         row for row in result["findings"] if row["rule"] == "controllers_keep_to_the_model"
     ] == []
@@ -316,14 +316,14 @@ def test_what_a_leader_lost_with_its_disk_is_told_and_no_broker_is_blamed():
 
 
 def test_unclean_elections_that_a_real_controller_told_are_in_the_report():
-    told = [
+    reported = [
         finding
         for finding in judged("kafka-0.10.2.1-a")["findings"]
         if finding["rule"] == "no_leader_from_outside_the_isr"
     ]
 
-    assert {finding["kind"] for finding in told} == {"explained"}
-    assert len(told) == 53
+    assert {finding["kind"] for finding in reported} == {"explained"}
+    assert len(reported) == 53
 
 
 PARTS: dict[str, Callable[[str], bool]] = {

@@ -59,8 +59,8 @@ def test_the_json_has_the_check_and_the_timelines_of_the_tables(written: Path):
     whole, check = json_of(written / "r.json"), json_of(written / "check.json")
 
     assert whole["format"] == FORMAT
-    told = {name: value for name, value in check.items() if name != "format"}
-    assert {name: whole[name] for name in told} == told
+    reported = {name: value for name, value in check.items() if name != "format"}
+    assert {name: whole[name] for name in reported} == reported
     assert whole["timeline"] == rows(written, "timeline")
     assert whole["controllers"] == rows(written, "controllers")
     assert len(whole["timeline"]) > len({row["partition"] for row in whole["timeline"]}) > 0

@@ -69,9 +69,9 @@ class Watch:
         if killed == "before":
             return
         state = standing.packed()
-        told = WatchStore(str(self.kept), str(self.logs))
-        told.keep(self.done, said, {"logs": state[1].decode()}, self.heard.append)
-        told.close()
+        reported = WatchStore(str(self.kept), str(self.logs))
+        reported.keep(self.done, said, {"logs": state[1].decode()}, self.heard.append)
+        reported.close()
         if killed == "after":
             return
         self.state, self.partitions = state, parts

@@ -207,14 +207,14 @@ def cached(second: int, epoch: int, leader_epoch: int) -> str:
 
 @pytest.mark.parametrize("told, rules", [(6, set()), (5, set()), (4, {"no_older"})])
 def test_the_first_metadata_of_an_older_leader_epoch_than_was_written_before_is_found(
-    tmp_path: Path, told: int, rules: set[str]
+    tmp_path: Path, reported: int, rules: set[str]
 ):
     release = line(0, "Kafka version: 2.7.0", "org.apache.kafka.common.utils.AppInfoParser")
     files = {
         "b1/server.log": [release, *starting(1, 1), line(90, "[KafkaServer id=1] x", SERVER)],
         "b1/state-change.log": [state_changed(2, (1, 4), 1, 5, "1")],
         "b2/server.log": [release, *starting(1, 2), line(90, "[KafkaServer id=2] x", SERVER)],
-        "b2/state-change.log": [cached(8, 5, told)],
+        "b2/state-change.log": [cached(8, 5, reported)],
     }
 
     result = checked(write(tmp_path, files))

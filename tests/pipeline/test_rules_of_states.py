@@ -319,11 +319,11 @@ def test_a_leader_epoch_that_one_line_alone_raises_is_blamed_and_not_those_after
 
 @pytest.mark.parametrize("name", ["[orders,0]", "orders-0"])
 def test_an_unclean_election_that_the_log_tells_is_in_the_report(tmp_path: Path, name: str):
-    told = line(9, f"[OfflinePartitionLeaderSelector]: No broker in ISR is alive for {name}. Elect "
+    said = line(9, f"[OfflinePartitionLeaderSelector]: No broker in ISR is alive for {name}. Elect "
                 "leader 2 from live brokers 2. There's potential data loss.",
                 "kafka.controller.OfflinePartitionLeaderSelector", "WARN")  # fmt: skip
 
-    rows = result(tmp_path, b1__controller=[told])["findings"]
+    rows = result(tmp_path, b1__controller=[said])["findings"]
 
     assert [(row["kind"], row["rule"], row["line"]) for row in rows] == [
         ("explained", "no_leader_from_outside_the_isr", 1)

@@ -18,11 +18,11 @@ OLD = "[ReplicaFetcherThread-0-4], Follower 5 "
 
 
 def fetched(
-    second: int, end: int, after: int, told: int, became: int, head: str = HEAD
+    second: int, end: int, after: int, reported: int, became: int, head: str = HEAD
 ) -> list[str]:
     """One answer to a follower, from its fetch to its high watermark."""
     texts = [f"has replica log end offset {end} for partition orders-0. Received 70 messages and "
-             f"leader hw {told}"]  # fmt: skip
+             f"leader hw {reported}"]  # fmt: skip
     if after != end:
         texts.append(f"has replica log end offset {after} after appending 70 bytes of messages for "
                      "partition orders-0")  # fmt: skip
@@ -49,11 +49,11 @@ def completed(
         whole = {"requestHeader": head, "request": request, "response": answer}
         text = json.dumps(whole, separators=(",", ":"))
     else:
-        told, said = _struct(asked), _struct(answered)
+        reported, said = _struct(asked), _struct(answered)
         text = (
             f"RequestHeader(apiKey={api}, apiVersion=11, clientId={client}, correlationId="
             f"{correlation}) -- {{replica_id=5,session_epoch={session_epoch},topics=["
-            f"{{topic=orders,partitions=[{{partition=0,{told}}}]}}],rack_id=}},response:{{throttle_time_ms=0,responses=[{{topic=orders,"
+            f"{{topic=orders,partitions=[{{partition=0,{reported}}}]}}],rack_id=}},response:{{throttle_time_ms=0,responses=[{{topic=orders,"
             f"partition_responses=[{{partition_header={{partition=0,{said}}},record_set="
             "FileRecords(size=0, file=/data/orders-0/0.log, start=0, end=0)}]}]} from connection "
             "127.0.0.1:9092-127.0.0.1:5001-0;totalTime:3"
@@ -148,7 +148,7 @@ def test_a_fetch_within_a_session_says_nothing_of_its_leaders_epoch_up_to_2_4(tm
         for number, mark in enumerate((12, 14, 13), 1)
     ]  # fmt: skip
 
-    told = {
+    reported = {
         release: found(
             judged(tmp_path / release, [line(1, f"Kafka version: {release}", RELEASE)], leader)
         )
@@ -156,7 +156,7 @@ def test_a_fetch_within_a_session_says_nothing_of_its_leaders_epoch_up_to_2_4(tm
     }
 
     rule = "a_leaders_high_watermark_never_falls"
-    assert told == {"2.4.1": [], "2.5.0": [("violation", rule, "kafka-request.log", 3)]}
+    assert reported == {"2.4.1": [], "2.5.0": [("violation", rule, "kafka-request.log", 3)]}
 
 
 def test_a_cut_beyond_what_the_leader_answered_is_a_violation(tmp_path: Path):
@@ -178,8 +178,8 @@ def _cut_kinds(folder: Path, early: bool) -> list[str]:
     leader = [completed(2002, "OFFSET_FOR_LEADER_EPOCH", 9, asked, answered)]
     if early:
         fetched_then = {"currentLeaderEpoch": 2, "fetchOffset": 4}
-        told = {"errorCode": 0, "highWatermark": 3}
-        leader.insert(0, completed(1, "FETCH", 1, fetched_then, told))
+        reported = {"errorCode": 0, "highWatermark": 3}
+        leader.insert(0, completed(1, "FETCH", 1, fetched_then, reported))
     rows = found(judged(folder, follower, leader))
     return [row[0] for row in rows if row[1] == "a_follower_cuts_as_its_leader_answers"]
 
@@ -210,6 +210,6 @@ def test_a_request_line_of_another_form_is_no_finding(tmp_path: Path):
     ],
 )
 def test_the_model_says_what_a_followers_high_watermark_becomes(
-    end: int, after: int, told: int, mark: int
+    end: int, after: int, reported: int, mark: int
 ):
-    assert appended(end, after, told) == mark
+    assert appended(end, after, reported) == mark

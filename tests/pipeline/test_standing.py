@@ -51,11 +51,11 @@ def test_logs_that_came_in_parts_are_judged_as_when_they_are_whole(tmp_path: Pat
     standing, said = followed(SHIPPED / "planted", seed, tmp_path)
 
     whole = checked(SHIPPED / "planted")["findings"]
-    told = [each.finding for each in said if each.what == FINDING]
+    reported = [each.finding for each in said if each.what == FINDING]
     back = [each.finding for each in said if each.what == WITHDRAWN]
     assert places(standing.judged().findings) == places(whole)
-    assert places(told) - places(back) == places(whole)
-    assert len(told) == len(places(told))
+    assert places(reported) - places(back) == places(whole)
+    assert len(reported) == len(places(reported))
 
 
 def test_a_real_cluster_that_is_followed_is_never_said_to_have_broken_the_protocol(tmp_path: Path):
@@ -93,7 +93,7 @@ def test_a_finding_that_a_later_line_explains_is_taken_back(tmp_path: Path):
     lines = [leads(1, 1, 7, 6), leads(60, 1, 3, -1)]
     write(tmp_path, {"b1/state-change.log": lines, "b1/server.log": starting(0, 1)})
     standing, reader = Standing("logs"), Reader(tmp_path)
-    told = [each for _ in range(3) for each in standing.advance(reader.trigger())]
+    reported = [each for _ in range(3) for each in standing.advance(reader.trigger())]
 
     created = line(
         30, "Created log for partition orders-0 in /d with properties {}", "kafka.log.LogManager"
@@ -101,7 +101,7 @@ def test_a_finding_that_a_later_line_explains_is_taken_back(tmp_path: Path):
     write(tmp_path, {"b1/server.log": [*starting(0, 1), created]})
     back = standing.advance(reader.trigger())
 
-    assert [(each.what, each.finding.rule) for each in told] == [
+    assert [(each.what, each.finding.rule) for each in reported] == [
         (FINDING, "no_older_leader_epoch_is_applied")
     ]
     assert [(each.what, each.finding.line) for each in back] == [(WITHDRAWN, 2)]

@@ -99,7 +99,7 @@ def test_no_seed_is_no_check() -> None:
 def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     target = tmp_path / "verdicts.json"
 
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "conformance.cli", "verify", "--json", str(target)],
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
@@ -107,7 +107,7 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     said = json.loads(target.read_text(encoding="utf-8"))
     rows = {(r["claim"], r["system"], r["version"], bool(r["without"])): r for r in said["rows"]}
     expected = sum(len(one.claims) for one in EXPLORATIONS) + len(FINDINGS)
-    assert (told.returncode, said["verdict"]) == (0, "holds"), told.stderr
+    assert (result.returncode, said["verdict"]) == (0, "holds"), result.stderr
     # Beside them: the proofs and the refinement, lock-step, replay, mutants, two log folders.
     assert len(said["rows"]) == expected + len(PROOFS) + 1 + len(PROGRESS) + 10
     assert rows["replication_refines_its_proof", "replication", "2.5", False]["note"] == "proved"
@@ -115,4 +115,4 @@ def test_the_whole_table_is_as_expected(tmp_path: Path) -> None:
     assert [d for (c, s, d, _), r in rows.items() if s == "classic" and r["verdict"] == "holds"
             and c == "strong_isr"] == ["kip_320"]  # fmt: skip
     assert "as planted, planted/broker1/" in said["rows"][-1]["note"]
-    assert "every row is as expected" in told.stdout
+    assert "every row is as expected" in result.stdout

@@ -25,10 +25,10 @@ from tests.pipeline.written import changed, checked, elected, obeys, write
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 
-def read_all(folder: Path, told: WatchStore, final: bool = False) -> list[Said]:
+def read_all(folder: Path, reported: WatchStore, final: bool = False) -> list[Said]:
     """Follow a folder until nothing is new in it; what was told meanwhile."""
     said: list[Said] = []
-    query = stream.watch(str(folder), told, said.append, seconds=0, final=final)
+    query = stream.watch(str(folder), reported, said.append, seconds=0, final=final)
     try:
         query.processAllAvailable()
     finally:
@@ -71,7 +71,7 @@ def test_a_watch_that_goes_on_says_what_a_check_says_and_nothing_twice(
 
 def test_what_was_kept_and_not_told_is_told_by_the_trigger_that_is_done_again(tmp_path: Path):
     (tmp_path / "logs").mkdir()
-    told = WatchStore(str(tmp_path / "kept"), str(tmp_path / "logs"))
+    reported = WatchStore(str(tmp_path / "kept"), str(tmp_path / "logs"))
     words: list[Said] = []
     said = [Said(FINDING, finding) for finding in _findings(tmp_path)]
 
@@ -79,9 +79,9 @@ def test_what_was_kept_and_not_told_is_told_by_the_trigger_that_is_done_again(tm
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        told.keep(3, said, {}, is_killed)
-    told.keep(3, [], {}, words.append)
-    told.keep(3, said, {}, words.append)
+        reported.keep(3, said, {}, is_killed)
+    reported.keep(3, [], {}, words.append)
+    reported.keep(3, said, {}, words.append)
 
     assert [each.finding.line for each in words] == [1]
 
@@ -97,7 +97,7 @@ def _findings(tmp_path: Path):
 
 
 def test_a_checkpoint_of_another_folder_or_in_use_is_refused(tmp_path: Path):
-    told = WatchStore(str(tmp_path / "kept"), str(tmp_path / "a"))
+    reported = WatchStore(str(tmp_path / "kept"), str(tmp_path / "a"))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("mine")
 
@@ -109,7 +109,7 @@ def test_a_checkpoint_of_another_folder_or_in_use_is_refused(tmp_path: Path):
         with pytest.raises(NotOursError, match=why):
             WatchStore(str(tmp_path / folder), str(tmp_path / logs))
 
-    told.close()
+    reported.close()
     WatchStore(str(tmp_path / "kept"), str(tmp_path / "a")).close()
 
 
@@ -150,8 +150,8 @@ def test_a_watch_that_is_killed_again_and_again_finds_what_a_check_finds(tmp_pat
 
     assert last.wait(timeout=300) == 1
     expected, result = checked(logs), json.loads((tmp_path / "result.json").read_text())
-    told = WatchStore(str(kept), str(logs))
-    words = [each.finding for each in told.every_word()]
+    reported = WatchStore(str(kept), str(logs))
+    words = [each.finding for each in reported.every_word()]
     assert len(places(expected["findings"])) == 5
     assert places(words) == places(result["findings"]) == places(expected["findings"])
     assert len(words) == 5

@@ -117,11 +117,11 @@ def test_months_made_of_a_clusters_days_hold_as_the_days_do(tmp_path: Path):
 
 
 def test_what_is_being_done_is_told_up_to_its_end():
-    told: list[tuple[str, float]] = []
-    engine = LocalEngine(lambda what, share: told.append((what, share)), whole=10, part=SMALL)
+    reported: list[tuple[str, float]] = []
+    engine = LocalEngine(lambda what, share: reported.append((what, share)), whole=10, part=SMALL)
 
     findings(SHIPPED / "correct", engine)
 
-    assert list(dict.fromkeys(what for what, _ in told)) == ["read", "merge", "check"]
-    assert all(0 <= share <= 1 for _, share in told)
-    assert max(share for what, share in told if what == "check") > 0.5
+    assert list(dict.fromkeys(what for what, _ in reported)) == ["read", "merge", "check"]
+    assert all(0 <= share <= 1 for _, share in reported)
+    assert max(share for what, share in reported if what == "check") > 0.5

@@ -235,10 +235,10 @@ def test_a_step_after_which_the_two_differ_is_told_with_the_run_and_the_rule():
     result = follow_everywhere(compose(changed={"isr_write_locks": False}), limits(TWO_EPOCHS))
 
     assert (result.verdict, result.claim) == (Verdict.BROKEN, COUPLED)
-    told = "\n".join(result.lines())
-    assert "then it is not so that what the two sides have in common is the same" in told
+    reported = "\n".join(result.lines())
+    assert "then it is not so that what the two sides have in common is the same" in reported
     assert result.run is not None
-    assert result.run.steps[-1].step in told
+    assert result.run.steps[-1].step in reported
     assert len(result.run.steps) < 12
 
 

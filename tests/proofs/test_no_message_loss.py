@@ -141,9 +141,9 @@ def test_every_invariant_holds_in_every_reachable_state_of_a_small_instance():
         )
         for heading, group in {**GROUPS, "lemmas": [x.statement for x in PROOF.lemmas]}.items()
     )  # fmt: skip
-    told = replace(SYSTEM, claims=(*claims, *SYSTEM.claims)).recorded()
+    reported = replace(SYSTEM, claims=(*claims, *SYSTEM.claims)).recorded()
 
-    found = explore(told, SYSTEM.limits({}))
+    found = explore(reported, SYSTEM.limits({}))
 
     assert found.complete
     assert found.distinct > 1_000_000
@@ -208,11 +208,11 @@ def test_the_proof_needs_every_guard_but_those_that_say_why_not():
 
     for position, step in enumerate(recorded.steps):
         for dropped in step.requires:
-            told = SYSTEM.recorded()
+            reported = SYSTEM.recorded()
             kept = [one for one in step.requires if one is not dropped]
-            told.steps[position] = replace(step, requires=kept)
+            reported.steps[position] = replace(step, requires=kept)
             name = step.transition.name
-            if not prove(PROOF, told, rlimit=ENOUGH, steps=[name]).open:
+            if not prove(PROOF, reported, rlimit=ENOUGH, steps=[name]).open:
                 idle.add((name, dropped.reason))
 
     assert idle == NOT_NEEDED

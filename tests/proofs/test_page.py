@@ -34,17 +34,17 @@ NOT_INVARIANTS = {
 
 
 def test_every_invariant_is_on_the_page_and_the_reverse():
-    told = names(PAGE.read_text(encoding="utf-8")) - NOT_INVARIANTS
+    reported = names(PAGE.read_text(encoding="utf-8")) - NOT_INVARIANTS
 
-    assert told == {one.name for one in PROOF.invariants}
+    assert reported == {one.name for one in PROOF.invariants}
 
 
 def test_every_invariant_is_told_under_its_own_heading():
-    told = {heading.lower(): names(text) for heading, text in sections().items()}
+    reported = {heading.lower(): names(text) for heading, text in sections().items()}
 
     for group, members in GROUPS.items():
         heading = HEADINGS.get(group, group).lower()
-        missing = {one.name for one in members} - told[heading]
+        missing = {one.name for one in members} - reported[heading]
         assert missing <= {"what_is_committed_may_be"}, group  # told where its notion is
 
 
@@ -64,7 +64,7 @@ def test_the_page_of_progress_names_no_set_that_there_is_not():
     ranks = {rank.name for ranking in rankings for rank in ranking.ranks}
     others = {"replication_history", "faults_end", "taken_by", *progress()}
 
-    told = names(IN_THE_END.read_text(encoding="utf-8"))
+    reported = names(IN_THE_END.read_text(encoding="utf-8"))
 
-    assert told <= ranks | others
-    assert told & ranks
+    assert reported <= ranks | others
+    assert reported & ranks

@@ -82,11 +82,11 @@ def test_every_line_of_processes_that_were_killed_paused_and_stopped_is_explaine
 def test_the_command_line_takes_the_folder_of_a_cluster(run: Path):
     result = CliRunner().invoke(check, [str(run), "--json", "-"])
 
-    told = json.loads(result.output)
+    reported = json.loads(result.output)
     assert result.exit_code == 0
-    (one,) = told["coverage"]["recorded"]
+    (one,) = reported["coverage"]["recorded"]
     assert [row["verdict"] for row in one["partitions"]] == ["holds"] * 3
-    assert told["lines"]["read"] == one["accepted"]
+    assert reported["lines"]["read"] == one["accepted"]
 
 
 def test_a_last_line_that_is_cut_is_a_process_that_was_killed(copied: Path):
@@ -159,8 +159,8 @@ def test_what_does_not_belong_together_is_named_and_unknown(name: str, copied: P
 
     report = judged(copied)
 
-    told = [f"{Path(one.file).name}:{one.line}: {one.why}" for one in report.findings]
-    assert any(re.search(said, one) for one in told), told
+    reported = [f"{Path(one.file).name}:{one.line}: {one.why}" for one in report.findings]
+    assert any(re.search(said, one) for one in reported), reported
     assert report.verdict is Verdict.UNKNOWN
     assert all(one.kind == "incomplete" for one in report.findings)
 

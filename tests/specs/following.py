@@ -116,11 +116,11 @@ def settles_in_its_last_state_only(exploration: Exploration, run: Run) -> bool:
     if kind == "eventually":
         return _loops_without_it(exploration, run, states)
     if kind == "always_step":
-        told = [twin.holds_of_step(run.claim, *pair) for pair in itertools.pairwise(states)]
-        return told == [True] * (len(run.steps) - 1) + [False]
-    told = [twin.holds(run.claim, state) for state in states]
+        reported = [twin.holds_of_step(run.claim, *pair) for pair in itertools.pairwise(states)]
+        return reported == [True] * (len(run.steps) - 1) + [False]
+    reported = [twin.holds(run.claim, state) for state in states]
     last = kind == "sometimes"
-    return told == [not last] * len(run.steps) + [last]
+    return reported == [not last] * len(run.steps) + [last]
 
 
 def _loops_without_it(exploration: Exploration, run: Run, states: list[SparseState]) -> bool:
@@ -159,8 +159,8 @@ def becomes_a_story_that_plays(recorded: RecordedSystem, run: Run) -> bool:
     )
 
 
-def _tells_what_was_looked_for(told: Sequence[str], run: Run) -> bool:
+def _tells_what_was_looked_for(reported: Sequence[str], run: Run) -> bool:
     if run.loop is None:
-        return any(line.startswith(f"{run.claim}: broken") for line in told)
-    closed = run.loop == len(run.steps) or "the state is the one marked here" in told
-    return closed and any(line.startswith(f"{run.claim}: not so here") for line in told)
+        return any(line.startswith(f"{run.claim}: broken") for line in reported)
+    closed = run.loop == len(run.steps) or "the state is the one marked here" in reported
+    return closed and any(line.startswith(f"{run.claim}: not so here") for line in reported)

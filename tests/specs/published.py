@@ -77,9 +77,9 @@ START = State(
 def send(state: State, leader: int | None, isr: Members) -> Iterator[State]:
     """The controller registers a new epoch and tells everybody."""
     if state.next_epoch <= LAST_EPOCH:
-        told = Quorum(state.next_epoch, leader, isr)
+        reported = Quorum(state.next_epoch, leader, isr)
         yield state._replace(
-            next_epoch=state.next_epoch + 1, quorum=told, requests=state.requests | {told}
+            next_epoch=state.next_epoch + 1, quorum=reported, requests=state.requests | {reported}
         )
 
 
@@ -102,10 +102,12 @@ def shared(state: State) -> Iterator[State]:
             yield from send(state, None, isr if isr == {gone} else isr - {gone})
         elif gone in isr:
             yield from send(state, leader, isr - {gone})
-    for told in state.requests:
-        if told.leader is not None and told.epoch > state.view(told.leader).epoch:
-            view = View(state.view(told.leader).hw, told.epoch, told.leader, told.isr)
-            yield state.with_view(told.leader, view)
+    for reported in state.requests:
+        if reported.leader is not None and reported.epoch > state.view(reported.leader).epoch:
+            view = View(
+                state.view(reported.leader).hw, reported.epoch, reported.leader, reported.isr
+            )
+            yield state.with_view(reported.leader, view)
     for replica in REPLICAS:
         log = state.log(replica)
         if state.presumes(replica) and state.next_record < RECORDS and len(log) < LOG:
@@ -115,18 +117,20 @@ def shared(state: State) -> Iterator[State]:
 
 def orders_to_follow(state: State) -> Iterator[tuple[int, Quorum]]:
     """(follower, request) for every request that may make the replica a follower."""
-    for told in state.requests:
+    for reported in state.requests:
         for follower in REPLICAS:
-            fresh = told.epoch > state.view(follower).epoch
-            if told.leader is not None and told.leader != follower and fresh:
-                yield follower, told
+            fresh = reported.epoch > state.view(follower).epoch
+            if reported.leader is not None and reported.leader != follower and fresh:
+                yield follower, reported
 
 
-def follow(state: State, follower: int, told: Quorum, cut: int) -> Iterator[State]:
+def follow(state: State, follower: int, reported: Quorum, cut: int) -> Iterator[State]:
     """Becomes follower and cuts the log; a cut beyond the end makes the step impossible."""
     log = state.log(follower)
     if cut <= len(log):
-        view = View(min(cut, state.view(follower).hw), told.epoch, told.leader, told.isr)
+        view = View(
+            min(cut, state.view(follower).hw), reported.epoch, reported.leader, reported.isr
+        )
         yield state.with_log(follower, log[:cut]).with_view(follower, view)
 
 
@@ -183,9 +187,9 @@ def kip_101(state: State) -> Iterator[State]:
         known = all(follows(member, leader) and hw < len(state.log(member)) for member in isr)
         if state.presumes(leader) and hw < LOG and known:
             yield raise_hw(state, leader)
-    for follower, told in orders_to_follow(state):
-        assert told.leader is not None
-        yield from follow(state, follower, told, cut(told.leader, follower))
+    for follower, reported in orders_to_follow(state):
+        assert reported.leader is not None
+        yield from follow(state, follower, reported, cut(reported.leader, follower))
 
 
 def kip_320(state: State) -> Iterator[State]:
@@ -214,10 +218,10 @@ def kip_320(state: State) -> Iterator[State]:
         known = all(follows_epoch(leader, one) and hw < len(state.log(one)) for one in isr)
         if hw < len(state.log(leader)) and known:
             yield raise_hw(state, leader)
-    for follower, told in orders_to_follow(state):
-        assert told.leader is not None
-        if state.presumes(told.leader) and state.view(told.leader).epoch == told.epoch:
-            yield from follow(state, follower, told, cut(told.leader, follower))
+    for follower, reported in orders_to_follow(state):
+        assert reported.leader is not None
+        if state.presumes(reported.leader) and state.view(reported.leader).epoch == reported.epoch:
+            yield from follow(state, follower, reported, cut(reported.leader, follower))
 
 
 def strong_isr(state: State) -> bool:

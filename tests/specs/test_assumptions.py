@@ -39,11 +39,11 @@ def test_the_claim_that_it_protects_has_a_bug_or_a_story_that_throws_it(one: Ass
         for run in [entry.shown]
         if run is not None
     )
-    told = any(
+    reported = any(
         f"without {one.switch} " in text and f"\n{one.claim}: broken" in text
         for text in (path.read_text(encoding="utf-8") for path in STORIES)
     )
-    assert planted or historic or told
+    assert planted or historic or reported
 
 
 def test_no_switch_that_is_called_an_assumption_is_left_out():
@@ -53,8 +53,8 @@ def test_no_switch_that_is_called_an_assumption_is_left_out():
 
 
 def test_the_command_says_where_each_is_untrue_and_what_is_lost_then():
-    told = " ".join(CliRunner().invoke(versions).stdout.split())
+    result = " ".join(CliRunner().invoke(versions).stdout.split())
 
-    assert "assumed in every release" in told
-    assert [one.switch for one in ASSUMPTIONS if one.untrue not in told] == []
-    assert [one.switch for one in ASSUMPTIONS if one.limit not in told] == []
+    assert "assumed in every release" in result
+    assert [one.switch for one in ASSUMPTIONS if one.untrue not in result] == []
+    assert [one.switch for one in ASSUMPTIONS if one.limit not in result] == []

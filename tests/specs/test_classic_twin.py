@@ -43,7 +43,7 @@ def as_code(state: State, cell: Cell) -> int:
     if name == "view":
         owner, at = state.view(at[0]), at[1:]
     elif name == "request":
-        sent = [told for told in state.requests if told.epoch == at[0]]
+        sent = [reported for reported in state.requests if reported.epoch == at[0]]
         owner, at = sent[0] if sent else Quorum(at[0], None, frozenset()), at[1:]
     value = getattr(owner, part)
     if isinstance(value, frozenset):

@@ -99,9 +99,9 @@ def test_coverage_and_dead_ends_are_what_the_twin_counts(model, version, bounds)
         stuck += not possible
     found = explore(small.recorded, small.bounds)
 
-    told = {(s.transition.name, r.reason) for s in _steps(small) for r in s.requires}
+    reported = {(s.transition.name, r.reason) for s in _steps(small) for r in s.requires}
     decided = {small.grounded.reasons[n] for n in small.grounded.refused_by_parameters}
-    assert set(found.unseen_refusals) == told - first - decided
+    assert set(found.unseen_refusals) == reported - first - decided
     assert (found.fired, found.dead_ends) == (enabled, stuck)
     assert found.generated == 1 + sum(enabled.values())
 

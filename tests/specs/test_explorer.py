@@ -75,9 +75,13 @@ def test_the_published_designs_have_the_counts_of_another_checker(
 ):
     found = explore(CLASSIC.recorded(design), classic_bounds(epoch))
 
-    told = {name: (one.verdict.value, one.depth) for name, one in found.claims.items()}
+    reported = {name: (one.verdict.value, one.depth) for name, one in found.claims.items()}
     assert (found.distinct, found.depth, found.complete) == (distinct, depth, True)
-    assert (told["strong_isr"], told["weak_isr"], told["leader_in_isr"]) == (strong, weak, HOLDS)
+    assert (reported["strong_isr"], reported["weak_isr"], reported["leader_in_isr"]) == (
+        strong,
+        weak,
+        HOLDS,
+    )
     assert sum(found.levels) == distinct
     assert (found.never_fired, found.pruned) == ([], {})
 
@@ -105,8 +109,8 @@ def test_the_counts_here_are_the_ones_that_were_handed_over():
 CLOCKS = ("seconds", "setup_seconds", "peak_memory_mb")
 
 
-def without_clocks(told: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in told.items() if key not in CLOCKS}
+def without_clocks(reported: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in reported.items() if key not in CLOCKS}
 
 
 def test_two_visits_see_the_same_in_the_same_order():
@@ -208,10 +212,10 @@ def test_what_a_visit_cut_short_has_not_settled_is_unknown():
         top=5, max_states=3,
     )  # fmt: skip
 
-    told = {name: one.verdict.value for name, one in found.claims.items()}
+    reported = {name: one.verdict.value for name, one in found.claims.items()}
     assert (found.complete, found.distinct, found.depth) == (False, 3, 3)
     assert found.stopped == "the bound of 3 states is reached"
-    assert told == {
+    assert reported == {
         "the_epoch_is_small": "broken",
         "the_epoch_is_a_digit": "unknown",
         "the_epoch_is_two": "holds",

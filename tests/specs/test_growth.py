@@ -81,14 +81,14 @@ def test_both_engines_count_the_same_and_so_does_a_third_way(model, version, bou
 
     assert native.growth == plain.growth
     leaves = Reading(native.grounded)
-    told = Counter(
+    reported = Counter(
         value
         for state in small.reachable(10**6)
         for path, value in leaves.leaves(small.code.decode(state)).items()
         if path == PLAIN[model.name]
     )
     field = next(one for one in native.growth if one.field == PLAIN[model.name])
-    assert dict(field.values) == {_shown(value): count for value, count in told.items()}
+    assert dict(field.values) == {_shown(value): count for value, count in reported.items()}
 
 
 PLAIN = {"election": "zk.epoch", "classic": "next_epoch", "replication": "zk.version"}
@@ -121,13 +121,15 @@ def test_under_symmetry_orbits_are_counted():
 def test_json_has_every_field_with_its_values():
     found = explore(system(epoch_grows), BOUNDS)
 
-    told = [one.as_json() for one in found.growth]
+    reported = [one.as_json() for one in found.growth]
 
-    assert told[0] == {
+    assert reported[0] == {
         "field": "epoch", "bound": "epoch", "share_at_bound": 0.25,
         "values": {"0": 1, "1": 1, "2": 1, "3": 1},
     }  # fmt: skip
-    assert [one["field"] for one in told] == list(dict.fromkeys(one["field"] for one in told))
-    assert {one["field"] for one in told} == set(
+    assert [one["field"] for one in reported] == list(
+        dict.fromkeys(one["field"] for one in reported)
+    )
+    assert {one["field"] for one in reported} == set(
         itertools.chain(cell.field.name for cell in found.grounded.cells)
     )

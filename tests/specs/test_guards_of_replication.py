@@ -56,21 +56,21 @@ def broken_after(guard: Guard) -> int | None:
 
 
 def test_each_guard_is_covered_by_a_story_or_marked_or_a_claim_breaks_without_it():
-    told = set()
+    reported = set()
     for path in STORIES:
         text = path.read_text(encoding="utf-8")
         if "\nsystem replication " in text:
-            told |= set(re.findall(r"(?m)^refused (\w+)\(.*\)\n    (.*?) — false", text))
+            reported |= set(re.findall(r"(?m)^refused (\w+)\(.*\)\n    (.*?) — false", text))
     recorded = SYSTEM.recorded()
     marks = marks_of(recorded)
 
     left = {
         guard for guard in guards_of(recorded)
-        if (guard.step, guard.reason) not in told
+        if (guard.step, guard.reason) not in reported
         and marks.get(guard.step, guard.reason)[0] is None
     }  # fmt: skip
 
-    assert len(told) > 100
+    assert len(reported) > 100
     assert left == set(CLAIMED)
 
 

@@ -256,8 +256,8 @@ def test_a_visit_that_was_cut_short_claims_nothing(engine):
 
     found = explore(recorded, BOUNDS, max_states=2, engine=engine)
 
-    told = found.claims["it_is_two"]
-    assert (told.verdict, told.why) == (Verdict.UNKNOWN, "the bound of 2 states is reached")
+    reported = found.claims["it_is_two"]
+    assert (reported.verdict, reported.why) == (Verdict.UNKNOWN, "the bound of 2 states is reached")
 
 
 # -- misuse, symmetry, memory -----------------------------------------------------------------
@@ -285,11 +285,11 @@ def test_without_the_memory_for_loops_the_answer_is_unknown(monkeypatch):
 
     found = explore(ELECTION.recorded(), ELECTION.limits({}), memory_bytes=10**8)
 
-    told = found.claims["newest_controller_is_heard"]
+    reported = found.claims["newest_controller_is_heard"]
     assert found.complete
-    assert told.verdict is Verdict.UNKNOWN
-    assert told.why is not None
-    assert told.why.startswith("memory: loops would take")
+    assert reported.verdict is Verdict.UNKNOWN
+    assert reported.why is not None
+    assert reported.why.startswith("memory: loops would take")
 
 
 # -- the real ones ----------------------------------------------------------------------------

@@ -46,15 +46,15 @@ def test_the_shortest_run_to_a_dead_end_ends_where_nothing_is_possible(engine):
 def test_both_engines_find_the_same_dead_end_at_the_same_depth():
     recorded, limits = CLASSIC.recorded(), CLASSIC.limits(TWO_REPLICAS)
 
-    told = [
+    reported = [
         find(recorded, limits, DEADLOCK, engine=engine, symmetry=symmetry)
         for engine, symmetry in (("native", False), ("python", False), ("native", True))
     ]
 
-    runs = [run.as_json() for _, run in told if run is not None]
+    runs = [run.as_json() for _, run in reported if run is not None]
     assert len(runs) == 3
     assert runs[0] == runs[1] == runs[2]
-    assert told[0][0].levels == told[1][0].levels
+    assert reported[0][0].levels == reported[1][0].levels
 
 
 @pytest.mark.parametrize("workers", [2, 3])

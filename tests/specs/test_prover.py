@@ -113,9 +113,9 @@ def test_what_is_invariant_holds_in_every_reachable_state_until_a_fence_is_gone(
         Claim(one.name, "always", one.sentence, one.function, companion="zombies_overlap")
         for one in PROOF.invariants
     )
-    told = replace(ELECTION, claims=(*claims, *ELECTION.claims)).recorded(None, changed)
+    reported = replace(ELECTION, claims=(*claims, *ELECTION.claims)).recorded(None, changed)
 
-    found = explore(told, ELECTION.limits({}), [one.name for one in claims])
+    found = explore(reported, ELECTION.limits({}), [one.name for one in claims])
 
     broken = {name for name, one in found.claims.items() if one.verdict is not Verdict.HOLDS}
     gone = [expected for switch, expected, _ in OPEN_WITHOUT_SWITCH if switch in changed]
@@ -194,9 +194,9 @@ def test_a_false_claim_is_not_proved_by_true_invariants():
     def nobody_is_controller(now):
         return now.zk.epoch == 0
 
-    told = replace(ELECTION, claims=(*ELECTION.claims, nobody_is_controller)).recorded()
+    reported = replace(ELECTION, claims=(*ELECTION.claims, nobody_is_controller)).recorded()
 
-    result = prove(replace(PROOF, claim="nobody_is_controller"), told)
+    result = prove(replace(PROOF, claim="nobody_is_controller"), reported)
 
     assert (result.verdict, left_open(result)) == (
         Verdict.UNKNOWN, [(IMPLIED, "nobody_is_controller")],

@@ -42,11 +42,11 @@ def test_a_run_is_reported_a_line_a_step_and_only_what_changed():
 
 
 def test_logs_and_sets_are_reported_as_an_engineer_writes_them():
-    told = run_of(CLASSIC, "strong_isr", "hw_truncation").as_text()
+    result = run_of(CLASSIC, "strong_isr", "hw_truncation").as_text()
 
-    assert "log[3]: [id 0 epoch 1] → []" in told
-    assert "quorum.isr: {1,2,3} → {1," in told
-    assert "view[3].epoch: none → 0" in told
+    assert "log[3]: [id 0 epoch 1] → []" in result
+    assert "quorum.isr: {1,2,3} → {1," in result
+    assert "view[3].epoch: none → 0" in result
 
 
 def test_numbers_of_steps_are_aligned():
@@ -60,21 +60,22 @@ def test_numbers_of_steps_are_aligned():
 def test_the_data_of_a_run_says_what_it_is_about():
     run = run_of(ELECTION, "single_writer", zk_writes_fenced=False)
 
-    told = json.loads(json.dumps(run.as_json()))
+    reported = json.loads(json.dumps(run.as_json()))
 
-    assert told["format"] == "insync.verdict/1"
+    assert reported["format"] == "insync.verdict/1"
     assert (
-        told["sentence"] == "ZooKeeper accepts no controller write from an older controller epoch"
+        reported["sentence"]
+        == "ZooKeeper accepts no controller write from an older controller epoch"
     )
-    assert (told["system"], told["version"], told["without"]) == (
+    assert (reported["system"], reported["version"], reported["without"]) == (
         "election", "2.3", {"zk_writes_fenced": False},
     )  # fmt: skip
-    assert told["bounds"] == {"brokers": 2, "epoch": 2, "writes": 1}
-    assert (told["verdict"], told["depth"], len(told["steps"]), told["loop"]) == (
+    assert reported["bounds"] == {"brokers": 2, "epoch": 2, "writes": 1}
+    assert (reported["verdict"], reported["depth"], len(reported["steps"]), reported["loop"]) == (
         "broken", 11, 10, None,
     )  # fmt: skip
-    assert told["steps"][-1]["step"] == "write_is_applied"
-    assert told["steps"][-1]["changes"]["stale_write"] == [False, True]
+    assert reported["steps"][-1]["step"] == "write_is_applied"
+    assert reported["steps"][-1]["changes"]["stale_write"] == [False, True]
 
 
 def test_a_step_that_is_not_possible_cannot_be_part_of_a_run():

@@ -219,10 +219,10 @@ def test_a_story_notices_a_guard_that_no_claim_does():
     story = parse(rerecorded(play(parse(text))), "connected.story")
     guard = Guard("broker_connects", "the broker has no session")
 
-    (told,) = Surgery(ELECTION.recorded(), ELECTION.limits({}), [story]).findings([guard])
+    (reported,) = Surgery(ELECTION.recorded(), ELECTION.limits({}), [story]).findings([guard])
     (untold,) = Surgery(ELECTION.recorded(), ELECTION.limits({})).findings([guard])
 
-    assert (told.by, told.who, told.after) == ("story", "connected.story", 1)
+    assert (reported.by, reported.who, reported.after) == ("story", "connected.story", 1)
     assert untold.by is None
 
 

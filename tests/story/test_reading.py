@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specs.story import StoryError, parse, read_story
+from specs.story.heading import read_heading
 
 ELECTION = "system election version 2.3 brokers 2\n"
 CLASSIC = "system classic brokers 3 log 2 records 2 epoch 1\n"
@@ -67,9 +68,9 @@ def test_a_text_without_a_line_has_nothing_to_play():
     ],
 )
 def test_a_wrong_word_is_named_with_its_line_and_the_nearest_right_one(line, words):
-    told = line_refused(line)
+    reported = line_refused(line)
 
-    assert [word for word in ["a.story:3: ", *words] if word not in told] == []
+    assert [word for word in ["a.story:3: ", *words] if word not in reported] == []
 
 
 @pytest.mark.parametrize(
@@ -90,15 +91,15 @@ def test_a_wrong_word_is_named_with_its_line_and_the_nearest_right_one(line, wor
     ],
 )
 def test_a_wrong_first_line_says_what_is_right(opening, words):
-    told = refusal(f"# A title.\n{opening}\n")
+    reported = refusal(f"# A title.\n{opening}\n")
 
-    assert [word for word in ["a.story:2: ", *words] if word not in told] == []
+    assert [word for word in ["a.story:2: ", *words] if word not in reported] == []
 
 
 def test_a_step_of_another_version_is_not_merely_unknown():
-    told = line_refused("leader_raises_hw leader=1", CLASSIC)
+    reported = line_refused("leader_raises_hw leader=1", CLASSIC)
 
-    assert told.endswith(
+    assert reported.endswith(
         "classic kip_320 has no step leader_raises_hw: versions hw_truncation, kip_101, kip_279 "
         "have it; the nearest here is fenced_leader_raises_hw"
     )
@@ -107,15 +108,19 @@ def test_a_step_of_another_version_is_not_merely_unknown():
 def test_a_step_that_only_a_thrown_switch_brings_is_reported():
     opening = "system replication version 2.3 brokers 2\n"
 
-    told = line_refused("broker_fails_half_way broker=1 epoch=1 controller=1", opening)
+    reported = line_refused("broker_fails_half_way broker=1 epoch=1 controller=1", opening)
 
-    assert "replication 2.3 has no step broker_fails_half_way: no version has it as it is" in told
+    assert (
+        "replication 2.3 has no step broker_fails_half_way: no version has it as it is" in reported
+    )
 
 
 def test_two_switches_of_the_first_line_that_do_not_go_together_are_named_with_the_reason():
-    told = refusal("# A title.\nsystem replication version 2.3 with truncation=hw\n")
+    reported = refusal("# A title.\nsystem replication version 2.3 with truncation=hw\n")
 
-    assert told.startswith("a.story:2: fetch_fencing=true does not go with truncation=hw: KIP-320")
+    assert reported.startswith(
+        "a.story:2: fetch_fencing=true does not go with truncation=hw: KIP-320"
+    )
 
 
 def test_switches_of_the_first_line_are_thrown():
@@ -128,9 +133,9 @@ def test_switches_of_the_first_line_are_thrown():
 
 
 def test_a_scene_without_its_rule_is_refused_at_its_last_line():
-    told = refusal(ELECTION + "broker_connects broker=1\n\n# so it ends\n")
+    reported = refusal(ELECTION + "broker_connects broker=1\n\n# so it ends\n")
 
-    assert told.startswith("a.story:2: no ---- stands below this line")
+    assert reported.startswith("a.story:2: no ---- stands below this line")
 
 
 def test_a_rule_with_nothing_above_it_is_refused():
@@ -141,12 +146,12 @@ def test_a_rule_with_nothing_above_it_is_refused():
     "line", ["----", "broker_connects broker=2", "check single_writer", "quietly x", "a_step"]
 )
 def test_a_line_to_play_is_never_taken_for_old_output(line):
-    told = refusal(
+    reported = refusal(
         ELECTION + f"broker_connects broker=1\n----\nbroker_connects(broker=1)\n{line}\n"
     )
 
-    assert told.startswith(f"a.story:5: '{line.split()[0]}")
-    assert "leave a blank line above" in told
+    assert reported.startswith(f"a.story:5: '{line.split()[0]}")
+    assert "leave a blank line above" in reported
 
 
 def test_a_byte_order_mark_is_no_word(tmp_path):
@@ -162,3 +167,10 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 
     with pytest.raises(StoryError, match=r"x\.story:1: is not text"):
         read_story(path)
+
+
+@pytest.mark.parametrize("given", ["without {}", "with {}=false"])
+def test_a_switch_is_known_by_the_name_that_it_had_before(given):
+    heading = read_heading(f"system cluster version 2.3 {given.format('leaving_leader_is_told')}")
+
+    assert heading.recorded.without == {"leaving_leader_is_notified": False}

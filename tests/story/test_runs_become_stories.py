@@ -41,20 +41,20 @@ def test_the_lines_of_a_run_are_the_lines_of_its_story():
     _, run = find(recorded, ELECTION.limits({}), "single_writer")
     assert run is not None
 
-    told = parse(story_from_run(run)).scenes[0].output
+    reported = parse(story_from_run(run)).scenes[0].output
 
-    assert told[0] == "broker_connects(broker=1)"
+    assert reported[0] == "broker_connects(broker=1)"
     wanted = [line for step in run.steps for line in step.lines]
-    assert [line.strip() for line in told if line.startswith("    ")][: len(wanted)] == wanted
+    assert [line.strip() for line in reported if line.startswith("    ")][: len(wanted)] == wanted
 
 
 def test_a_run_that_reaches_a_sometimes_is_a_story_too():
     _, run = find(ELECTION.recorded(), ELECTION.limits({}), "zombies_overlap")
     assert run is not None
 
-    told = parse(story_from_run(run)).scenes[0].output
+    reported = parse(story_from_run(run)).scenes[0].output
 
-    assert any(line.startswith("zombies_overlap: so it is") for line in told)
+    assert any(line.startswith("zombies_overlap: so it is") for line in reported)
 
 
 def test_a_run_into_a_dead_end_is_a_story_too():
@@ -63,6 +63,6 @@ def test_a_run_into_a_dead_end_is_a_story_too():
     _, run = find(model.recorded(), bounds, DEADLOCK)
     assert run is not None
 
-    told = parse(story_from_run(run)).scenes[0].output
+    reported = parse(story_from_run(run)).scenes[0].output
 
-    assert told[-1] == "nothing is possible"
+    assert reported[-1] == "nothing is possible"

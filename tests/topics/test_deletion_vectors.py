@@ -87,15 +87,15 @@ class Deletion:
             cells[index] = value
 
     def replicas(self) -> dict[str, list[list[int]]]:
-        told: dict[str, list[list[int]]] = {}
+        reported: dict[str, list[list[int]]] = {}
         for partition in range(self.twin.bounds["partitions"]):
             for broker in range(1, self.twin.bounds["brokers"] + 1):
                 state = REPLICA_STATES.show(
                     self.read("cache.replica", CONTROLLER, partition, broker)
                 )
                 if state != "NonExistentReplica":
-                    told.setdefault(state, []).append([partition, broker])
-        return told
+                    reported.setdefault(state, []).append([partition, broker])
+        return reported
 
     # -- what the cases do -------------------------------------------------------------------
 
@@ -139,8 +139,8 @@ def test_a_deletion_goes_as_in_kafkas_own_test(case):
     for step, after in zip(given["steps"], expected, strict=True):
         deletion.does(step)
         online = {"OnlineReplica"} if step["do"] == "brokerDown" else set()
-        told = {k: v for k, v in deletion.replicas().items() if k not in online}
-        assert told == after["replicas"], step
+        reported = {k: v for k, v in deletion.replicas().items() if k not in online}
+        assert reported == after["replicas"], step
         if "ineligible" in after:
             assert deletion.read("cache.ineligible", CONTROLLER) == bool(after["ineligible"]), step
         if "toBeDeleted" in after:

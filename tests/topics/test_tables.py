@@ -56,10 +56,12 @@ def test_a_table_has_every_state_once_and_no_other(table, states):
 
 
 def test_a_table_is_reported_a_line_for_each_target():
-    told = list(rows(PARTITION_TABLE))
+    reported = list(rows(PARTITION_TABLE))
 
-    assert told[1] == ("OnlinePartition      <- NewPartition, OnlinePartition, OfflinePartition")
-    assert len(told) == len(PARTITION_TABLE)
+    assert reported[1] == (
+        "OnlinePartition      <- NewPartition, OnlinePartition, OfflinePartition"
+    )
+    assert len(reported) == len(PARTITION_TABLE)
 
 
 def test_a_transition_that_the_table_does_not_have_is_noticed(monkeypatch):

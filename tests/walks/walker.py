@@ -30,9 +30,9 @@ class ClaimBroken(AssertionError):
         self.path = shortened(ground, path, claim)
         sentence = ground.recorded.claim(claim)[0].sentence
         steps = [ground.grounded.instances[number].label for number in self.path]
-        told = [f"{position:>3}  {label}" for position, label in enumerate(steps, 1)]
+        reported = [f"{position:>3}  {label}" for position, label in enumerate(steps, 1)]
         bounds = ", ".join(f"{name}={value}" for name, value in ground.bounds.items())
-        super().__init__("\n".join([f"{claim} is broken: {sentence} ({bounds})", *told]))
+        super().__init__("\n".join([f"{claim} is broken: {sentence} ({bounds})", *reported]))
 
 
 @dataclass

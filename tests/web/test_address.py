@@ -22,11 +22,11 @@ SHORT = address(LOST.heading, LOST.lines)
     ["m2_is_lost", "deleted_topic_comes_back", "reassign_twelve_steps", "own_write_looks_failed"],
 )
 def test_an_address_gives_back_the_run_that_it_was_made_of(name: str):
-    told = read_run(STORIES / f"{name}.story")
+    run = read_run(STORIES / f"{name}.story")
 
-    back = opened(address(told.heading, told.lines))
+    back = opened(address(run.heading, run.lines))
 
-    assert (back.heading, back.lines, back.said) == (told.heading, told.lines, None)
+    assert (back.heading, back.lines, back.said) == (run.heading, run.lines, None)
 
 
 def test_an_address_is_short():
@@ -57,13 +57,13 @@ def test_an_address_of_a_version_that_there_is_not_offers_the_nearest(asked: str
 
 
 def test_the_nearest_game_is_offered_up_to_the_line_that_is_possible_there():
-    told = read_run(STORIES / "deposed_controller_writes_unfenced.story")
-    newer = address(told.heading, told.lines).replace("version+2.0", "version+3.1")
+    run = read_run(STORIES / "deposed_controller_writes_unfenced.story")
+    newer = address(run.heading, run.lines).replace("version+2.0", "version+3.1")
 
     found = opening({"address": newer})
 
     assert found["heading"] == "system election version 2.7 brokers 2"
-    assert 0 < len(found["lines"]) < len(told.lines)
+    assert 0 < len(found["lines"]) < len(run.lines)
     assert "unknown version of election '3.1'" in found["said"]
     assert "is not possible" in found["said"]
 

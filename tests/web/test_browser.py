@@ -56,8 +56,8 @@ def tab_to(shown: Any, wanted: str) -> None:
     raise AssertionError(f"the keyboard does not come to {wanted}")
 
 
-def at(port: int, told: ReplayedRun | None = None, path: str = "/play") -> str:
-    tail = f"#{address(told.heading, told.lines)}" if told is not None else ""
+def at(port: int, reported: ReplayedRun | None = None, path: str = "/play") -> str:
+    tail = f"#{address(reported.heading, reported.lines)}" if reported is not None else ""
     return f"http://127.0.0.1:{port}{path}{tail}"
 
 
@@ -140,24 +140,24 @@ def test_a_refused_step_says_what_it_waits_for(seen: Any, port: int):
 
 
 def test_what_a_screen_reader_says_is_the_line_of_the_story(seen: Any, port: int):
-    told = read_run(STORIES / "m2_is_lost.story")
-    frame = board(told.heading).frame(told.lines)
+    run = read_run(STORIES / "m2_is_lost.story")
+    frame = board(run.heading).frame(run.lines)
 
-    seen.goto(at(port, told))
-    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    seen.goto(at(port, run))
+    seen.locator("#steps li").nth(len(run.lines)).wait_for()
     said = seen.locator("#said")
-    said.filter(has_text=f"state {len(told.lines)}").wait_for()
+    said.filter(has_text=f"state {len(run.lines)}").wait_for()
 
     assert said.get_attribute("aria-live") == "polite"
     assert said.inner_text() == (
-        f"state {len(told.lines)}: {frame.label}: {'; '.join(frame.changes)}"
+        f"state {len(run.lines)}: {frame.label}: {'; '.join(frame.changes)}"
     )
 
 
 def test_nothing_is_reported_by_colour_alone(seen: Any, port: int):
-    told = read_run(STORIES / "m2_is_lost.story")
-    seen.goto(at(port, told))
-    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    run = read_run(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, run))
+    seen.locator("#steps li").nth(len(run.lines)).wait_for()
 
     bulbs = set(
         seen.locator(".lamp").evaluate_all(
@@ -175,8 +175,8 @@ def test_nothing_is_reported_by_colour_alone(seen: Any, port: int):
 
 
 def test_a_run_is_kept_in_any_form(seen: Any, port: int):
-    told = read_run(STORIES / "m2_is_lost.story")
-    seen.goto(at(port, ReplayedRun("", told.heading, told.lines[:9])))
+    played = read_run(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, ReplayedRun("", played.heading, played.lines[:9])))
     seen.locator("#steps li").nth(9).wait_for()
 
     names = []
@@ -220,9 +220,9 @@ def test_runs_that_were_left_form_a_tree(seen: Any, port: int):
 
 
 def test_the_witness_of_a_broken_claim_glows_and_is_named(seen: Any, port: int):
-    told = read_run(STORIES / "m2_is_lost.story")
-    seen.goto(at(port, told))
-    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    run = read_run(STORIES / "m2_is_lost.story")
+    seen.goto(at(port, run))
+    seen.locator("#steps li").nth(len(run.lines)).wait_for()
 
     glowing = seen.locator(".lane li.witness").evaluate_all("all => all.map(one => one.title)")
     marked = seen.locator(".lane li.witness").first.evaluate(
@@ -240,12 +240,12 @@ def test_messages_are_arrows_that_can_be_distinguished_without_colour(
     browser: Any, port: int, width: int, height: int
 ):
     shown = browser.new_page(viewport={"width": width, "height": height})
-    told = read_run(STORIES / "m2_is_lost.story")
+    run = read_run(STORIES / "m2_is_lost.story")
     looks, words = {}, []
 
     for end in (24, 25, 26):
         shown.goto("about:blank")
-        shown.goto(at(port, ReplayedRun("", told.heading, told.lines[:end])))
+        shown.goto(at(port, ReplayedRun("", run.heading, run.lines[:end])))
         shown.locator("#steps li").nth(end).wait_for()
         for message in shown.locator(".message").all():
             line = "one => getComputedStyle(one.querySelector('.wire'), '::before').borderTopStyle"
@@ -297,9 +297,9 @@ def test_the_first_paint_stays_where_it_is(browser: Any, port: int, width: int, 
 
 def test_a_run_of_a_thousand_steps_stays_fluid(seen: Any, tmp_path: Path):
     pair = ("broker_connects broker=1", "session_expires broker=1")
-    told = ReplayedRun("A long run", "system election version 2.3 brokers 3", pair * 500)
+    played = ReplayedRun("A long run", "system election version 2.3 brokers 3", pair * 500)
     out = tmp_path / "long.html"
-    out.write_text(page(told, frames_of(board(told.heading), told.lines)))
+    out.write_text(page(played, frames_of(board(played.heading), played.lines)))
 
     seen.goto(out.as_uri())
     seen.locator("#steps li").nth(1000).wait_for()
@@ -315,9 +315,9 @@ def test_a_run_of_a_thousand_steps_stays_fluid(seen: Any, tmp_path: Path):
 
 
 def test_two_versions_are_laid_side_by_side_from_the_page(seen: Any, port: int):
-    told = read_run(STORIES / "deposed_controller_writes_unfenced.story")
-    seen.goto(at(port, told))
-    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    run = read_run(STORIES / "deposed_controller_writes_unfenced.story")
+    seen.goto(at(port, run))
+    seen.locator("#steps li").nth(len(run.lines)).wait_for()
 
     seen.select_option("#other", "2.3")
     with seen.expect_popup() as opened:
@@ -331,9 +331,9 @@ def test_two_versions_are_laid_side_by_side_from_the_page(seen: Any, port: int):
 
 
 def test_the_first_difference_is_in_the_middle_of_the_rows(seen: Any, tmp_path: Path):
-    told = read_run(STORIES / "m2_is_lost.story")
+    run = read_run(STORIES / "m2_is_lost.story")
     out = tmp_path / "both.html"
-    out.write_text(comparison_page(compared(told, under(told, "0.11"))))
+    out.write_text(comparison_page(compared(run, under(run, "0.11"))))
 
     seen.goto(out.as_uri())
     seen.locator("#rows li.first.here").wait_for()
@@ -349,23 +349,23 @@ def test_the_first_difference_is_in_the_middle_of_the_rows(seen: Any, tmp_path: 
 def test_an_address_of_a_version_that_there_is_not_says_so_and_offers_the_nearest(
     seen: Any, port: int
 ):
-    told = read_run(STORIES / "m2_is_lost.story")
+    run = read_run(STORIES / "m2_is_lost.story")
 
-    seen.goto(at(port, told).replace("version+0.10", "version+0.9"))
+    seen.goto(at(port, run).replace("version+0.10", "version+0.9"))
     seen.locator("#nearest").wait_for()
     said = seen.locator("#said").inner_text()
     seen.click("#nearest")
-    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    seen.locator("#steps li").nth(len(run.lines)).wait_for()
 
     assert "unknown version of replication '0.9'" in said
     assert "version+0.10" in seen.url
 
 
 def test_a_trace_with_a_diagnosis_ends_with_it(seen: Any, tmp_path: Path):
-    told = ReplayedRun("a trace", "system election version 2.3 brokers 2",
+    played = ReplayedRun("a trace", "system election version 2.3 brokers 2",
                   ("broker_connects broker=1",), None, "run.ndjson:3: impossible")  # fmt: skip
     out = tmp_path / "trace.html"
-    out.write_text(page(told, frames_of(board(told.heading), told.lines)))
+    out.write_text(page(played, frames_of(board(played.heading), played.lines)))
 
     seen.goto(out.as_uri())
     seen.locator(".diagnosis").wait_for()

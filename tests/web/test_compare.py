@@ -47,19 +47,19 @@ def broken(trace: Trace, tmp_path: Path) -> tuple[Path, int]:
 
 
 def test_a_run_beside_itself_is_alike():
-    told = read_run(LOST)
+    run = read_run(LOST)
 
-    result = compared(told, told)
+    result = compared(run, run)
 
     assert result.first is None
-    assert len(result.rows) == len(told.lines) + 1
-    assert as_text(result).endswith(f"alike: {len(told.lines)} steps, state by state")
+    assert len(result.rows) == len(run.lines) + 1
+    assert as_text(result).endswith(f"alike: {len(run.lines)} steps, state by state")
 
 
 def test_the_same_steps_under_the_fix_part_where_the_fix_changes_what_they_do():
-    told = read_run(LOST)
+    run = read_run(LOST)
 
-    result = compared(told, under(told, "0.11"))
+    result = compared(run, under(run, "0.11"))
 
     assert result.first is not None
     row = result.rows[result.first]
@@ -68,8 +68,8 @@ def test_the_same_steps_under_the_fix_part_where_the_fix_changes_what_they_do():
 
 
 def test_what_a_side_refuses_is_passed_over_there_with_its_reason():
-    told = read_run(UNFENCED)
-    result = compared(told, under(told, "2.3"))
+    run = read_run(UNFENCED)
+    result = compared(run, under(run, "2.3"))
 
     refused = [row.right.frame for row in result.rows if row.right and row.right.refused]
 
@@ -77,12 +77,12 @@ def test_what_a_side_refuses_is_passed_over_there_with_its_reason():
     assert result.rows[result.first].words.startswith("refused on the right: ")
     assert refused
     assert all(frame is not None and frame.changes == () for frame in refused)
-    assert len(result.rows) == len(told.lines) + 1
+    assert len(result.rows) == len(run.lines) + 1
 
 
 def test_the_first_difference_stands_in_the_middle_of_the_text():
-    told = read_run(LOST)
-    result = compared(told, read_run(STORIES / "m2_is_saved.story"))
+    run = read_run(LOST)
+    result = compared(run, read_run(STORIES / "m2_is_saved.story"))
 
     rows = [line for line in as_text(result).splitlines() if re.match(r"[ ≠~] +\d+  ", line)]
 
@@ -91,10 +91,10 @@ def test_the_first_difference_stands_in_the_middle_of_the_text():
 
 
 def test_a_run_that_ends_earlier_differs_there():
-    told = read_run(LOST)
-    shorter = replace(told, lines=told.lines[:5])
+    played = read_run(LOST)
+    shorter = replace(played, lines=played.lines[:5])
 
-    result = compared(told, shorter)
+    result = compared(played, shorter)
 
     assert result.first == 6
     assert result.rows[6].words == "the right run has ended"
@@ -131,27 +131,27 @@ def test_a_trace_that_does_not_fit_parts_from_the_model_at_that_line(broken: tup
 
     result = insync("compare", "model", str(path), "--json", "-")
 
-    told = json.loads(result.output)
+    reported = json.loads(result.output)
     assert result.exit_code == 1
-    assert told["first"] == len(told["rows"]) - 1
-    assert f"broken.ndjson:{line}:" in told["rows"][-1]["words"]
-    assert [leaf for leaf in told["rows"][-1]["differs"] if ".hw: " in leaf]
+    assert reported["first"] == len(reported["rows"]) - 1
+    assert f"broken.ndjson:{line}:" in reported["rows"][-1]["words"]
+    assert [leaf for leaf in reported["rows"][-1]["differs"] if ".hw: " in leaf]
 
 
 def test_a_trace_that_does_not_fit_is_explained_to_its_last_line_that_does(
     broken: tuple[Path, int], tmp_path: Path
 ):
     path, line = broken
-    told = read_run(path)
+    run = read_run(path)
 
     insync("explain", str(path), "--out", str(tmp_path / "x.html"))
     text = insync("explain", str(path)).output
 
-    assert board(told.heading).at(told.lines)
+    assert board(run.heading).at(run.lines)
     assert f"broken.ndjson:{line}:" in text
     assert "Here it ends: " in text
     assert 'diagnosis":"' in (tmp_path / "x.html").read_text()
-    assert told.places[-1].split()[0].startswith("broken.ndjson:")
+    assert run.places[-1].split()[0].startswith("broken.ndjson:")
 
 
 def test_the_findings_of_a_check_are_explained_by_the_trace_that_they_are_of(
@@ -182,10 +182,10 @@ def test_a_trace_with_parts_missing_is_laid_beside_the_run_that_fits(trace: Trac
 def test_logs_are_laid_beside_what_is_allowed():
     result = insync("compare", "model", str(LOGS / "planted"), "--json", "-")
 
-    told = json.loads(result.output)
+    reported = json.loads(result.output)
     assert result.exit_code == 1
-    assert told["rows"][told["first"]]["left"] == "allowed: a leader epoch above 13"
-    assert "broker1/server.log:29" in told["rows"][told["first"]]["right"]
+    assert reported["rows"][reported["first"]]["left"] == "allowed: a leader epoch above 13"
+    assert "broker1/server.log:29" in reported["rows"][reported["first"]]["right"]
 
 
 def test_logs_with_nothing_wrong_are_alike():

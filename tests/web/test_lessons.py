@@ -52,10 +52,12 @@ def test_a_lesson_asks_before_it_tells(lesson: Lesson):
 def test_a_lesson_predicts_steps_breaks_repairs_and_claims(lesson: Lesson):
     parts = {"Step", "Break", "Repair", "Claim"}
 
-    told = {line.removeprefix("## ") for line in lesson.text.splitlines() if line.startswith("## ")}
+    reported = {
+        line.removeprefix("## ") for line in lesson.text.splitlines() if line.startswith("## ")
+    }
 
     assert lesson.questions
-    assert parts <= told
+    assert parts <= reported
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)

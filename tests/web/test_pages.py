@@ -217,9 +217,9 @@ def test_a_lesson_plays_without_a_server(seen: Any, tmp_path: Path):
 
 
 def test_a_run_to_embed_plays_from_its_beginning_and_asks_nobody(seen: Any, tmp_path: Path):
-    told = read_run(STORIES / "m2_is_lost.story")
+    run = read_run(STORIES / "m2_is_lost.story")
     page = tmp_path / "embed.html"
-    page.write_text(embedded(told, frames_of(board(told.heading), told.lines)))
+    page.write_text(embedded(run, frames_of(board(run.heading), run.lines)))
     asked: list[str] = []
     seen.on("request", lambda one: asked.append(one.url))
 
@@ -378,9 +378,9 @@ def test_a_search_can_be_cancelled_and_its_late_answer_changes_nothing(
 
 
 def test_logs_that_differ_are_seen_side_by_side(seen: Any, port: int):
-    told = read_run(STORIES / "two_fast_elections_diverge.story")
-    seen.goto(url(port, game(told.heading, *told.lines)))
-    seen.locator("#steps li").nth(len(told.lines)).wait_for()
+    run = read_run(STORIES / "two_fast_elections_diverge.story")
+    seen.goto(url(port, game(run.heading, *run.lines)))
+    seen.locator("#steps li").nth(len(run.lines)).wait_for()
 
     differing = seen.locator(".logs thead .differs")
     marked = seen.locator(".record.differs").count()
@@ -429,9 +429,9 @@ def test_the_projector_shows_the_board_larger_and_no_forms(seen: Any, port: int)
 
 
 def test_markup_in_a_title_is_text(seen: Any, tmp_path: Path):
-    told = ReplayedRun("<img src=x onerror=alert(1)></script>", CLASSIC, ())
+    run = ReplayedRun("<img src=x onerror=alert(1)></script>", CLASSIC, ())
     page = tmp_path / "x.html"
-    page.write_text(embedded(told, frames_of(board(told.heading), told.lines)))
+    page.write_text(embedded(run, frames_of(board(run.heading), run.lines)))
 
     seen.goto(page.as_uri())
     seen.locator("#board .crossing").wait_for()

@@ -137,11 +137,11 @@ def test_a_body_that_is_no_game_is_refused(port: int, body: str):
 
     connection.request("POST", "/api/at", body)
     answer = connection.getresponse()
-    told = answer.read().decode()
+    reported = answer.read().decode()
     connection.close()
 
     assert answer.status in (400, 422)
-    assert len(told.strip().splitlines()) == 1
+    assert len(reported.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -281,9 +281,9 @@ def test_a_search_ends_when_nobody_listens():
             ended.set()
 
     async def listen_once() -> None:
-        told = _searching(endless, {})
-        assert json.loads(await anext(told)) == {"progress": "still searching"}
-        await told.aclose()
+        reported = _searching(endless, {})
+        assert json.loads(await anext(reported)) == {"progress": "still searching"}
+        await reported.aclose()
 
     asyncio.run(asyncio.wait_for(listen_once(), 20))
 

@@ -55,8 +55,8 @@ def test_every_command_and_every_option_is_in_the_reference(pages: dict[str, str
 
 def test_every_transition_is_in_the_reference_of_its_system(pages: dict[str, str]):
     for name, system in SYSTEMS.items():
-        told = re.findall(r"^### `(\w+)\(", pages[f"reference/{name}.md"], re.MULTILINE)
-        assert told == [one.name for one in system.transitions]
+        reported = re.findall(r"^### `(\w+)\(", pages[f"reference/{name}.md"], re.MULTILINE)
+        assert reported == [one.name for one in system.transitions]
 
 
 def test_every_lesson_is_a_page_that_asks_and_does_not_tell(pages: dict[str, str]):

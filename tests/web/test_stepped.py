@@ -39,35 +39,35 @@ def test_a_trace_of_another_system_is_a_run_of_that_system(tmp_path: Path):
     steps = [STEPS[0], STEPS[1], STEPS[3]]
     path = written(tmp_path / "t.ndjson", steps)
 
-    told = read_run(path)
+    run = read_run(path)
     laid = insync("compare", "model", str(path))
 
-    assert told.heading == "system topics version 2.3 brokers 2"
-    assert told.lines[-1] == "broker_crashes broker=2"
-    assert told.diagnosis is None
+    assert run.heading == "system topics version 2.3 brokers 2"
+    assert run.lines[-1] == "broker_crashes broker=2"
+    assert run.diagnosis is None
     assert laid.exit_code == 0
 
 
 def test_it_ends_before_the_step_that_is_not_possible_with_the_reason(tmp_path: Path):
     path = written(tmp_path / "t.ndjson", STEPS)
 
-    told = stepped(path)
+    reported = stepped(path)
     laid = insync("compare", "model", str(path))
 
-    assert len(told.lines) == 2
-    assert told.diagnosis is not None
-    assert f"{path}:4: " in told.diagnosis
-    assert "admin_deletes_topic() is not possible" in told.diagnosis
+    assert len(reported.lines) == 2
+    assert reported.diagnosis is not None
+    assert f"{path}:4: " in reported.diagnosis
+    assert "admin_deletes_topic() is not possible" in reported.diagnosis
     assert laid.exit_code == 1
 
 
 def test_what_was_seen_otherwise_is_reported_with_both_values(tmp_path: Path):
     steps = [STEPS[0], {**STEPS[1], "observed": {"belief[1]": 2}}]
 
-    told = stepped(written(tmp_path / "t.ndjson", steps))
+    reported = stepped(written(tmp_path / "t.ndjson", steps))
 
-    assert told.diagnosis is not None
-    assert "belief[1] was seen as 2, and after this step it is 1" in told.diagnosis
+    assert reported.diagnosis is not None
+    assert "belief[1] was seen as 2, and after this step it is 1" in reported.diagnosis
 
 
 def test_a_step_of_the_implementation_is_known_by_the_systems_map(tmp_path: Path):
@@ -75,10 +75,10 @@ def test_a_step_of_the_implementation_is_known_by_the_systems_map(tmp_path: Path
              for name in ("broker_connects", "broker_stands", "controller_goes_on",
                           "reply_is_lost")]  # fmt: skip
 
-    told = stepped(written(tmp_path / "t.ndjson", steps, system="election"))
+    reported = stepped(written(tmp_path / "t.ndjson", steps, system="election"))
 
-    assert told.diagnosis is None
-    assert [line.split()[0] for line in told.lines] == [
+    assert reported.diagnosis is None
+    assert [line.split()[0] for line in reported.lines] == [
         "broker_connects", "broker_reads_epoch", "broker_wins_election",
     ]  # fmt: skip
 

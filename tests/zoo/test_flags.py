@@ -34,11 +34,11 @@ def test_every_flag_of_the_sheets_table_is_the_flag_of_that_entry(sheet):
 
 
 def test_every_flag_that_the_sheet_names_in_its_text_is_mapped_or_excused(sheet):
-    told = {name for groups in IN_WORDS.findall(sheet) for text in groups
+    reported = {name for groups in IN_WORDS.findall(sheet) for text in groups
             for name in NAME.findall(text)}  # fmt: skip
 
-    assert {"unfenced_ofle", "disk_swap", "lai_may_drop", "no_isr_notification"} <= told
-    assert sorted(told - set(FLAGS)) == []
+    assert {"unfenced_ofle", "disk_swap", "lai_may_drop", "no_isr_notification"} <= reported
+    assert sorted(reported - set(FLAGS)) == []
 
 
 def test_a_flag_is_a_switch_of_its_system_with_a_value_that_it_can_have_or_is_excused():
@@ -62,8 +62,8 @@ def test_a_flag_says_the_same_as_the_entries_that_are_shown_by_it():
         names = [name for name in flags_of(entry) if name not in {one.name for one in BESIDE}]
         if entry.shown and entry.flag:
             thrown = entry.shown.thrown or {"design": entry.shown.base}
-            told = [item for name in names for item in FLAGS[name].settings.items()]
-            assert [item for item in thrown.items() if item not in told] == []
+            reported = [item for name in names for item in FLAGS[name].settings.items()]
+            assert [item for item in thrown.items() if item not in reported] == []
 
 
 def test_flags_beside_the_table_are_about_entries_that_there_are():

@@ -71,12 +71,12 @@ def test_all_the_quick_ones_are_hunted_by_one_command(insync, monkeypatch):
 
 
 def test_the_list_has_every_entry_and_what_it_would_take_to_show_the_others(insync):
-    told = insync("zoo").stdout
+    result = insync("zoo").stdout
     listed = json.loads(insync("zoo --json -").stdout)["entries"]
 
     assert [one["id"] for one in listed] == [one.id for one in ZOO]
-    assert all(one.excuse in told for one in ZOO)
-    assert f"{len(QUICK) + len(LONG)} of {len(ZOO)} are shown by a system" in told
+    assert all(one.excuse in result for one in ZOO)
+    assert f"{len(QUICK) + len(LONG)} of {len(ZOO)} are shown by a system" in result
 
 
 def test_one_entry_is_reported_with_its_run_and_its_fix(insync):

@@ -203,7 +203,7 @@ class Host:
 
 def about(request: LeaderAndIsr | Any, topic: str) -> Any:
     """A request without what it says of other topics; None if it says nothing else."""
-    told = {one: said for one, said in request.partitions.items() if one.topic == topic}
-    if len(told) == len(request.partitions):
+    reported = {one: said for one, said in request.partitions.items() if one.topic == topic}
+    if len(reported) == len(request.partitions):
         return request
-    return replace(request, partitions=told)
+    return replace(request, partitions=reported)

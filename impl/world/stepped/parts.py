@@ -196,8 +196,8 @@ class SteppedParts(WorldOfSteps):
         known = self.context(broker).leadership.get(FIRST)
         epoch = 0 if known is None else known.leader_epoch
         if isinstance(request, UpdateMetadata):
-            told = {one: said for one, said in request.partitions.items() if one == FIRST}
-            sent = RequestInFlight(replace(request, partitions=told), self.created, epoch)
+            reported = {one: said for one, said in request.partitions.items() if one == FIRST}
+            sent = RequestInFlight(replace(request, partitions=reported), self.created, epoch)
             if at in self.slow:
                 self.slow[at] += (sent,)
             elif to in self.up:

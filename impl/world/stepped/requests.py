@@ -68,8 +68,8 @@ class RequestSteps(SteppedParts):
         if refusal is not None:
             return refusal
         late = self.slow.get((controller, broker))
-        told = late and late[-1].epoch <= self.connections[controller, broker][0].epoch
-        return "the UpdateMetadata that was sent before it has arrived" if told else None
+        reported = late and late[-1].epoch <= self.connections[controller, broker][0].epoch
+        return "the UpdateMetadata that was sent before it has arrived" if reported else None
 
     @step(each_connection)
     def stops_arrive(self, broker: int, controller: int) -> None:

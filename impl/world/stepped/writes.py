@@ -83,7 +83,9 @@ def is_triggered(place: SuspensionPoint | None) -> bool:
 
 def told_last(places: Iterable[SuspensionPoint]) -> LeaderIsrAndControllerEpoch | None:
     """What the last read or write of the state among some places told, None if there was none."""
-    return next((told for place in places if (told := told_of_state(place)) is not None), None)
+    return next(
+        (reported for place in places if (reported := told_of_state(place)) is not None), None
+    )
 
 
 def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:

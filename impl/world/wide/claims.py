@@ -228,14 +228,14 @@ class WideClaims:
 
     def _records_are_there(self) -> None:
         world = self.world
-        for one, told in sorted(world.told.at.items()):
+        for one, reported in sorted(world.told.at.items()):
             if waits_in_vain(world, one):
                 continue
             leader = leader_of(world, one)
             _claim(leader is not None, f"{one} has no leader, though every broker is up")
             assert leader is not None
             held = records_in(leader)
-            for offset, record in told.items():
+            for offset, record in reported.items():
                 self._is_there(held, offset, record, leader, "acknowledged")
         for (one, born), read in sorted(self.read.items()):
             leader = leader_of(world, one)

@@ -118,8 +118,8 @@ def _of_broker(
     for one, state in sorted(there.states.items()):
         if one.topic in there.queued:
             continue
-        told = cache.partitions.get(one)
-        known = None if told is None else (_state(told.state), told.replicas)
+        reported = cache.partitions.get(one)
+        known = None if reported is None else (_state(reported.state), reported.replicas)
         yield (
             f"what broker {broker} tells clients of {one}",
             known, (_state(state), there.replicas(one)),

@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _chosen(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was written is removed
     before = os.getloadavg()
-    told, wrong = [], []
+    reported, wrong = [], []
     for size in chosen.sizes:
         one = _size(size, chosen.cores, chosen.rounds)
-        told.append(one)
+        reported.append(one)
         wrong += [f"{size.name}: {line}" for line in disagreements(one)]
         _show(one)
     after = os.getloadavg()
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "processors": os.cpu_count(),
             "load_before": list(before),
             "load_after": list(after),
-            "sizes": told,
+            "sizes": reported,
             "wrong": wrong,
         }
         chosen.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -115,7 +115,7 @@ def corpus(size: Size) -> Iterator[tuple[Path, Written]]:
 
 def _size(size: Size, cores: Sequence[int], rounds: int) -> dict[str, Any]:
     with corpus(size) as (logs, written):
-        told: dict[str, Any] = {
+        reported: dict[str, Any] = {
             "name": size.name,
             "lines": written.lines,
             "bytes": written.bytes,
@@ -124,8 +124,8 @@ def _size(size: Size, cores: Sequence[int], rounds: int) -> dict[str, Any]:
             "planted": [vars(each) for each in written.planted],
             "lines_per_second_per_core": stages.as_json(logs, rounds) if rounds else {},
         }
-        told["runs"] = [run(logs, each) for each in cores]
-    return told
+        reported["runs"] = [run(logs, each) for each in cores]
+    return reported
 
 
 def run(logs: Path, cores: int) -> dict[str, Any]:
@@ -138,12 +138,12 @@ def run(logs: Path, cores: int) -> dict[str, Any]:
         code = [sys.executable, "-m", "tests.bench.pipeline.whole", str(logs), "--cores"]
         command = ["env", f"SPARK_CONF_DIR={conf}", *code, str(cores)]
         said, peak = measured(command, _MOST)
-        told: dict[str, Any] = json.loads(said) | {"cores": cores, "peak_mib": peak}
+        reported: dict[str, Any] = json.loads(said) | {"cores": cores, "peak_mib": peak}
         if cores:
             every = [stage.as_json() for stage in tasks.stages(log)]
-            told["shuffled_bytes"] = sum(stage["shuffled_bytes"] for stage in every)
-            told["stages"] = [stage for stage in every if stage["total_s"] > 0.05]
-    return told
+            reported["shuffled_bytes"] = sum(stage["shuffled_bytes"] for stage in every)
+            reported["stages"] = [stage for stage in every if stage["total_s"] > 0.05]
+    return reported
 
 
 def _show(one: dict[str, Any]) -> None:

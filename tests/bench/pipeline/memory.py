@@ -62,10 +62,10 @@ def _below(root: int) -> Iterable[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                told = Path(f"/proc/{entry}/stat").read_text()
+                reported = Path(f"/proc/{entry}/stat").read_text()
             except OSError:
                 continue
-            parent = int(told.rpartition(")")[2].split()[1])
+            parent = int(reported.rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(entry))
     found = [root]
     for pid in found:

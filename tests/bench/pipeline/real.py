@@ -36,16 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for cluster in sorted(path for path in chosen.logs.iterdir() if path.is_dir()):
                 shutil.copytree(cluster, Path(folder, "logs", f"{cluster.name}-{number}"))
         for cores in (int(each) for each in chosen.cores.split(",")):
-            told = run(Path(folder, "logs"), cores)
-            digests.add(told["digest"])
-            whole = told["ingest_s"] + told["check_s"]
-            rate = f"{told['lines'] / whole:,.0f} lines/s"
+            result = run(Path(folder, "logs"), cores)
+            digests.add(result["digest"])
+            whole = result["ingest_s"] + result["check_s"]
+            rate = f"{result['lines'] / whole:,.0f} lines/s"
             if not cores:
-                rate += f", {told['lines'] / told['cpu_s']:,.0f} lines per processor second"
-            held = ", ".join(f"{kind} {mib:,} MiB" for kind, mib in told["peak_mib"].items() if mib)
+                rate += f", {result['lines'] / result['cpu_s']:,.0f} lines per processor second"
+            held = ", ".join(
+                f"{kind} {mib:,} MiB" for kind, mib in result["peak_mib"].items() if mib
+            )
             print(
-                f"{cores} cores: {told['lines']:,} lines, start {told['start_s']:.1f} s, read "
-                f"{told['ingest_s']:.1f} s, check {told['check_s']:.1f} s, {rate}, {held}"
+                f"{cores} cores: {result['lines']:,} lines, start {result['start_s']:.1f} s, read "
+                f"{result['ingest_s']:.1f} s, check {result['check_s']:.1f} s, {rate}, {held}"
             )
     return 1 if len(digests) > 1 else 0
 

@@ -39,10 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = Size(chosen.seconds * chosen.rate, chosen.partitions)
     before = os.getloadavg()
     with tempfile.TemporaryDirectory(prefix="insync-bench-") as folder:
-        told = watched(size, chosen.rate, chosen.every, Path(folder))
-    told |= {"load_before": before[0], "load_after": os.getloadavg()[0]}
-    print(json.dumps(told, indent=1))
-    return 0 if told["found"] == told["planted"] and told["most_triggers"] <= 2 else 1
+        reported = watched(size, chosen.rate, chosen.every, Path(folder))
+    reported |= {"load_before": before[0], "load_after": os.getloadavg()[0]}
+    print(json.dumps(reported, indent=1))
+    return 0 if reported["found"] == reported["planted"] and reported["most_triggers"] <= 2 else 1
 
 
 def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]
     written = generated.write(size, folder / "whole")
     growing = _Growing(folder / "whole", folder / "logs")
     growing.write(100)  # so that there is a folder, and Python's workers have started
-    told = WatchStore(str(folder / "kept"), str(folder / "logs"))
+    reported = WatchStore(str(folder / "kept"), str(folder / "logs"))
     heard: dict[tuple[str, int], float] = {}
 
     def tell(said: Said) -> None:
@@ -63,7 +63,7 @@ def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]
             file = os.path.relpath(said.finding.file.split("@")[0], folder / "logs")
             heard.setdefault((file, said.finding.line), time.time())
 
-    query = stream.watch(str(folder / "logs"), told, tell, seconds=every)
+    query = stream.watch(str(folder / "logs"), reported, tell, seconds=every)
     try:
         while not query.lastProgress:
             time.sleep(0.2)
@@ -76,7 +76,7 @@ def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]
         progress = [json.loads(each.json) for each in query.recentProgress]
     finally:
         query.stop()
-        told.close()
+        reported.close()
     spans = [_span(each) for each in progress if each["numInputRows"]]
     late, triggers = [], []
     for each in written.planted:

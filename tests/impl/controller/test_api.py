@@ -68,8 +68,8 @@ def test_the_controller_writes_the_isr_that_a_leader_asks_for_and_tells_everybod
     assert after.isr == (2,)
     assert after.leader_epoch == before.leader_epoch
     assert (after.controller_epoch, after.zk_version) == (1, before.zk_version + 1)
-    told = {to for to, request in stage.take_sent() if isinstance(request, UpdateMetadata)}
-    assert told == {1, 2, 3, 4}
+    reported = {to for to, request in stage.take_sent() if isinstance(request, UpdateMetadata)}
+    assert reported == {1, 2, 3, 4}
     assert wait(stage.admin.isr_changes()) == {}
 
 

@@ -264,8 +264,8 @@ def test_an_isr_change_is_read_told_to_all_and_removed():
 
     assert controller.core.context.leadership[T0].isr == (2,)
     assert wait(stage.admin.isr_changes()) == {}
-    told = {broker for broker, request in stage.sent if isinstance(request, UpdateMetadata)}
-    assert told == {1, 2, 3}
+    reported = {broker for broker, request in stage.sent if isinstance(request, UpdateMetadata)}
+    assert reported == {1, 2, 3}
 
 
 # Topics

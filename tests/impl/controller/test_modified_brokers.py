@@ -85,8 +85,10 @@ def test_other_endpoints_are_told_though_brokers_came_and_went_meanwhile() -> No
     stage.take_sent()
     stage.run(controller)
 
-    told = [broker for broker, request in stage.take_sent() if isinstance(request, UpdateMetadata)]
-    assert told == [1, 2]
+    reported = [
+        broker for broker, request in stage.take_sent() if isinstance(request, UpdateMetadata)
+    ]
+    assert reported == [1, 2]
 
 
 def test_a_registration_that_is_over_cannot_shut_its_broker_down() -> None:

@@ -182,7 +182,7 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
         other = wait(replicas.core.append(U0, batch(b"a"), 1, 1, now_ms()))
         isr_of_t = replicas.partitions[T0].isr
     metadata = UpdateMetadata(5, 2, 1, -1, {}, (1,))
-    told = replicas.handle(metadata, 7, 0, LiveBrokers({1: ("b1", 9092)}))
+    reported = replicas.handle(metadata, 7, 0, LiveBrokers({1: ("b1", 9092)}))
     held_up = threading.Thread(
         target=replicas.handle, args=(leads(T0, (1,), epoch=1), 7, 0, LiveBrokers())
     )
@@ -193,7 +193,7 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
     shrinks.join(5)
     held_up.join(5)
 
-    assert (other.error, isr_of_t, told[0]) == ("NONE", (1, 2), "NONE")
+    assert (other.error, isr_of_t, reported[0]) == ("NONE", (1, 2), "NONE")
     assert waits
     assert not held_up.is_alive()
     assert replicas.partitions[T0].leader_epoch == 1

@@ -268,13 +268,15 @@ class Run:
         """Compare every partition with what it was; from here on it is what it should be."""
         for directory in self.manager.directories:
             self.tally.noted += len(directory.notes)
-            for told in directory.recoveries:
+            for reported in directory.recoveries:
                 self.tally.recoveries += 1
-                self.tally.scanned += told.scanned_bytes
-                self.tally.cut += told.cut_bytes
-                self.tally.noted += len(told.notes)
-                if told.cut_bytes and not told.notes:
-                    raise Wrong(f"{told.directory}: {told.cut_bytes} bytes cut without a word")
+                self.tally.scanned += reported.scanned_bytes
+                self.tally.cut += reported.cut_bytes
+                self.tally.noted += len(reported.notes)
+                if reported.cut_bytes and not reported.notes:
+                    raise Wrong(
+                        f"{reported.directory}: {reported.cut_bytes} bytes cut without a word"
+                    )
         for name in PARTITIONS:
             try:
                 log = self.manager.log(name)

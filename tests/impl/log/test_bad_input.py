@@ -36,12 +36,12 @@ def test_after_an_unclean_stop_the_first_bad_batch_and_all_after_it_go():
     size = len(batch(b"00"))
     overwrite(disk, f"{SECOND}.log", 2 * size + 70, b"\xff")
 
-    log, told = opened(disk, clock, CONFIG)
+    log, reported = opened(disk, clock, CONFIG)
 
     assert values(log) == [b"%02d" % number for number in range(7)]
-    assert told.cut_bytes == 5 * size
-    assert told.notes[0].startswith(f"{SECOND}.log: byte {2 * size}: checksum 0x")
-    assert told.notes[1:] == [
+    assert reported.cut_bytes == 5 * size
+    assert reported.notes[0].startswith(f"{SECOND}.log: byte {2 * size}: checksum 0x")
+    assert reported.notes[1:] == [
         "/d/t-0/00000000000000000010.log: dropped, because what comes before was cut"
     ]
     assert log.epochs.entries == [(0, 0), (1, 4)]
@@ -62,10 +62,10 @@ def test_a_sound_batch_with_offsets_that_were_there_already_is_cut():
     disk, clock = stopped(clean=False)
     overwrite(disk, f"{FIRST}.log", 2 * 73, batch(b"xx", base=1, epoch=0))
 
-    log, told = opened(disk, clock, CONFIG)
+    log, reported = opened(disk, clock, CONFIG)
 
     assert values(log) == [b"00", b"01"]
-    assert told.notes[0].startswith(
+    assert reported.notes[0].startswith(
         f"{FIRST}.log: byte 146: a batch from offset 1 on, after offset 1"
     )
 
@@ -98,9 +98,9 @@ def test_a_torn_epoch_file_is_built_again_after_an_unclean_stop_and_refused_afte
             with pytest.raises(MalformedCheckpoint, match=f"{path}: line 3: 3 entries are"):
                 opened(disk, clock, CONFIG, clean=True)
         else:
-            log, told = opened(disk, clock, CONFIG, recovery_point=12)
+            log, reported = opened(disk, clock, CONFIG, recovery_point=12)
             assert log.epochs.entries == [(1, 4), (2, 8)]
-            assert told.notes[0].endswith("epochs are taken from the records")
+            assert reported.notes[0].endswith("epochs are taken from the records")
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -119,28 +119,28 @@ def test_a_corrupt_index_is_named_and_built_again(clean, suffix, damage, why):
     expected = disk.open(f"{FIRST}.{suffix}").read(0, 100)
     overwrite(disk, f"{FIRST}.{suffix}", 0, damage)
 
-    log, told = opened(disk, clock, CONFIG, clean, recovery_point=12)
+    log, reported = opened(disk, clock, CONFIG, clean, recovery_point=12)
 
-    assert len(told.notes) == 1
-    assert told.notes[0].endswith("; built again from the segment")
-    assert told.notes[0].startswith(f"{FIRST}.{suffix}: byte ")
+    assert len(reported.notes) == 1
+    assert reported.notes[0].endswith("; built again from the segment")
+    assert reported.notes[0].startswith(f"{FIRST}.{suffix}: byte ")
     assert disk.open(f"{FIRST}.{suffix}").read(0, 100) == expected
     assert values(log) == [b"%02d" % number for number in range(12)]
-    assert re.search(why, told.notes[0])
+    assert re.search(why, reported.notes[0])
 
 
 def test_an_index_that_leads_too_far_is_named_when_it_is_used():
     disk, clock = stopped()
     overwrite(disk, f"{SECOND}.index", 0, b"\0\0\0\0")
     overwrite(disk, f"{FIRST}.timeindex", 0, b"\0" * 8)
-    log, told = opened(disk, clock, CONFIG, clean=True)
+    log, reported = opened(disk, clock, CONFIG, clean=True)
 
     with pytest.raises(CorruptIndex, match=rf"{SECOND}\.index: byte 0: .*; there 7 begins"):
         log.read(5, 100)
     with pytest.raises(CorruptIndex, match=rf"{FIRST}\.timeindex: byte 0: .*; no such time"):
         log.offset_for_time(1_001)
 
-    assert told.notes == []
+    assert reported.notes == []
 
 
 def test_an_index_with_half_an_entry_or_none_at_all_is_built_again():
@@ -148,9 +148,9 @@ def test_an_index_with_half_an_entry_or_none_at_all_is_built_again():
     disk.open(f"{FIRST}.index").truncate(13)
     disk.remove(f"{SECOND}.timeindex")
 
-    log, told = opened(disk, clock, CONFIG, clean=True)
+    log, reported = opened(disk, clock, CONFIG, clean=True)
 
-    assert told.notes == [
+    assert reported.notes == [
         f"{FIRST}.index: byte 8: 5 bytes, an entry has 8; built again from the segment",
         f"{SECOND}.timeindex: missing; built again from the segment",
     ]
@@ -170,9 +170,9 @@ def test_what_an_interrupted_change_left_behind_is_removed():
     for name in ("9.log.deleted", "9.index.cleaned", "x.tmp", f"{'9' * 20}.index"):
         disk.open(f"/d/t-0/{name}", create=True)
 
-    log, told = opened(disk, clock, CONFIG, clean=True)
+    log, reported = opened(disk, clock, CONFIG, clean=True)
 
-    assert told.notes == [f"/d/t-0/{'9' * 20}.index: an index without a segment; removed"]
+    assert reported.notes == [f"/d/t-0/{'9' * 20}.index: an index without a segment; removed"]
     assert len(disk.names("/d/t-0")) == 13  # three of them are producers' snapshots
     assert log.log_end == 12
 
@@ -192,10 +192,10 @@ def test_files_that_a_log_cannot_make_sense_of_are_named(name, why):
 def test_a_log_that_ends_below_its_start_begins_anew_at_its_start():
     disk, clock = stopped()
 
-    log, told = opened(disk, clock, CONFIG, clean=True, log_start=40)
+    log, reported = opened(disk, clock, CONFIG, clean=True, log_start=40)
 
     assert (log.log_start, log.log_end, names(log)) == (40, 40, [f"{40:020d}.log"])
-    assert told.notes[0].endswith("dropped, because the log ends at 12, and starts at 40")
+    assert reported.notes[0].endswith("dropped, because the log ends at 12, and starts at 40")
 
 
 # One bad partition among others

@@ -402,8 +402,8 @@ def test_gaps_of_a_compacted_log_are_no_loss_after_an_unclean_stop():
     compact(log)
     known = records(log)
 
-    again, told = load_log(disk, log.directory, COMPACT, clock, clean=False, recovery_point=0)
+    again, reported = load_log(disk, log.directory, COMPACT, clock, clean=False, recovery_point=0)
 
     assert records(again) == known
-    assert told.notes == []
-    assert told.cut_bytes == 0
+    assert reported.notes == []
+    assert reported.cut_bytes == 0

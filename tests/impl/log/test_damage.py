@@ -125,14 +125,14 @@ def test_a_log_is_readable_or_its_partition_is_offline_with_a_reason(clean, dama
         return
     directory = manager.directories[0]
     if not manager.offline:
-        notes = [note for told in directory.recoveries for note in told.notes]
+        notes = [note for reported in directory.recoveries for note in reported.notes]
 
         def work() -> None:
             with manager.using(("t", 0)) as log:
                 check(log, notes)
 
         # A clean stop is believed, and a recovery point: what is wrong below is found by readers.
-        scanned = sum(told.scanned_bytes for told in directory.recoveries)
+        scanned = sum(reported.scanned_bytes for reported in directory.recoveries)
         assert failure(work) is None or scanned < there
     for why in manager.offline.values():
         assert why.path.startswith("/d/t-0/")

@@ -62,7 +62,7 @@ def test_every_record_whose_append_returned_is_there_after_kill_9(tmp_path, appe
     assert log.log_end in (last + 1, last + 2)
     assert values(log) == [b"%d" % offset for offset in range(log.log_end)]
     assert log.high_watermark >= last // 100 * 100 - 100
-    assert [told.clean for told in manager.directories[0].recoveries] == [False]
+    assert [reported.clean for reported in manager.directories[0].recoveries] == [False]
     epochs = dict(log.epochs.entries)
     assert all(log.end_offset_for(epoch)[1] == (epoch + 1) * 500 for epoch in list(epochs)[:-1])
     manager.stop()

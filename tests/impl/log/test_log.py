@@ -284,10 +284,10 @@ def test_a_log_that_another_wrote_is_taken_up_where_it_ended():
     log.append_as_leader(batch(b"a"), 0)
     log.close()
 
-    again, told = opened(disk, clock, LogConfig(), clean=True)
+    again, reported = opened(disk, clock, LogConfig(), clean=True)
     again.append_as_leader(batch(b"b"), 0)
 
-    assert (told.scanned_bytes, told.notes) == (0, [])
+    assert (reported.scanned_bytes, reported.notes) == (0, [])
     assert values(again) == [b"a", b"b"]
 
 

@@ -191,13 +191,13 @@ class LogMachine(RuleBasedStateMachine):
             self.log.close()
         self.disk.crash(power=False)
 
-        self.log, told = opened(
+        self.log, reported = opened(
             self.disk, self.clock, self.config, clean=not unclean, log_start=start
         )
 
-        assert told.notes == []
+        assert reported.notes == []
         if unclean:
-            assert told.scanned_bytes == self.log.size
+            assert reported.scanned_bytes == self.log.size
 
     @invariant()
     def they_hold_the_same(self):

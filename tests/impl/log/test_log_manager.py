@@ -28,11 +28,11 @@ def test_a_clean_stop_leaves_a_marker_and_a_start_takes_it_away():
     marked = ".kafka_cleanshutdown" in broker.disk.names("/a")
     broker.starts()
     still = ".kafka_cleanshutdown" in broker.disk.names("/a")
-    clean = [told.clean for told in broker.manager.directories[0].recoveries]
+    clean = [reported.clean for reported in broker.manager.directories[0].recoveries]
     broker.killed()
 
     assert (marked, still, clean) == (True, False, [True])
-    assert [told.clean for told in broker.manager.directories[0].recoveries] == [False]
+    assert [reported.clean for reported in broker.manager.directories[0].recoveries] == [False]
 
 
 def test_a_clean_stop_needs_no_recovery_even_if_power_fails_right_after_it():
@@ -50,8 +50,8 @@ def test_a_clean_stop_needs_no_recovery_even_if_power_fails_right_after_it():
 
         assert again is not None
         assert values(again) == [b"v"] * 5
-        [told] = broker.manager.directories[0].recoveries
-        assert (told.clean, told.scanned_bytes, told.notes) == (True, 0, [])
+        [reported] = broker.manager.directories[0].recoveries
+        assert (reported.clean, reported.scanned_bytes, reported.notes) == (True, 0, [])
 
 
 def test_checkpoints_are_in_kafkas_formats():

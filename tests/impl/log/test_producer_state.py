@@ -178,10 +178,10 @@ def test_a_damaged_snapshot_is_named_removed_and_not_needed():
     newest = log.producers.path(log.producers.offsets[-1])
     overwrite(disk, newest, 9, b"\7")
 
-    again, told = opened(disk, clock, LogConfig(segment_bytes=200))
+    again, reported = opened(disk, clock, LogConfig(segment_bytes=200))
 
-    assert [note.partition(": ")[0] for note in told.notes] == [newest]
-    assert "checksum" in told.notes[0]
+    assert [note.partition(": ")[0] for note in reported.notes] == [newest]
+    assert "checksum" in reported.notes[0]
     assert not disk.exists(newest)
     assert sent(again, 7) == (7, 7)
 

@@ -129,7 +129,7 @@ def test_a_request_that_is_refused_as_a_whole_is_sent_again():
     answers: list[object] = []
 
     with controller.requests.news:
-        controller.requests.submit(T0, STATE, lambda *told: answers.append(told[:2]))
+        controller.requests.submit(T0, STATE, lambda *reported: answers.append(reported[:2]))
     came = eventually(lambda: bool(answers), 5)
     controller.close()
 
@@ -148,11 +148,11 @@ def test_an_answer_to_a_change_that_became_void_is_not_taken():
     def a_leader_and_isr_comes() -> None:
         with controller.requests.news:
             controller.requests.clear(T0)
-            controller.requests.submit(T0, STATE, lambda *told: answers.append("valid"))
+            controller.requests.submit(T0, STATE, lambda *reported: answers.append("valid"))
 
     controller.meanwhile = a_leader_and_isr_comes
     with controller.requests.news:
-        controller.requests.submit(T0, STATE, lambda *told: answers.append("void"))
+        controller.requests.submit(T0, STATE, lambda *reported: answers.append("void"))
     came = eventually(lambda: bool(answers), 5)
     controller.close()
 

@@ -65,10 +65,10 @@ class Leader:
         """An incremental fetch: what its answer names."""
         context = self.context(number, epoch, asked, forgotten)
         assert context.error == "NONE"
-        error, told, named = context.answered(
+        error, result, named = context.answered(
             {one: replies.get(one, NOTHING) for one in context.questions}
         )
-        assert (error, told) == ("NONE", number)
+        assert (error, result) == ("NONE", number)
         return "".join(named)
 
     @property

@@ -54,11 +54,11 @@ def test_the_first_round_waits_for_others_and_longer_while_they_come():
 
 def test_a_member_that_has_no_id_yet_is_given_one_and_joins_with_it():
     group = Group("g", 0.0)
-    told = group.join_unknown(who(), True, 0.0).result(0)
-    again = group.join(told.member_id, who(), 0.0)
+    reported = group.join_unknown(who(), True, 0.0).result(0)
+    again = group.join(reported.member_id, who(), 0.0)
     group.expire(0.0)
 
-    assert (told.error, again.result(0).error) == ("MEMBER_ID_REQUIRED", "NONE")
+    assert (reported.error, again.result(0).error) == ("MEMBER_ID_REQUIRED", "NONE")
 
 
 def test_the_way_to_assign_is_one_that_all_know_and_most_like_best():
@@ -99,9 +99,9 @@ def test_who_does_not_join_again_in_time_is_left_behind():
 
 def test_a_follower_that_asks_again_is_told_of_its_generation_and_disturbs_nobody():
     group, (_, second) = stable("a", "b")
-    told = group.join(second, who("b"), 1.0).result(0)
+    reported = group.join(second, who("b"), 1.0).result(0)
 
-    assert (told.error, told.generation, group.state) == ("NONE", 1, GroupState.STABLE)
+    assert (reported.error, reported.generation, group.state) == ("NONE", 1, GroupState.STABLE)
 
 
 def test_a_static_member_comes_back_without_a_round_and_its_ghost_is_fenced():

@@ -28,12 +28,12 @@ def listen() -> Iterator[Listen]:
     begun: list[Listener] = []
 
     def run(limits: Limits) -> Listener:
-        told: list[str] = []
+        reported: list[str] = []
         made = Listener(
             ("127.0.0.1", 0), lambda frame, host: [framed(b"%d" % len(frame))], limits=limits,
-            rejected=told.append,
+            rejected=reported.append,
         )  # fmt: skip
-        made.told = told  # type: ignore[attr-defined]
+        made.told = reported  # type: ignore[attr-defined]
         begun.append(made)
         made.start()
         return made
@@ -320,14 +320,14 @@ def test_slow_clients_hold_up_nobody_and_each_is_answered(listen: Listen, count:
         took = time.monotonic() - began
         for connection in slow:
             connection.sendall(whole[7:])
-        told = [connection.recv(100) for connection in slow]
+        reported = [connection.recv(100) for connection in slow]
     finally:
         for connection in slow:
             connection.close()
 
     assert len(answers) == 50
     assert took < 5  # ms on an idle machine
-    assert told == [framed(b"100")] * count
+    assert reported == [framed(b"100")] * count
 
 
 def test_who_does_not_read_his_answers_is_given_up(monkeypatch: pytest.MonkeyPatch):

@@ -95,12 +95,12 @@ def test_a_controllers_request_arrives_as_it_was_sent_in_every_version(request_:
 
 @pytest.mark.parametrize("api, version", [("LeaderAndIsr", 4), ("StopReplica", 3)])
 def test_the_answer_to_a_controller_names_each_partitions_error(api: str, version: int):
-    told = "NONE", {ONE: "STALE_CONTROLLER_EPOCH", TopicPartition("t", 0): "NONE"}
-    [frame] = encode_response(api_key(api), version, 7, control_messages.encode_answer(told))
+    reported = "NONE", {ONE: "STALE_CONTROLLER_EPOCH", TopicPartition("t", 0): "NONE"}
+    [frame] = encode_response(api_key(api), version, 7, control_messages.encode_answer(reported))
 
     body = decode_response(frame[4:], api_key(api), version).body
 
-    assert control_messages.decode_answer(body) == told
+    assert control_messages.decode_answer(body) == reported
 
 
 def test_topics_have_no_ids_so_the_version_before_those_goes_out():

@@ -28,7 +28,7 @@ def test_defaults_are_those_of_the_release():
 
 
 def test_kafkas_names_are_understood():
-    told = read(
+    reported = read(
         "broker.id=7\n# a comment\nbroker.rack = east\nlisteners=PLAINTEXT://127.0.0.1:9093\n"
         "log.segment.bytes=1000\nlog.message.timestamp.type=LogAppendTime\nlog.retention.hours=2\n"
         "log.index.interval.bytes=10\nmin.insync.replicas=2\nauto.leader.rebalance.enable=false\n"
@@ -36,12 +36,12 @@ def test_kafkas_names_are_understood():
         "replica.high.watermark.checkpoint.interval.ms=100\n"
     )
 
-    assert (told.whole("broker.id"), told.text("broker.rack")) == (7, "east")
-    assert told.log_dirs == ["a", "b"]
-    assert told.address == ("127.0.0.1", 9093)
-    assert told.log.segment_bytes == 1000
-    assert told.log.retention_ms == 2 * 3_600_000
-    assert told.log.message_timestamp_type == "LogAppendTime"
+    assert (reported.whole("broker.id"), reported.text("broker.rack")) == (7, "east")
+    assert reported.log_dirs == ["a", "b"]
+    assert reported.address == ("127.0.0.1", 9093)
+    assert reported.log.segment_bytes == 1000
+    assert reported.log.retention_ms == 2 * 3_600_000
+    assert reported.log.message_timestamp_type == "LogAppendTime"
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_what_has_no_default_must_be_said(text: str, name: str):
 
 
 def test_what_kafka_has_and_this_broker_has_not_is_named_with_the_reason():
-    told = read("compression.type=gzip\nbroker.id=1\nnum.network.threads=8\n")
+    reported = read("compression.type=gzip\nbroker.id=1\nnum.network.threads=8\n")
 
-    assert told.without_effect == {
+    assert reported.without_effect == {
         "compression.type": "batches are kept as they come",
         "num.network.threads": "a thread serves each connection, and one lock guards all replicas",
     }

@@ -34,16 +34,16 @@ def test_requests_carry_the_client_ids_of_kafkas_request_logs(start: Start):
         return found
 
     fetched = eventually(lambda: ("FETCH", "broker-2-fetcher-0") in heard()[1])
-    told = heard()
+    reported = heard()
 
     assert read == [b"x"]
     assert fetched
     assert {
         ("LEADER_AND_ISR", str(controller)), ("UPDATE_METADATA", str(controller)),
         ("PRODUCE", "console-producer"), ("FETCH", "console-consumer"),
-    } <= told[1]  # fmt: skip
-    assert {("UPDATE_METADATA", str(controller))} <= told[2]
-    assert ("ELECT_LEADERS", "adminclient-1") in told[controller or 0]
+    } <= reported[1]  # fmt: skip
+    assert {("UPDATE_METADATA", str(controller))} <= reported[2]
+    assert ("ELECT_LEADERS", "adminclient-1") in reported[controller or 0]
 
 
 def test_headers_are_written_as_the_release_writes_them(tmp_path: Path):

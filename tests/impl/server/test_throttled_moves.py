@@ -113,9 +113,9 @@ def test_a_move_that_failed_keeps_its_throttle_up_to_2_5():
     command.execute(plan([2]), 100)
 
     arrived(known, 1)
-    told = command.verify(plan([2]))
+    reported = command.verify(plan([2]))
 
-    assert told[-1] == "Reassignment of partition t-0 failed"
+    assert reported[-1] == "Reassignment of partition t-0 failed"
     assert "throttled" in wait(known.port.get("/config/brokers/1")).data
 
 

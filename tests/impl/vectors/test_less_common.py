@@ -38,15 +38,15 @@ def ask(file: str, operation: str, release: str, **given: Any) -> Any:
 def test_the_last_member_leaves_the_isr_up_to_1_0_where_unclean_elections_are_allowed(
     release: str, unclean: bool, isr: list[int]
 ):
-    told = ask(
+    reported = ask(
         "replica_state_machine", "effects", release, replica=5, assignment=[5, 6],
         target="OfflineReplica", unclean=unclean,
         zkState={"leader": 5, "isr": [5], "leaderEpoch": 3, "zkVersion": 2},
     )  # fmt: skip
 
-    assert told["zkSetState"]["leader"] == -1
-    assert told["zkSetState"]["isr"] == isr
-    assert told["zkSetState"]["leaderEpoch"] == 4
+    assert reported["zkSetState"]["leader"] == -1
+    assert reported["zkSetState"]["isr"] == isr
+    assert reported["zkSetState"]["leaderEpoch"] == 4
 
 
 # Racks
@@ -56,11 +56,13 @@ SOME_RACKS = {"0": "a", "1": "a", "3": "b"}
 
 
 def test_a_proposal_over_brokers_of_which_some_have_no_rack_is_refused():
-    told = ask("reassignment", "generate", "2.6", current=PLACES, brokers="0,1,2,3",
+    reported = ask("reassignment", "generate", "2.6", current=PLACES, brokers="0,1,2,3",
                racks=SOME_RACKS)  # fmt: skip
 
-    assert told["error"] == "AdminOperationException"
-    assert told["message"].startswith("Not all brokers have rack information. Add --disable-rack")
+    assert reported["error"] == "AdminOperationException"
+    assert reported["message"].startswith(
+        "Not all brokers have rack information. Add --disable-rack"
+    )
 
 
 @pytest.mark.parametrize("more", [{"brokers": "0,1,3"}, {"disableRackAware": True}])
@@ -76,56 +78,56 @@ AHEAD = [[0, 0, 1], [1, 2, 1], [2, 4, 1]]
 
 
 def test_before_leader_epochs_a_follower_cuts_at_its_high_watermark():
-    told = {
+    reported = {
         release: ask("truncation", "offsetTruncationStateOld", release, leaderReplyEndOffset=150,
                      followerLeo=200, followerHw=100, followerLatestEpoch=5)["truncateTo"]
         for release in ("0.10", "0.11")
     }  # fmt: skip
 
-    assert told == {"0.10": 100, "0.11": 150}
+    assert reported == {"0.10": 100, "0.11": 150}
 
 
 def test_a_fetcher_of_0_10_asks_nobody_where_epochs_end():
-    told = ask("truncation", "scenario", "0.10", latestEpoch=4,
+    reported = ask("truncation", "scenario", "0.10", latestEpoch=4,
                follower={"log": AHEAD, "epoch": 5, "hw": 1})  # fmt: skip
 
-    assert told["leo"] == 1
+    assert reported["leo"] == 1
 
 
 def test_a_diverging_epoch_of_a_partition_that_was_removed_cuts_nothing():
-    told = ask("truncation", "scenario", "2.7", removedDuringFetch=True,
+    reported = ask("truncation", "scenario", "2.7", removedDuringFetch=True,
                follower={"log": AHEAD, "epoch": 5, "hw": 1},
                leader={"log": [[0, 0, 1], [1, 5, 1]], "epoch": 5, "hw": 2})  # fmt: skip
 
-    assert told["log"] == AHEAD
-    assert not told["tracked"]
-    assert told["truncations"] == 0
+    assert reported["log"] == AHEAD
+    assert not reported["tracked"]
+    assert reported["truncations"] == 0
 
 
 @pytest.mark.parametrize("error", ["NOT_LEADER_FOR_PARTITION", "UNKNOWN_SERVER_ERROR"])
 def test_an_error_in_an_epoch_answer_leaves_the_follower_truncating(error: str):
-    told = ask("truncation", "fetchState", "2.3", latestEpoch=4, followerLeo=3, error=error)
+    reported = ask("truncation", "fetchState", "2.3", latestEpoch=4, followerLeo=3, error=error)
 
-    assert told == {"before": "Truncating", "after": "Truncating", "truncateTo": 3}
+    assert reported == {"before": "Truncating", "after": "Truncating", "truncateTo": 3}
 
 
 def test_a_fenced_follower_waits_for_the_controller():
-    told = ask("truncation", "fetchState", "2.3", latestEpoch=4, error="FENCED_LEADER_EPOCH")
+    reported = ask("truncation", "fetchState", "2.3", latestEpoch=4, error="FENCED_LEADER_EPOCH")
 
-    assert told["failed"]
+    assert reported["failed"]
 
 
 # Leaders
 
 
 def test_a_fetcher_that_is_no_replica_changes_nothing():
-    told = ask("partition_replication", "leader", "2.3", self=1, replicas=[1, 2], isr=[1],
+    reported = ask("partition_replication", "leader", "2.3", self=1, replicas=[1, 2], isr=[1],
                log={"records": 5, "epoch": 0},
                steps=[{"do": "followerFetch", "replica": 9, "offset": 5}])  # fmt: skip
 
-    assert told["isr"] == [1]
-    assert told["afterStep"][0]["isrRequests"] == 0
-    assert told["expands"] == 0
+    assert reported["isr"] == [1]
+    assert reported["afterStep"][0]["isrRequests"] == 0
+    assert reported["expands"] == 0
 
 
 # Deletions
@@ -138,22 +140,22 @@ FAILS = [
 
 
 def test_a_replica_that_could_not_be_deleted_goes_offline_and_its_topic_waits():
-    told = ask("topic_deletion", "scenario", "2.3", steps=FAILS)["afterStep"][-1]
+    reported = ask("topic_deletion", "scenario", "2.3", steps=FAILS)["afterStep"][-1]
 
-    assert told["ineligible"] == ["bar", "foo"]
-    assert told["replicas"]["OfflineReplica"] == [[0, 3]]
-    assert told["replicas"]["ReplicaDeletionSuccessful"] == [[0, 1], [0, 2]]
+    assert reported["ineligible"] == ["bar", "foo"]
+    assert reported["replicas"]["OfflineReplica"] == [[0, 3]]
+    assert reported["replicas"]["ReplicaDeletionSuccessful"] == [[0, 1], [0, 2]]
 
 
 def test_topics_that_may_be_tried_again_are_tried_in_one_round():
     resumed = [*FAILS, {"do": "resume", "topics": ["foo", "bar"]}]
 
     before = ask("topic_deletion", "scenario", "2.3", steps=FAILS)["stateMachineCalls"]
-    told = ask("topic_deletion", "scenario", "2.3", steps=resumed)
+    reported = ask("topic_deletion", "scenario", "2.3", steps=resumed)
 
-    assert told["afterStep"][-1]["ineligible"] == []
-    assert told["afterStep"][-1]["replicas"]["ReplicaDeletionStarted"] == [[0, 3]]
-    after = told["stateMachineCalls"]
+    assert reported["afterStep"][-1]["ineligible"] == []
+    assert reported["afterStep"][-1]["replicas"]["ReplicaDeletionStarted"] == [[0, 3]]
+    after = reported["stateMachineCalls"]
     assert after["replica.DeletionStarted"] - before["replica.DeletionStarted"] == 1
 
 
@@ -162,8 +164,8 @@ def test_topics_that_may_be_tried_again_are_tried_in_one_round():
 
 def text(release: str, what: Any) -> str:
     """The text of a znode."""
-    told: str = ask("zk_store", "encode", release, encode=what)["json"]
-    return told
+    reported: str = ask("zk_store", "encode", release, encode=what)["json"]
+    return reported
 
 
 def test_the_controller_epoch_is_a_bare_number():

@@ -68,7 +68,7 @@ def changed(given: Any, path: tuple[Any, ...], value: Any) -> Any:
 def test_a_field_that_is_missing_or_null_is_natural_or_is_named(side: str):
     answers, seen, refused, stumbled = answers_of(side), set(), [], []
 
-    def told(case: Case, given: Any) -> Any:
+    def reported(case: Case, given: Any) -> Any:
         try:
             return answers[case.file, case.operation]({**case.question, "input": given})
         except Lacks as lacking:
@@ -81,12 +81,12 @@ def test_a_field_that_is_missing_or_null_is_natural_or_is_named(side: str):
             if path[-1] == "op" or kind in seen:
                 continue
             seen.add(kind)
-            missing = told(case, without(case.input, path))
+            missing = reported(case, without(case.input, path))
             if isinstance(missing, Lacks):
                 refused.append((kind, str(missing)))
             # The leader of a registered state is nobody where it is null.
             elif path[-1] != "leader" and nulls.isdisjoint((path[-1], f"{path[-2:][0]}.")):
-                null = told(case, changed(case.input, path, None))
+                null = reported(case, changed(case.input, path, None))
                 if null != missing:
                     stumbled.append((kind, missing, null))
 
@@ -119,9 +119,9 @@ def test_completing_a_case_leaves_what_it_says(side: str):
 
 
 def test_a_case_that_names_no_operation_is_understood_by_what_it_is_about(tmp_path: Path):
-    told = {"source": "s", "case": "c", "versions": "2.3+", "expected": {"leader": 2}}
+    reported = {"source": "s", "case": "c", "versions": "2.3+", "expected": {"leader": 2}}
     path = tmp_path / "election.json"
-    path.write_text(json.dumps([{**told, "input": {"assignment": [1, 2], "live": [2]}}]))
+    path.write_text(json.dumps([{**reported, "input": {"assignment": [1, 2], "live": [2]}}]))
 
     (case,) = read_cases(path)
 
@@ -165,11 +165,11 @@ def test_one_thing_has_the_names_that_other_files_give_it():
 def test_the_controller_of_a_case_without_one_has_an_epoch_of_its_own():
     state = {"leader": 5, "isr": [5, 6]}
 
-    told = ask("replica_state_machine", "effects", replica=5, target="OfflineReplica",
+    reported = ask("replica_state_machine", "effects", replica=5, target="OfflineReplica",
                zkState=state)  # fmt: skip
 
-    assert told["zkSetState"]["isr"] == [6]
-    assert told["zkSetState"]["leaderEpoch"] == 1
+    assert reported["zkSetState"]["isr"] == [6]
+    assert reported["zkSetState"]["leaderEpoch"] == 1
 
 
 def test_what_a_case_lacks_is_named_with_its_operation():
