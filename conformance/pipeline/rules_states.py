@@ -114,6 +114,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 for a, b in _ends_of_logs(history, wrong)
             )
             if sure is None and not lasts:
+                _is_a_broker(bench, broker, wrong[0])
                 continue  # an assignment that is told nowhere may have had it
             event = sure or wrong[0]
             more = f" and in {len(wrong) - 1} other lines" if len(wrong) > 1 else ""
@@ -198,6 +199,22 @@ def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
+def _is_a_broker(bench: RuleContext, broker: int, event: Event) -> None:
+    """Doubt a member that no line knows as a broker, and none as a replica."""
+    history = bench.history
+    known = history.live_brokers
+    if not known or broker in known or broker in history.writers:
+        return
+    bench.report(
+        Kind.INCOMPLETE,
+        ISR_OF_REPLICAS,
+        event,
+        f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here, no line has it "
+        f"among the replicas, and controllers count {_set(sorted(known))} among the live brokers",
+        f"an ISR out of {_set(sorted(known))}",
+    )
+
+
 def _never_a_replica(history: History, inside: list[Event], event: Event) -> bool:
     """Whether a line puts a broker into the ISR that could not get there."""
     if event.kind == "partition_changed" and event.from_state == "NewPartition":
@@ -210,6 +227,8 @@ def _never_a_replica(history: History, inside: list[Event], event: Event) -> boo
         if last is None or not last.replicas or event.at - last.at > _LASTS:
             return False
         return not set(event.isr or ()) <= set(last.replicas)
+    if event.kind == "isr_expanded":
+        return _expands_beyond_its_replicas(history, inside, event)
     if event.version is None or event.isr is None:
         return False
     told = [each for each in inside if each.replicas and each.version == event.version]
@@ -223,6 +242,26 @@ def _never_a_replica(history: History, inside: list[Event], event: Event) -> boo
     strangers = set(event.isr) - {b for each in inside for b in each.replicas or ()}
     return bool(told and before) and any(
         all(broker not in (each.isr or ()) for each in before) for broker in strangers
+    )
+
+
+def _expands_beyond_its_replicas(history: History, inside: list[Event], event: Event) -> bool:
+    """Whether the last request that this leader received has no such replica."""
+    came = [
+        each
+        for each in inside
+        if each.kind == "leader_and_isr_received" and each.broker == event.broker and each.replicas
+    ]
+    before = [each for each in came if each.at < event.at - _SETTLED]
+    last = max(before, key=lambda each: (each.at, history.key(each)), default=None)
+    if last is None or any(abs(each.at - event.at) <= _SETTLED for each in came):
+        return False
+    return (
+        not set(event.isr or ()) <= set(last.replicas or ())
+        and history.log_covers(last, event.at)
+        and history.same_process(last, event)
+        and same_life(history, last, event)
+        and not history.clock_was_set(last, event)
     )
 
 

@@ -99,7 +99,7 @@ def test_a_state_that_does_not_follow_is_told_while_the_logs_grow(tmp_path: Path
     """A neighbour is known where the partition is kept; the finding is told by the cluster."""
     lines = [elected(0, 1, 4), changed(1, (1, 4), 1, 0, "1,2", frm="NewPartition")]
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(2, 40)]
-    lines.append(changed(40, (1, 4), 1, 40, "1,2", frm="NewPartition"))
+    lines.append(changed(40, (1, 4), 1, 0, "1,2", frm="NewPartition"))
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(41, 60)]
     whole, partition, offset = Standing("c"), Partition(), Offset()
     said: list[Said] = []

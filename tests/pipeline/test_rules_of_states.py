@@ -314,6 +314,24 @@ def test_a_leader_epoch_that_one_line_alone_raises_is_blamed_and_not_those_after
     assert {at for _, _, at in wrong} == {3}
 
 
+def test_a_leader_that_takes_in_a_broker_that_it_was_never_given_is_found(tmp_path: Path):
+    def grows(second: int, to: str) -> str:
+        return line(second, f"[Partition orders-0 broker=1] Expanding ISR from 1 to {to}",
+                    PARTITION)  # fmt: skip
+
+    request = line(5, "[Broker id=1] Received LeaderAndIsr request PartitionState(controllerEpoch=4"
+                   ", leader=1, leaderEpoch=3, isr=1, zkVersion=6, replicas=1,2, isNew=false) "
+                   "correlation id 7 from controller 1 epoch 4 for partition orders-0")  # fmt: skip
+    end = line(600, "[KafkaServer id=1] hello", SERVER)
+
+    def lines(to: str) -> dict[str, list[str]]:
+        own = [request, sent(590, 1, 3, 6, "1", "1, 2")]
+        return {"b1__state_change": own, "b1__server": [*starting(0, 1), grows(60, to), end]}
+
+    assert found(tmp_path / "a", **lines("1,8")) == [("isr_members_are_replicas", "server.log", 3)]
+    assert found(tmp_path / "b", **lines("1,2")) == []
+
+
 # --- unclean elections
 
 
