@@ -46,6 +46,9 @@ SEEDS = (224, 46, 50, 52, 13, *range(1, 8))
 
 STEPS = 220
 
+OLD_RELEASES = ("1.1",)
+"""Releases that one partition walks in beside the one of today."""
+
 CLUSTER_WALKS = (
     (0, "none", "2.3"), (1, "everything", "2.3"), (2, "sessions", "2.3"), (3, "operators", "2.3"),
     (4, "swarm", "2.3"), (5, "crashes", "2.3"), (6, "everything", "2.3"), (7, "operators", "2.3"),
@@ -81,6 +84,7 @@ LOGGED_RUNS = (
     (0, "operators", "2.3"), (1, "operators", "2.4"), (0, "power", "2.3"),
     (0, "failures", "2.6"), (0, "directories", "2.3"), (2, "directories", "2.7"),
     (0, "requests", "2.4"), (3, "requests", "2.7"),
+    (4, "moves", "2.3"), (1, "moves", "1.0"), (1, "moves", "2.7"),
     (0, "retention", "2.3"), (1, "retention", "2.7"), (0, "denials", "2.3"), (1, "denials", "2.7"),
 )  # fmt: skip
 """Runs of whole clusters in which topics go and partitions move, judged by their log lines, and by
@@ -144,8 +148,9 @@ def _tour(name: str) -> str:
     return ""
 
 
-def _walk(seed: int) -> str:
-    walk(seed, STEPS, enabledness_every=20, effects=EffectsOfOnePartition())
+def _walk(seed: int, release: str | None = None) -> str:
+    effects = EffectsOfOnePartition()
+    walk(seed, STEPS, enabledness_every=20, effects=effects, version=release)
     return ""
 
 
@@ -220,6 +225,10 @@ def _all() -> Iterator[Judge]:
         yield Judge(f"story {name}", "story", partial(_tour, name))
     for seed in SEEDS:
         yield Judge(f"replication, seed {seed}", "replication", partial(_walk, seed))
+    for release in OLD_RELEASES:
+        for seed in SEEDS[:3]:
+            name = f"replication {release}, seed {seed}"
+            yield Judge(name, f"replication {release}", partial(_walk, seed, release))
     for seed, faults, release in TRACED_RUNS:
         name = f"brokers of {release}, {faults}, seed {seed}"
         yield Judge(name, "brokers", partial(_traced, seed, faults, release))

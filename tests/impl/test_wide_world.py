@@ -155,7 +155,7 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 def test_every_step_is_taken_by_somebody() -> None:
     taken: Counter[str] = Counter()
     for seed in range(3):
-        for faults in ("everything", "power", "disks", "denials"):
+        for faults in ("everything", "power", "disks", "denials", "moves"):
             taken.update(run_wide(seed, 900, faults, settle=False).taken)
         for faults in ("everything", "crashes", "directories", "retention"):
             taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)

@@ -190,6 +190,19 @@ def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> N
     wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
 
 
+def _all_movable(world: WideWorld) -> Args:
+    return [()] if _movable(world) else []
+
+
+def many_moves_are_requested(world: WideWorld) -> None:
+    """One request for every partition: it is rewritten as one after the other is done."""
+    targets = {
+        TopicPartition(f"t{topic}", number): _target(world, world.factor)
+        for topic, number in _movable(world)
+    }
+    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
+
+
 def _target(world: WideWorld, replicas: int) -> list[int]:
     """The next list of replicas that a partition is to move to."""
     world.moves += 1
@@ -311,6 +324,9 @@ KINDS = (
     offered(
         "reassignment_is_requested", "topic partition", _movable,
         reassignment_is_requested, 0, "moves",
+    ),
+    offered(
+        "many_moves_are_requested", "", _all_movable, many_moves_are_requested, 0, "many_moves",
     ),
     offered(
         "controller_is_asked_for_move", "topic partition", _to_be_asked,

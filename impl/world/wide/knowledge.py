@@ -111,8 +111,10 @@ def _of_broker(
     yield f"broker {broker}'s controller epoch", replicas.controller_epoch, there.controller_epoch
     yield f"the brokers that broker {broker} knows", cache.alive, set(there.brokers)
     unheard = [
-        one for one, waiting in sorted(node.waiting.items())
-        if any(each.awaited.outcome(replicas, expired=False) is None for each in waiting)
+        one
+        for one, waiting in sorted(node.waiting.items())
+        if one in there.states and broker in there.replicas(one)  # else it may be a stray
+        and any(each.awaited.outcome(replicas, expired=False) is None for each in waiting)
     ]  # fmt: skip
     yield f"the partitions whose producers broker {broker} never answers", unheard, []
     for one, state in sorted(there.states.items()):

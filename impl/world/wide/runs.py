@@ -34,6 +34,7 @@ WIDE_PROFILES: dict[str, Weights] = {
     "requests": {
         "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
     },
+    "moves": {"many_moves": 4, "moves": 1, "crashes": 1, "losses": 4},
     "retention": {"record_deletions": 8, "crashes": 2, "pauses": 1, "sessions": 1, "losses": 4},
     "denials": {
         "denials": 6, "isr_denials": 60, "crashes": 1, "sessions": 1, "moves": 1, "deletions": 1,
