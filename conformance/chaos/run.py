@@ -54,8 +54,13 @@ from specs.verdict import Verdict, combine
 
 OF_GROUPS = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "100"}
 # Brokers live for half a minute here. At Kafka's interval of a minute none would ever write its
-# recovery points, and each start would recover all that was ever written.
-OF_LOGS = {"log.segment.bytes": "65536", "log.flush.offset.checkpoint.interval.ms": "2000"}
+# recovery points, and each start would recover all that was ever written, and all that groups had
+# committed as well, if that were in one segment.
+OF_LOGS = {
+    "log.segment.bytes": "65536",
+    "log.flush.offset.checkpoint.interval.ms": "2000",
+    "offsets.topic.segment.bytes": "1048576",
+}
 SETTINGS = OF_BROKERS | OF_GROUPS | OF_LOGS
 DIRECTORIES = ("data", "data2")
 RECOVERY_S = 60.0
