@@ -604,11 +604,16 @@ class ClusterReplay(Driver):
             )  # fmt: skip
             return
         self._enters(c)
+        before = self.members("partition.state.isr", p, write.version - 1)
+        # Of several that are gone, whoever the write takes out; the last one stays in the ISR.
+        gone = [self.of[one] for one in sorted(before - set(write.state["isr"]))]
 
         def steps() -> Iterator[tuple[str, tuple[int, ...]]]:
             if leader != NOBODY:
                 yield from ((name, (c, leader, p)) for name in _WRITES)
-            yield from (("controller_removes_replica", (c, one, p)) for one in self.of.values())
+            yield from (
+                ("controller_removes_replica", (c, one, p)) for one in gone or self.of.values()
+            )
 
         self._advance_to(
             c, f"writes {_shown(write.state)} for {write.partition}",
