@@ -214,7 +214,7 @@ leader_gives_up_isr_write leader=1
     [
         ("cluster_refused_before_one_of_two_bounces_is_seen", "2.1"),  # KIP-380
         ("dead_leader_stays_registered", "2.1"),  # KAFKA-3143
-        ("leaving_leader_is_not_told", "2.0"),  # KAFKA-7482
+        ("leaving_leader_is_not_notified", "2.0"),  # KAFKA-7482
         ("same_leader_is_not_asked", "1.1"),  # KAFKA-7164
         ("unclean_election_loses", "0.10"),  # KIP-106
         ("two_fast_elections_diverge", "1.1"),
