@@ -246,13 +246,13 @@ async def _searching(
     way: Callable[[dict[str, Any], Report], dict[str, Any]], asked: dict[str, Any]
 ) -> AsyncGenerator[str]:
     """A search as lines of JSON: how far it is, then what it found. It ends with who listens."""
-    played: list[str] = []
+    lines: list[str] = []
     gone = threading.Event()
 
     def report(line: str) -> None:
         if gone.is_set():
             raise _NobodyListensError
-        played.append(line)
+        lines.append(line)
 
     def run() -> dict[str, Any]:
         try:
@@ -265,7 +265,7 @@ async def _searching(
         while not search.done():
             await asyncio.wait([search], timeout=SECONDS_OF_SILENCE)
             if not search.done():
-                yield json.dumps({"progress": played[-1] if played else "preparing"}) + "\n"
+                yield json.dumps({"progress": lines[-1] if lines else "preparing"}) + "\n"
         yield json.dumps(_data(search.result())) + "\n"
     finally:
         gone.set()
