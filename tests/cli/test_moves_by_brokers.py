@@ -314,7 +314,7 @@ OF_COMMANDS = "kafka.common.AdminCommandFailedException: "
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "stream", "told"),
+    ("line", "code", "stream", "reported"),
     [
         ("reassign --execute --zookeeper {here} --version 1.1", 0, "stdout",
          ["Partitions reassignment failed due to ", OF_COMMANDS]),

@@ -165,7 +165,7 @@ def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "reported"),
     [
         ("elections.json", "[]", "is no file of vectors; there are assignment,"),
         ("election.txt", "[]", "is no file of vectors"),

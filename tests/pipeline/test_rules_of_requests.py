@@ -205,7 +205,7 @@ def cached(second: int, epoch: int, leader_epoch: int) -> str:
                 f"sent by controller 3 epoch {epoch} with correlation id 4")  # fmt: skip
 
 
-@pytest.mark.parametrize("told, rules", [(6, set()), (5, set()), (4, {"no_older"})])
+@pytest.mark.parametrize("reported, rules", [(6, set()), (5, set()), (4, {"no_older"})])
 def test_the_first_metadata_of_an_older_leader_epoch_than_was_written_before_is_found(
     tmp_path: Path, reported: int, rules: set[str]
 ):

@@ -199,7 +199,7 @@ def test_a_request_line_of_another_form_is_no_finding(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("end", "after", "told", "mark"),
+    ("end", "after", "reported", "mark"),
     [
         (5, 7, 5, 5),
         (5, 7, 6, 6),

@@ -46,7 +46,7 @@ ENDS = "(offset=5, leaderEpoch=7)"
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "reported"),
     [
         (
             "0.10.0",
