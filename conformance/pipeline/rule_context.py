@@ -95,7 +95,12 @@ class RuleContext:
                 continue  # told once for the whole cluster, not once a value
             last = fall.last
             if fall.kind is Kind.VIOLATION and (
-                _alone(fall, steps) or (column and self._logged_nowhere_else(fall, column))
+                _alone(fall, steps)
+                or (
+                    column
+                    and _goes_on_without(fall, steps)
+                    and self._logged_nowhere_else(fall, column)
+                )
             ):
                 self.report(
                     fall.kind,
@@ -127,6 +132,12 @@ class RuleContext:
         told = self.history.values_of(column, low.tp)
         alone = told[fall.last.value] == 1 and told[fall.step.value] > 1
         return alone and (low.tp is None or self.lacks(high, "alone"))
+
+
+def _goes_on_without(fall: Fall, steps: list[ValueSeen]) -> bool:
+    """Whether nothing falls without the higher value: what came before it is no higher."""
+    last = next(n for n, step in enumerate(steps) if step is fall.last)
+    return last == 0 or steps[last - 1].value <= fall.step.value
 
 
 def _alone(fall: Fall, steps: list[ValueSeen]) -> bool:

@@ -118,13 +118,21 @@ class HostedReplicas:
             self.changed.wait()
 
     def handle(
-        self, request: Request, broker_epoch: int, correlation: int, live: LiveBrokers
+        self,
+        request: Request,
+        broker_epoch: Callable[[], int],
+        correlation: int,
+        live: LiveBrokers,
     ) -> Answered:
-        """Answer a controller; EpochFromTheFuture, see ``ReplicaManager.handle``."""
+        """Answer a controller; EpochFromTheFuture, see ``ReplicaManager.handle``.
+
+        ``broker_epoch`` is asked when the request has its turn: who has registered anew while it
+        waited for another request obeys no request to its earlier registration.
+        """
         with self._state_changes, self.lock:
             try:
                 answered = wait(
-                    self.core.handle(request, broker_epoch, now_ms(), correlation, live.endpoints)
+                    self.core.handle(request, broker_epoch(), now_ms(), correlation, live.endpoints)
                 )
                 if isinstance(request, UpdateMetadata) and answered[0] == NONE:
                     self.racks = live.racks

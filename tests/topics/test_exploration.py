@@ -102,7 +102,7 @@ def test_without_the_fence_a_deposed_controller_deletes_the_successor():
 def test_up_to_1_1_a_topic_that_is_deleted_before_it_has_a_leader_is_never_gone():
     mended: dict[str, object] = {"leaderless_replicas_stop": True}
 
-    assert broken("1.1", "no_wedge", {}, **SMALL) == 10
+    assert broken("1.1", "no_wedge", {}, **SMALL) == 11
     assert broken("1.1", "no_wedge", mended, **SMALL) is None
 
 

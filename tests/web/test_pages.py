@@ -270,7 +270,7 @@ def test_a_folder_that_is_chosen_is_checked_and_its_report_shown(seen: Any, port
 
     assert "look at: planted/broker1/server.log:29" in found
     assert wide <= DESKTOP["width"]
-    assert "no_older_leader_epoch_is_applied" in seen.locator("#told").inner_text()
+    assert "no_older_leader_epoch_is_applied" in seen.locator("#output").inner_text()
 
 
 def test_the_tour_has_three_steps_and_ends(seen: Any, port: int):

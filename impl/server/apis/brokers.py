@@ -34,7 +34,7 @@ def controlled(asked: ApiRequest) -> Fields:
     while True:
         try:
             answered = shared.replicas.handle(
-                request, shared.control().epoch, asked.header.correlation, live
+                request, lambda: shared.control().epoch, asked.header.correlation, live
             )
         except EpochFromTheFuture as error:
             if time.monotonic() > deadline:

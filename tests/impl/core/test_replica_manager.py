@@ -170,7 +170,7 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
         1, R23, logs, 0, Log4jFiles(tmp_path, 1, R23), lambda: client, TopicConfigs(print), quotas
     )
     for one, isr in ((T0, (1, 2)), (U0, (1,))):
-        assert replicas.handle(leads(one, isr), 7, 0, LiveBrokers())[1] == {one: "NONE"}
+        assert replicas.handle(leads(one, isr), lambda: 7, 0, LiveBrokers())[1] == {one: "NONE"}
     with replicas.lock:
         wait(replicas.core.append(T0, batch(b"a"), 1, 1, now_ms()))
     time.sleep(0.01)
@@ -182,9 +182,9 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
         other = wait(replicas.core.append(U0, batch(b"a"), 1, 1, now_ms()))
         isr_of_t = replicas.partitions[T0].isr
     metadata = UpdateMetadata(5, 2, 1, -1, {}, (1,))
-    reported = replicas.handle(metadata, 7, 0, LiveBrokers({1: ("b1", 9092)}))
+    reported = replicas.handle(metadata, lambda: 7, 0, LiveBrokers({1: ("b1", 9092)}))
     held_up = threading.Thread(
-        target=replicas.handle, args=(leads(T0, (1,), epoch=1), 7, 0, LiveBrokers())
+        target=replicas.handle, args=(leads(T0, (1,), epoch=1), lambda: 7, 0, LiveBrokers())
     )
     held_up.start()
     held_up.join(0.2)

@@ -43,7 +43,7 @@ def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
     )  # fmt: skip
     order = PartitionOrder(LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1), (1, 2, 3), True)
     request = LeaderAndIsr(2, 1, 1, -1, {T0: order}, (1,))
-    assert replicas.handle(request, 7, 0, LiveBrokers()) == ("NONE", {T0: "NONE"})
+    assert replicas.handle(request, lambda: 7, 0, LiveBrokers()) == ("NONE", {T0: "NONE"})
     log = logs.log(T0)
     assert log is not None
     for value in values:
@@ -103,9 +103,9 @@ def test_whose_time_is_up_is_answered_by_what_holds_then(
 
     def another_leads_meanwhile(_timeout: float) -> bool:
         there = LiveBrokers({2: ("h", 1)})
-        replicas.handle(UpdateMetadata(5, 1, 1, -1, {}, (2,)), 7, 1, there)
+        replicas.handle(UpdateMetadata(5, 1, 1, -1, {}, (2,)), lambda: 7, 1, there)
         order = PartitionOrder(LeaderIsrAndControllerEpoch(2, 1, (2,), 1), (1, 2, 3), False)
-        replicas.handle(LeaderAndIsr(2, 1, 1, -1, {T0: order}, (2,)), 7, 2, there)
+        replicas.handle(LeaderAndIsr(2, 1, 1, -1, {T0: order}, (2,)), lambda: 7, 2, there)
         return False
 
     monkeypatch.setattr(replicas.readable, "wait", another_leads_meanwhile)
