@@ -19,6 +19,7 @@ def small(monkeypatch):
     monkeypatch.setattr(specs.chain, "QUICK", SMALL)
 
 
+@pytest.mark.deep  # verify proves the same; what `--each` adds is looked at here
 def test_the_chain_is_proved_for_any_number_of_brokers_and_holds_in_the_graphs(
     small, insync, tmp_path
 ):
