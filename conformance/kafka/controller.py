@@ -13,6 +13,7 @@ import json
 from typing import Any
 
 from conformance.kafka import keeper, requests
+from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import Sender, State
 
@@ -37,6 +38,12 @@ class LabController:
         self.epoch = 0
         self.zk = keeper.connect(hosts, 60.0)
 
+    @classmethod
+    def of(cls, lab: Lab, topic: str) -> LabController:
+        """On the ports of a lab, whose ZooKeeper runs."""
+        ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
+        return cls(lab.release, f"{LOOPBACK}:{lab.state.zookeeper}", ports, topic)
+
     # Znodes
 
     def claim(self) -> int:
@@ -54,7 +61,7 @@ class LabController:
             self.zk.create("/controller", json.dumps(value).encode(), ephemeral=True)
         return self.epoch
 
-    def hold_office(self) -> None:
+    def register_as_controller(self) -> None:
         """Register without an epoch, so that no broker becomes controller."""
         value = {"version": 1, "brokerid": LAB, "timestamp": "0"}
         self.zk.create("/controller", json.dumps(value).encode(), ephemeral=True)

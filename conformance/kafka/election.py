@@ -18,13 +18,14 @@ import copy
 import json
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.controller import LabController
-from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced
-from conformance.kafka.lab import LOOPBACK, ZOOKEEPER, Lab, ended_at_last
+from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced, lab_of_a_run
+from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
@@ -121,7 +122,8 @@ class ElectionReplay(Followed):
 
         if not self.gate.wait_for(agree, PATIENCE_S):
             raise Otherwise(
-                f"registered are {_five(seen[0])}; in the model {_five(wanted)}; {self._held()}"
+                f"registered are {_five(seen[0])}; in the model {_five(wanted)}; "
+                f"{self.gate.waiting()}"
             )
 
     def real(self, view: View, claim: str) -> SparseState:
@@ -164,20 +166,10 @@ class ElectionReplay(Followed):
         return self._first(CREATES, lambda api: Which(api, sender=str(broker), path=CONTROLLER))
 
     def _await(self, found: Callable[[], Held | None], what: str) -> Held:
-        held: list[Held] = []
-
-        def look() -> bool:
-            one = found()
-            held[:] = [] if one is None else [one]
-            return one is not None
-
-        if not self.gate.wait_for(look, PATIENCE_S):
-            raise Unforced(f"{what} within {PATIENCE_S:.0f} s; {self._held()}")
-        return held[0]
-
-    def _held(self) -> str:
-        waits = "; ".join(one.told() for one in self.gate.all_held())
-        return f"at the proxies waits: {waits or 'nothing'}"
+        held = self.gate.await_found(found, PATIENCE_S)
+        if held is None:
+            raise Unforced(f"{what} within {PATIENCE_S:.0f} s; {self.gate.waiting()}")
+        return held
 
     def connects(self, step: ReplayStep) -> str:
         """A broker has a session: its own from the start, or a new one once it may connect."""
@@ -330,7 +322,7 @@ class ElectionReplay(Followed):
         broker = step.argument("broker")
         held = self._first(WRITES, lambda api: Which(api, sender=str(broker), path=STATES))
         if held is None:
-            raise Unforced(f"no write of broker {broker} is held; {self._held()}")
+            raise Unforced(f"no write of broker {broker} is held; {self.gate.waiting()}")
         self.gate.settle(held, "pass")
         self._answered(held.message)
         return held.message
@@ -475,46 +467,27 @@ def register_stand_in(zk: Any) -> None:
 
 
 def replay_election(
-    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, told: OnStep
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
 ) -> Report:
     """Replay a run of `election` on a new cluster in ``folder``; nothing runs afterwards."""
-    began = time.monotonic()
-    brokers = list(range(1, run.brokers + 1))
-    lab = Lab.create(folder, release, brokers, home, SETTINGS)
     answers: dict[tuple[int, int], Message] = {}
     watched: dict[int, float] = {}
-    messages = (folder / "messages.txt").open("w", encoding="utf-8")
 
     def heard(what: str, message: Message) -> None:
         if message.kind == ANSWER and what == "passed":
             answers[message.connection, message.correlation] = message
             if message.api == "Exists" and message.details["path"] == CONTROLLER:
                 watched[int(message.sender)] = time.monotonic()
-        if message.api not in ("Ping", "Metadata"):
-            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
 
-    with messages, ended_at_last(lab):
-        lab.launch(ZOOKEEPER)
-        lab.await_zookeeper()
-        proxies = Proxies(lab.proxied(), lab.state.zookeeper, heard)
-        ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
-        controller = None
-        try:
-            controller = LabController(release, f"{LOOPBACK}:{lab.state.zookeeper}", ports, TOPIC)
-            controller.hold_office()
-            for one in brokers:
-                lab.launch(f"broker{one}")
-            for one in brokers:
-                lab.await_broker(one)
-            register_stand_in(controller.zk)
-            controller.create_topic((STAND_IN,), State(STAND_IN, 0, (STAND_IN,), 0, 0))
-            report = ElectionReplay(run, lab, proxies, controller, answers, watched).report(told)
-        finally:
-            proxies.close()
-            if controller is not None:
-                controller.close()
-    report.seconds = time.monotonic() - began
-    return report
+    with (
+        lab_of_a_run(run, release, folder, home, SETTINGS, heard) as (lab, proxies),
+        closing(LabController.of(lab, TOPIC)) as controller,
+    ):
+        controller.register_as_controller()
+        lab.start_brokers()
+        register_stand_in(controller.zk)
+        controller.create_topic((STAND_IN,), State(STAND_IN, 0, (STAND_IN,), 0, 0))
+        return ElectionReplay(run, lab, proxies, controller, answers, watched).report(on_step)
 
 
 Lever = Callable[[ElectionReplay, ReplayStep], str]

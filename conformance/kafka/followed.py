@@ -6,11 +6,19 @@ of `replication`, `election` those of `election`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
+from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
+from conformance.kafka.messages import Message
+from conformance.kafka.proxy import Heard, Proxies
+from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.run import ModelRun, ReplayStep, View
 from model.language.evaluate import SparseState
 from specs.verdict import Verdict
@@ -85,7 +93,39 @@ class Report:
 OnStep = Callable[[Done], None]
 
 
-class Followed:
+@contextmanager
+def lab_of_a_run(
+    run: ModelRun,
+    release: KafkaRelease,
+    folder: Path,
+    home: Path | None,
+    settings: Mapping[str, str],
+    heard: Heard = lambda what, message: None,
+) -> Iterator[tuple[Lab, Proxies]]:
+    """A new lab in ``folder``: ZooKeeper and the proxies run, no broker does; nothing, afterwards.
+
+    What passes the proxies is ``heard``, and written to ``messages.txt``, but for what idles.
+    """
+    began = time.monotonic()
+    lab = Lab.create(folder, release, list(range(1, run.brokers + 1)), home, dict(settings))
+    messages = (folder / "messages.txt").open("w", encoding="utf-8")
+
+    def written(what: str, message: Message) -> None:
+        heard(what, message)
+        if message.api not in ("Ping", "Metadata"):
+            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
+
+    with messages, ended_at_last(lab):
+        lab.launch(ZOOKEEPER)
+        lab.await_zookeeper()
+        proxies = Proxies(lab.proxied(), lab.state.zookeeper, written)
+        try:
+            yield lab, proxies
+        finally:
+            proxies.close()
+
+
+class Followed(ABC):
     """The replay of one run. A subclass takes steps (`do`) and says what is seen (`real`).
 
     ``observed``: fields that are seen of real processes. What else a claim reads is the model's.
@@ -96,25 +136,26 @@ class Followed:
     def __init__(self, run: ModelRun, version: str) -> None:
         self.run, self.version = run, version
 
+    @abstractmethod
     def do(self, step: ReplayStep) -> str:
         """Take a step; what showed that it happened. Otherwise, Unforced."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compare(self, step: ReplayStep) -> None:
         """Otherwise, unless what is seen becomes what the model has after the step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def real(self, view: View, claim: str) -> SparseState:
         """The model's state, with what is seen in the place of its own facts."""
-        raise NotImplementedError
 
-    def note(self, step: ReplayStep) -> None:
+    def note(self, step: ReplayStep) -> None:  # noqa: B027 - most have nothing to note
         """A step was taken."""
 
+    @abstractmethod
     def finish(self, report: Report) -> None:
         """Say what real processes have in the end."""
 
-    def report(self, told: OnStep) -> Report:
+    def report(self, on_step: OnStep) -> Report:
         report = Report(self.run.story.source, self.version)
         breaks = shown = False
         for at, step in enumerate(self.run.steps):
@@ -141,7 +182,7 @@ class Followed:
             self.note(step)
             done = Done(step.number, _label(step), evidence)
             report.done.append(done)
-            told(done)
+            on_step(done)
         else:
             report.answer = Answer.NOT_SHOWN if breaks else Answer.FOLLOWED
         if shown:

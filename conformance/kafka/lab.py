@@ -221,6 +221,13 @@ class Lab(Processes):
             self.end(list(reversed(started)), signal.SIGKILL, 5.0)
             raise
 
+    def start_brokers(self) -> None:
+        """Launch all, and wait until they are up."""
+        for one in self.brokers:
+            self.launch(f"broker{one}")
+        for one in self.brokers:
+            self.await_broker(one)
+
     def launch(self, name: str) -> None:
         """Start a process, and do not wait for it."""
         if name == ZOOKEEPER:

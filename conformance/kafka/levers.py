@@ -227,9 +227,8 @@ class Levers:
         return told
 
     def _nothing(self, what: str) -> Exception:
-        held = "; ".join(one.told() for one in self.gate.all_held()) or "nothing"
         kind = Otherwise if self.gate.all_held() else Unforced
-        return kind(f"{what}; at the proxies waits: {held}")
+        return kind(f"{what}; {self.gate.waiting()}")
 
     def answers(self, step: ReplayStep) -> str:
         """The request goes on to the leader, and the answer comes as far as the proxy."""

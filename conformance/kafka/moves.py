@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from typing import Any
 from conformance.kafka import keeper
 from conformance.kafka.control import move_controller
 from conformance.kafka.disk import log_of
-from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced
-from conformance.kafka.lab import LOOPBACK, ZOOKEEPER, Lab, ended_at_last
+from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced, lab_of_a_run
+from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
@@ -121,7 +120,7 @@ class MoveReplay(Followed):
         if not self.gate.wait_for(agree, PATIENCE_S):
             other = [f"{name} is {seen[0][name]}, in the model {one}"
                      for name, one in wanted.items() if seen[0][name] != one]  # fmt: skip
-            raise Otherwise(f"{'; '.join(other)}; {self._held()}")
+            raise Otherwise(f"{'; '.join(other)}; {self.gate.waiting()}")
 
     def real(self, view: View, claim: str) -> SparseState:
         """Logs as they are on disk; what is registered was compared already."""
@@ -144,21 +143,11 @@ class MoveReplay(Followed):
 
     # Messages
 
-    def _held(self) -> str:
-        waits = "; ".join(one.told() for one in self.gate.all_held())
-        return f"at the proxies waits: {waits or 'nothing'}"
-
     def _await(self, found: Callable[[], Held | None], what: str) -> Held:
-        held: list[Held] = []
-
-        def look() -> bool:
-            one = found()
-            held[:] = [] if one is None else [one]
-            return one is not None
-
-        if not self.gate.wait_for(look, PATIENCE_S):
-            raise Otherwise(f"{what} within {PATIENCE_S:.0f} s; {self._held()}")
-        return held[0]
+        held = self.gate.await_found(found, PATIENCE_S)
+        if held is None:
+            raise Otherwise(f"{what} within {PATIENCE_S:.0f} s; {self.gate.waiting()}")
+        return held
 
     def _passes(self, held: Held) -> Message | None:
         """Let it go, and wait for its answer."""
@@ -372,15 +361,11 @@ def _errors(answer: Message | None) -> str:
 
 
 def replay_move(
-    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, told: OnStep
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
 ) -> Report:
     """Replay a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
-    began = time.monotonic()
-    brokers = list(range(1, run.brokers + 1))
-    lab = Lab.create(folder, release, brokers, home, SETTINGS)
     answers: dict[tuple[int, int], Message] = {}
     epochs: list[tuple[str, int]] = []
-    messages = (folder / "messages.txt").open("w", encoding="utf-8")
 
     def heard(what: str, message: Message) -> None:
         if message.kind == ANSWER and what == "passed":
@@ -388,27 +373,14 @@ def replay_move(
         tells = message.kind == REQUEST and message.api == "UpdateMetadata"
         if tells and what == "passed" and TOPIC in message.topics:
             epochs.append((message.to, max(message.epochs, default=0)))
-        if message.api not in ("Ping", "Metadata"):
-            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
 
-    with messages, ended_at_last(lab):
-        lab.launch(ZOOKEEPER)
-        lab.await_zookeeper()
-        proxies = Proxies(lab.proxied(), lab.state.zookeeper, heard)
-        zk = None
+    with lab_of_a_run(run, release, folder, home, SETTINGS, heard) as (lab, proxies):
+        lab.start_brokers()
+        zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
         try:
-            for one in brokers:
-                lab.launch(f"broker{one}")
-            for one in brokers:
-                lab.await_broker(one)
-            zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
-            report = MoveReplay(run, lab, proxies, zk, answers, epochs).report(told)
+            return MoveReplay(run, lab, proxies, zk, answers, epochs).report(on_step)
         finally:
-            proxies.close()
-            if zk is not None:
-                keeper.disconnect(zk)
-    report.seconds = time.monotonic() - began
-    return report
+            keeper.disconnect(zk)
 
 
 Lever = Callable[[MoveReplay, ReplayStep], str]

@@ -130,6 +130,11 @@ class Gate:
         with self._changed:
             return [one.message for one in self._held if not one.verdict]
 
+    def waiting(self) -> str:
+        """Every message that waits, in words."""
+        named = "; ".join(one.told() for one in self.all_held())
+        return f"at the proxies waits: {named or 'nothing'}"
+
     def wait_for(self, found: Callable[[], bool], patience_s: float, every_s: float = 0.05) -> bool:
         """Wait until something is so, looking again at each message and at times."""
         deadline = time.monotonic() + patience_s
@@ -145,13 +150,20 @@ class Gate:
         self, which: Which, patience_s: float, fits: Callable[[Message], bool] = lambda _: True
     ) -> Held | None:
         """The oldest such message that waits, once there is one; None if none comes in time."""
-        found: list[Held] = []
+        return self.await_found(
+            lambda: next((one for one in self.held(which) if fits(one.message)), None), patience_s
+        )
+
+    def await_found(self, found: Callable[[], Held | None], patience_s: float) -> Held | None:
+        """The message that is looked for, once it is found; None if it does not come in time."""
+        held: list[Held] = []
 
         def look() -> bool:
-            found[:] = [one for one in self.held(which) if fits(one.message)]
-            return bool(found)
+            one = found()
+            held[:] = [] if one is None else [one]
+            return one is not None
 
-        return found[0] if self.wait_for(look, patience_s) else None
+        return held[0] if self.wait_for(look, patience_s) else None
 
     def settle(self, held: Held, verdict: str) -> None:
         """Let a message go (`pass`), twice (`duplicate`), or lose it (`drop`)."""

@@ -13,6 +13,7 @@ import copy
 import shutil
 import time
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 from conformance.kafka import disk, requests
@@ -26,13 +27,11 @@ from conformance.kafka.followed import (
     OnStep,
     Otherwise,
     Report,
+    lab_of_a_run,
 )
-from conformance.kafka.lab import ZOOKEEPER, Lab, ended_at_last
 from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
-from conformance.kafka.messages import Message
 from conformance.kafka.moves import LEVERS as LEVERS_OF_MOVES
 from conformance.kafka.moves import replay_move
-from conformance.kafka.proxy import Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import NoAnswer, State
 from conformance.kafka.run import (
@@ -100,52 +99,37 @@ def settings_for(run: ModelRun) -> dict[str, str]:
 
 def replay(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None = None,
-    told: OnStep = lambda _: None,
+    on_step: OnStep = lambda _: None,
 ) -> Report:  # fmt: skip
     """Replay a run on a new cluster in ``folder``; nothing runs afterwards.
 
     NotReplayable, NotFetched, NoJava, ClusterError.
     """
     forceable(run)
-    if run.system == ELECTION:
-        return replay_election(run, release, folder, home, told)
-    if run.system == REASSIGNMENT:
-        return replay_move(run, release, folder, home, told)
     began = time.monotonic()
-    brokers = list(range(1, run.brokers + 1))
-    lab = Lab.create(folder, release, brokers, home, settings_for(run))
-    messages = (folder / "messages.txt").open("w", encoding="utf-8")
-
-    def heard(what: str, message: Message) -> None:
-        if message.api not in ("Ping", "Metadata"):
-            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
-
-    with messages, ended_at_last(lab):
-        lab.launch(ZOOKEEPER)
-        lab.await_zookeeper()
-        proxies = Proxies(lab.proxied(), lab.state.zookeeper, heard)
-        ports = {one: (at[0], at[1]) for one, at in lab.state.ports.items()}
-        controller = None
-        try:
-            controller = LabController(release, f"127.0.0.1:{lab.state.zookeeper}", ports, TOPIC)
-            controller.hold_office()
-            for one in brokers:
-                lab.launch(f"broker{one}")
-            for one in brokers:
-                lab.await_broker(one)
-            controller.create_topic(tuple(brokers), State(NOBODY, 0, tuple(brokers), 0, 0))
-            report = _Replay(run, release, Levers(run, lab, proxies, controller, TOPIC)).report(
-                told
-            )
-        finally:
-            proxies.close()
-            if controller is not None:
-                controller.close()
+    of_system = {ELECTION: replay_election, REASSIGNMENT: replay_move,
+                 REPLICATION: replay_replication}  # fmt: skip
+    report = of_system[run.system](run, release, folder, home, on_step)
     report.seconds = time.monotonic() - began
     return report
 
 
-class _Replay(Followed):
+def replay_replication(
+    run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
+) -> Report:
+    with (
+        lab_of_a_run(run, release, folder, home, settings_for(run)) as (lab, proxies),
+        closing(LabController.of(lab, TOPIC)) as controller,
+    ):
+        controller.register_as_controller()
+        lab.start_brokers()
+        everybody = tuple(lab.brokers)
+        controller.create_topic(everybody, State(NOBODY, 0, everybody, 0, 0))
+        levers = Levers(run, lab, proxies, controller, TOPIC)
+        return ReplicationReplay(run, release, levers).report(on_step)
+
+
+class ReplicationReplay(Followed):
     observed = (*OBSERVED, TRUNCATING)
 
     def __init__(self, run: ModelRun, release: KafkaRelease, levers: Levers) -> None:
