@@ -14,7 +14,7 @@ from numba import njit
 
 from specs.native.calls import call_judge, call_possible
 from specs.native.driver import JUDGE, LANES, expand_some
-from specs.native.table import LOWER, hash_all, lookup, owner_of
+from specs.native.table import LOWER, ask_for_entry, hash_all, lookup, owner_of
 
 NOT_FAIR = np.uint16(0xFFFF)
 """The label of a step that nothing says about."""
@@ -36,39 +36,52 @@ def true_states(words, code, states, begin, end, bit, into, first):
 @njit(nogil=True, cache=True)
 def steps_between(
     words, code, states, begin, end, first, table, shards, size, region, offsets,
-    true, order, label_of, starts, targets, labels, step, tallies, out,
+    true, order, label_of, starts, targets, labels, taken, step, tallies, out,
 ):  # fmt: skip
     """Adds the steps from the states begin..end where the condition is false to others like them.
 
-    `order` has the instances in the order in which `expand` tries them; together with what was
-    fired it says which instance made which successor. Returns how many steps there are now, or
-    -1 if a successor was never visited.
+    `order` has the instances in the order in which `expand` tries them, all states of a call at
+    each; together with how often each fired it says which made which successor. `taken` gets, by
+    state, a bit for each fair instance that has a step, wherever it leads. Returns how many steps
+    there are now, or -1 if a successor was never visited.
     """
     fired, mask, flat, row = tallies[0], np.uint64(size - 1), out.ravel(), out.shape[1]
     hashes = np.empty(row, np.uint64)
-    for index in range(begin, end):
+    label, owner = np.empty(row, np.uint16), np.empty(row, np.int64)
+    for index in range(begin, end, code[LANES]):
         v = first + index - begin
-        starts[v] = step
-        if true[v]:
+        number = min(end - index, code[LANES])
+        if true[v : v + number].all():
+            starts[v : v + number] = step
             continue
-        found = expand_some(words, code, states, index, 1, 0, tallies, out)
+        found = expand_some(words, code, states, index, number, 0, tallies, out)
         hash_all(words, out, found, hashes)
         position = 0
-        for number in range(found):
+        for one in range(found):
             while fired[order[position]] == 0:
                 position += 1
-            label = label_of[order[position]]
-            fired[order[position]] = 0
-            h = hashes[number]
-            owner = owner_of(h, shards)
-            _, entry = lookup(words, flat, number, row, h, states, table, owner * size, mask)
-            if entry == 0:
-                return -1
-            w = np.int64(entry & LOWER) - 1 - owner * region + offsets[owner]
-            if not true[w]:
-                targets[step] = w
-                labels[step] = label
-                step += 1
+            label[one] = label_of[order[position]]
+            fired[order[position]] -= 1
+            owner[one] = owner_of(hashes[one], shards)
+            ask_for_entry(hashes[one], table, owner[one] * size, mask)
+        for lane in range(number):
+            starts[v + lane] = step
+            if true[v + lane]:
+                continue
+            for one in range(found):
+                if np.int64(out[words, one]) != index + lane:
+                    continue
+                h, who = hashes[one], owner[one]
+                _, entry = lookup(words, flat, one, row, h, states, table, who * size, mask)
+                if entry == 0:
+                    return -1
+                if label[one] != NOT_FAIR:
+                    taken[v + lane, label[one] // 64] |= np.uint64(1) << np.uint64(label[one] % 64)
+                w = np.int64(entry & LOWER) - 1 - who * region + offsets[who]
+                if not true[w]:
+                    targets[step] = w
+                    labels[step] = label[one]
+                    step += 1
     return step
 
 
@@ -121,31 +134,24 @@ def components(true, starts, targets, component):
 
 @njit(nogil=True, cache=True)
 def evidence(
-    words, code, possible, states, begin, end, first, true, component, starts, targets, labels,
-    fair, impossible_or_taken, without_a_step, bits, tallies, out,
+    words, possible, states, begin, end, first, true, component, starts, targets, labels, taken,
+    impossible_or_taken, without_a_step, bits,
 ):  # fmt: skip
     """By component, the fair instances (a bit each) that are impossible somewhere, or taken.
 
     `without_a_step` has those too that are possible somewhere and lead beyond a bound.
     """
-    fired = tallies[0]
     for index in range(begin, end):
         v = first + index - begin
         if true[v]:
             continue
         c = component[v]
         call_possible(possible, (states.ctypes.data + index * words * 8, bits.ctypes.data))
-        fired[:] = 0
-        expand_some(words, code, states, index, 1, 0, tallies, out)
-        for number in range(fair.size):
-            word, bit = number // 64, np.uint64(1) << np.uint64(number % 64)
-            if bits[word] & bit == 0:
-                impossible_or_taken[c, word] |= bit
-            if fired[fair[number]] == 0:
-                without_a_step[c, word] |= bit
+        for word in range(bits.size):
+            impossible_or_taken[c, word] |= ~bits[word]
+            without_a_step[c, word] |= ~bits[word] | ~taken[v, word]
         for step in range(starts[v], starts[v + 1]):
             if labels[step] != NOT_FAIR and component[targets[step]] == c:
                 word, bit = labels[step] // 64, np.uint64(1) << np.uint64(labels[step] % 64)
                 impossible_or_taken[c, word] |= bit
                 without_a_step[c, word] |= bit
-    fired[:] = 0

@@ -26,6 +26,11 @@ BYTES_A_STEP = 6
 MOST_STATES = 2**31 - 1
 
 
+def words_for(kernel: Kernel) -> int:
+    """Words that hold a bit for each instance that some claim treats fairly; at least one."""
+    return max((len(kernel.code.fair) + 63) // 64, 1)
+
+
 @dataclass
 class Loops:
     """Answers about `eventually` claims, over all states of a search that ended by itself."""
@@ -43,7 +48,8 @@ class Loops:
     def ending(self, claim: str) -> LassoResult:
         """The answer about one claim."""
         self.report(f"looking for loops without {claim}")
-        needed = self.store.count * BYTES_A_STATE + self.generated * BYTES_A_STEP
+        a_state = BYTES_A_STATE + 8 * words_for(self.kernel)
+        needed = self.store.count * a_state + self.generated * BYTES_A_STEP
         if self.store.bytes_used + needed > self.store.memory_bytes:
             return LassoResult(
                 Verdict.UNKNOWN, f"memory: loops would take {needed / 1e6:,.0f} MB more"
@@ -79,16 +85,16 @@ class _LoopSearch:
         true = self._true_states()
         if true.all():
             return vacuous()
-        starts, targets, labels = self._steps(true)
+        by_word = words_for(self.kernel)
+        taken = np.zeros((self.store.count, by_word), np.uint64)
+        starts, targets, labels = self._steps(true, taken)
         count = graph.components(true, starts, targets, self.component)
-        by_word = max((len(self.kernel.code.fair) + 63) // 64, 1)
         found, beyond = np.zeros((2, count, by_word), np.uint64)
         kernel, bits = self.kernel, np.zeros(by_word, np.uint64)
         for begin, end, first in self._shards():
             graph.evidence(
-                kernel.words, kernel.addresses, kernel.possible, self.store.states, begin, end,
-                first, true, self.component, starts, targets, labels,
-                np.array(kernel.code.fair, np.int64), found, beyond, bits, *self.loops._spare,
+                kernel.words, kernel.possible, self.store.states, begin, end, first, true,
+                self.component, starts, targets, labels, taken, found, beyond, bits,
             )  # fmt: skip
         needed = self._needed(by_word)
         fair = ((found & needed) == needed).all(axis=1)
@@ -109,7 +115,7 @@ class _LoopSearch:
         return true
 
     def _steps(
-        self, true: npt.NDArray[np.bool_]
+        self, true: npt.NDArray[np.bool_], taken: Words
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
         kernel, store = self.kernel, self.store
         order = np.array(
@@ -127,7 +133,7 @@ class _LoopSearch:
             step = graph.steps_between(
                 kernel.words, kernel.addresses, store.states, begin, end, first, store.table,
                 store.shards, store.part, store.region, self.offsets, true, order, label_of,
-                starts, targets, labels, step, *self.loops._spare,
+                starts, targets, labels, taken, step, *self.loops._spare,
             )  # fmt: skip
             if step < 0:
                 raise AssertionError("a step leads to a state that was never visited")

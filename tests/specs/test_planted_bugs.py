@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,15 +18,15 @@ from tests.specs.following import becomes_a_story_that_plays, settles_in_its_las
 from tests.specs.planted import BUGS, Bug
 
 CLAIMS = [(name, one.name) for name, model in SYSTEMS.items() for one in model.claims]
-SLOW = 20
-"""Runs as long as this take more than a few seconds to find in replication."""
+SLOW = {"replication": 20, "cluster": 25}
+"""Runs as long as this take more than a few seconds to find there."""
 
 
 def each_bug() -> list[Any]:
     cases = []
     for (system, claim), bugs in BUGS.items():
         for number, bug in enumerate(bugs):
-            long = system == "replication" and (bug.depth or 0) >= SLOW
+            long = (bug.depth or 0) >= SLOW.get(system, sys.maxsize)
             slow = long or (system in ("cluster", "reassignment") and not bug.plain)
             cases.append(
                 pytest.param(
