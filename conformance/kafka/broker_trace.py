@@ -47,6 +47,8 @@ class _Read:
     epoch: int
     hw: int
     place: list[Event]
+    is_of_log: bool = False
+    """Its log was read: so it was not refused then, whatever it is answered in the end."""
 
 
 @dataclass(eq=False)
@@ -267,6 +269,12 @@ class BrokerTraceOf:
             fetch.begun[partition] = self._read(partition, offset)
             return
         self._reads_again(line, partition, offset)
+
+    def _reads_log(self, found: re.Match[str], line: LogLine) -> None:
+        fetch = self.fetches.get(line.thread)
+        read = None if fetch is None or fetch.closed else fetch.begun.get(found[1])
+        if read is not None and read.offset == int(found[2]):
+            read.is_of_log = True
 
     def _reads_again(self, line: LogLine, partition: str, offset: int) -> None:
         """For whom, the thread tells when it has read everything: by the session of the fetch."""
@@ -573,11 +581,13 @@ class BrokerTraceOf:
         self._first(line, partition)
         for other in list(self.fetches.values()):
             # Another thread recorded what this one counts, and tells of it later.
-            failed = other.question.answer.get(partition, {}).get("error", "NONE") != "NONE"
+            answer = other.question.answer.get(partition, {})
             read, known = other.begun.get(partition), self.known.get((partition, other.follower))
             if known is not None and known >= now:
                 continue
-            if read is not None and read.offset >= now and not failed:
+            if read is None or read.offset < now:
+                continue
+            if read.is_of_log or answer.get("error", "NONE") == "NONE":
                 other.counted.add(partition)
                 self._served(other, partition)
         place = self._where_it_ended(partition, now, line.thread)
@@ -828,6 +838,8 @@ _LINES = [
           BrokerTraceOf._handles),
     _line(r"^\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), "
           r"offset (\d+),", BrokerTraceOf._reads),
+    _line(_LOG + r".*\] Reading (?:maximum )?\d+ bytes (?:from|at) offset (\d+)",
+          BrokerTraceOf._reads_log),
     _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH|"
           r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
     _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",
