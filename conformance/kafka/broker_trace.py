@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.kafka.controller_trace import ControllerTraceOf, History, by_place
-from conformance.kafka.protocol_log import LogLine
+from conformance.kafka.protocol_log import LogLine, ids_in
 from conformance.kafka.questions import Question, Questions
 
 UNSEEN = (
@@ -39,10 +39,6 @@ _SESSION = re.compile(r"(?:session_id|sessionId|metadata)=(\d+)")
 _CORRELATION = re.compile(r'correlationId"?[=:](\d+)')
 
 
-def _ids(text: str) -> list[int]:
-    return [int(one) for one in re.findall(r"\d+", text)]
-
-
 @dataclass(eq=False)
 class _Read:
     """Where a partition is read for a fetch: the leader epoch and high watermark there."""
@@ -51,6 +47,8 @@ class _Read:
     epoch: int
     hw: int
     place: list[Event]
+    is_of_log: bool = False
+    """Its log was read: so it was not refused then, whatever it is answered in the end."""
 
 
 @dataclass(eq=False)
@@ -272,6 +270,12 @@ class BrokerTraceOf:
             return
         self._reads_again(line, partition, offset)
 
+    def _reads_log(self, found: re.Match[str], line: LogLine) -> None:
+        fetch = self.fetches.get(line.thread)
+        read = None if fetch is None or fetch.closed else fetch.begun.get(found[1])
+        if read is not None and read.offset == int(found[2]):
+            read.is_of_log = True
+
     def _reads_again(self, line: LogLine, partition: str, offset: int) -> None:
         """For whom, the thread tells when it has read everything: by the session of the fetch."""
         reads = self.reading.setdefault(line.thread, [])
@@ -424,9 +428,9 @@ class BrokerTraceOf:
             return
         partition = found[4] or (f"{named[1]}-{named[2]}" if named else "")
         order = {
-            "leader": int(state[2]), "leader_epoch": int(state[3]), "isr": _ids(state[4]),
+            "leader": int(state[2]), "leader_epoch": int(state[3]), "isr": ids_in(state[4]),
             "controller_epoch": int(state[1]), "zk_version": int(state[5]),
-            "replicas": _ids(state[6]),
+            "replicas": ids_in(state[6]),
         }  # fmt: skip
         sender = {"controller": int(found[2]), "epoch": int(found[3]), "correlation": int(found[1])}
         self.orders[partition] = order, sender
@@ -577,11 +581,13 @@ class BrokerTraceOf:
         self._first(line, partition)
         for other in list(self.fetches.values()):
             # Another thread recorded what this one counts, and tells of it later.
-            failed = other.question.answer.get(partition, {}).get("error", "NONE") != "NONE"
+            answer = other.question.answer.get(partition, {})
             read, known = other.begun.get(partition), self.known.get((partition, other.follower))
             if known is not None and known >= now:
                 continue
-            if read is not None and read.offset >= now and not failed:
+            if read is None or read.offset < now:
+                continue
+            if read.is_of_log or answer.get("error", "NONE") == "NONE":
                 other.counted.add(partition)
                 self._served(other, partition)
         place = self._where_it_ended(partition, now, line.thread)
@@ -614,13 +620,14 @@ class BrokerTraceOf:
         self._first(line, found[1])
         self.wants.add(found[1])
         late = [[int(one), int(end)] for one, end in _LATE.findall(line.text)]
-        self.tell("isr_shrinking", found[1], isr=_ids(found[2]), wanted=_ids(found[3]), late=late,
-                  high_watermark=self.hw[found[1]], log_end=self.end.get(found[1], 0))  # fmt: skip
+        self.tell("isr_shrinking", found[1], isr=ids_in(found[2]), wanted=ids_in(found[3]),
+                  late=late, high_watermark=self.hw[found[1]],
+                  log_end=self.end.get(found[1], 0))  # fmt: skip
 
     def _expands(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         self.wants.add(found[1])
-        self.tell("isr_expanding", found[1], isr=_ids(found[2]), wanted=_ids(found[3]),
+        self.tell("isr_expanding", found[1], isr=ids_in(found[2]), wanted=ids_in(found[3]),
                   by_request=False)  # fmt: skip
 
     def _wanted(
@@ -635,7 +642,7 @@ class BrokerTraceOf:
     def _isr_updated(self, found: re.Match[str], line: LogLine) -> None:
         self._first(line, found[1])
         shown = _REPLICA.findall(found[2])  # up to 2.3 replicas as a whole
-        isr = [int(one) for one in shown] or _ids(found[2])
+        isr = [int(one) for one in shown] or ids_in(found[2])
         self._wanted(found[1], isr)
         self.isr[found[1]], self.zk_version[found[1]] = isr, int(found[3])
         self.tell("isr_updated", found[1], isr=isr, zk_version=int(found[3]), by_request=False)
@@ -644,7 +651,7 @@ class BrokerTraceOf:
         self._first(line, found[1])
         pending = _PENDING.search(line.text)
         if pending is not None:
-            self._wanted(found[1], [*_ids(pending[1]), *_ids(pending[2])])
+            self._wanted(found[1], [*ids_in(pending[1]), *ids_in(pending[2])])
         self.wants.discard(found[1])
         number = re.search(r"zkVersion \[?(\d+)", line.text)
         known = int(number[1]) if number else self.zk_version.get(found[1], -1)
@@ -658,7 +665,7 @@ class BrokerTraceOf:
         partition, data = f"{found[1]}-{found[2]}", _ISR.search(found[3])
         place = self._first(line, partition, at_once=True)
         if data is not None:
-            self._wanted(partition, _ids(data[1]), place)
+            self._wanted(partition, ids_in(data[1]), place)
             self.tell("isr_update_failed", partition, zk_version=int(found[4]))
 
     # A follower
@@ -831,6 +838,8 @@ _LINES = [
           BrokerTraceOf._handles),
     _line(r"^\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), "
           r"offset (\d+),", BrokerTraceOf._reads),
+    _line(_LOG + r".*\] Reading (?:maximum )?\d+ bytes (?:from|at) offset (\d+)",
+          BrokerTraceOf._reads_log),
     _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH|"
           r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
     _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.kafka.protocol_log import LogLine
+from conformance.kafka.protocol_log import LogLine, ids_in
 from conformance.kafka.questions import Questions
 from impl.znodes import paths
 
@@ -90,10 +90,6 @@ _TOPICS = ("New topics: [", "New partitions to be added", "Delete topics listene
            "Starting topic deletion", "Partitions being reassigned", "Handling reassignment",
            "Removing partitions ")  # fmt: skip
 _BY_ADMIN = "AdminClientTriggered"
-
-
-def _ids(text: str) -> list[int]:
-    return [int(one) for one in re.findall(r"\d+", text)]
 
 
 @dataclass(eq=False)
@@ -204,8 +200,8 @@ class ControllerTraceOf:
             pairs = re.findall(r"(\d+) -> (\d+)", found[1])
             self._reads({int(one): int(epoch) for one, epoch in pairs}, at, when)
         elif found := _CHANGED.search(text):
-            new = {*_ids(found[1]), *_ids(found[3])}
-            self._reads(self._read_as(_ids(found[4]), new), at, when, paths.BROKER_IDS)
+            new = {*ids_in(found[1]), *ids_in(found[3])}
+            self._reads(self._read_as(ids_in(found[4]), new), at, when, paths.BROKER_IDS)
         elif "Sending MetadataRequest to Brokers" in text:
             heard = self.questions.heard_of(self.broker, paths.ISR_CHANGES, when)
             self._begins(at, paths.ISR_CHANGES, heard)
@@ -217,7 +213,7 @@ class ControllerTraceOf:
             self._elects(found[1], text, at)
         elif found := re.search(r"Updated broker(?: (\d+)|:)", text):
             self.hidden_at.append(at)
-            named = found[1] or next(iter(_ids(text.partition("Updated broker")[2])), "")
+            named = found[1] or next(iter(ids_in(text.partition("Updated broker")[2])), "")
             self._begins(at - 0.7, f"{paths.BROKER_IDS}/{named}")
         elif found := _LEAVES.search(text):
             self.leaving = [int(found[1])]
@@ -300,7 +296,7 @@ class ControllerTraceOf:
             one.new.append(name)
 
     def _tells(self, found: re.Match[str], at: float) -> None:
-        brokers, name = _ids(found[3]), found[4]
+        brokers, name = ids_in(found[3]), found[4]
         same = [one.to for one in self.group if one.kind == "UpdateMetadata"] == brokers
         if not same or any(name in (one.states or {}) for one in self.group):
             self._flush()
@@ -323,7 +319,7 @@ class ControllerTraceOf:
 
     def _tells_all(self, found: re.Match[str], at: float) -> None:
         """From 2.6 on: to whom, and of how many; behind the lines of each, where they are told."""
-        for to in _ids(found[1]):
+        for to in ids_in(found[1]):
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None
             is_last = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
@@ -454,7 +450,7 @@ def stops_in(body: str) -> dict[str, bool]:
                 found[f"{one[5]}-{index}"] = deletes == "true"
             continue
         topic, indexes = (one[1], one[2]) if one[1] is not None else (one[3], one[4])
-        for index in _ids(indexes):
+        for index in ids_in(indexes):
             found[f"{topic}-{index}"] = all_ is not None and all_[1] == "true"
     return found
 

@@ -33,3 +33,8 @@ def lines_in(path: Path) -> Iterator[LogLine]:
             if found is not None:
                 at = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S,%f").timestamp()
                 yield LogLine(number, at, found[2], found[3], found[4])
+
+
+def ids_in(text: str) -> list[int]:
+    """The whole numbers of a list as a line shows it: "1, 2", "Set(1, 2)"."""
+    return [int(one) for one in re.findall(r"\d+", text)]

@@ -206,6 +206,9 @@ class ClusterReplay(Driver):
         self.together = _made_together(order)
         self.unborn: set[str] = set()
         self.zxid = 0  # of the newest transaction so far
+        self.notifications: dict[str, set[str]] = {}  # of ISR changes: by path, whose they are
+        self.taken_in = _taken_in(order)
+        self.takes: dict[int, set[str]] = {}  # by controller, in the event that it works on
         self.fruitful = _fruitful(order)
         self.refused = refused(order.lines)
         self.undone = _undone(order)
@@ -404,13 +407,17 @@ class ClusterReplay(Driver):
             raise LeftToOthers("a notification was written in a session of no broker")
         b = self.of[owner]
         if kind == "Create":
-            for one in json.loads(op["data"])["partitions"]:
-                p = self._number(f"{one['topic']}-{one['partition']}")
+            named = [f"{one['topic']}-{one['partition']}"
+                     for one in json.loads(op["data"])["partitions"]]  # fmt: skip
+            self.notifications[str(op["path"])] = {*named}
+            for p in map(self._number, named):
                 if not self.read("partition.replica.unreported", p, b):
                     self.force(NOTED_AGAIN, ("partition.replica.unreported", (p, b), 1))
                 self.step("broker_reports_isr_change", b, p)
-        elif kind == "Delete" and self.event.get(b) is not None:
-            self._enters(b)
+        elif kind == "Delete":
+            if self.event.get(b) is not None:
+                self._enters(b)
+            self.notifications.pop(str(op["path"]), None)
 
     def _preferred(self, op: Mapping[str, Any], kind: str, owner: int) -> None:
         if kind == "Create":
@@ -649,6 +656,7 @@ class ClusterReplay(Driver):
         self._is_done(c, f"takes up {name}")
         self.born_by[c].clear()
         self.outside.pop(c, None)
+        self.takes[c] = self.taken_in.get(line, set())
         if name in _PATHS:
             self.event[c] = _PATHS[name], NOBODY
         elif name.startswith(IDS):
@@ -675,10 +683,16 @@ class ClusterReplay(Driver):
 
     def _leave_unseen(self, c: int) -> None:
         """Requests that name nothing and were not sent any more: they stay in the queue."""
-        for one in list(self.expected[c]):
-            if one[1].kind == "update_metadata" and not one[1].about:
-                self.expected[c].remove(one)
-                self.done.forced[UNSEEN_REQUEST] += 1
+        for to, request in list(self.expected[c]):
+            self._leave(c, to, request)
+
+    def _leave(self, c: int, to: int, request: TracedRequest) -> bool:
+        """It names nothing: where it was never sent, no line says that it was made."""
+        if request.kind != "update_metadata" or request.about:
+            return False
+        self._claimed(c, to, request)
+        self.done.forced[UNSEEN_REQUEST] += 1
+        return True
 
     def _passes_over(self, c: int, zxid: int) -> None:
         """An event of which nothing will be seen; `zxid` is what its controller had heard of."""
@@ -772,8 +786,27 @@ class ClusterReplay(Driver):
         self._to_the_head(c, kind, subject)
         given = (c, subject) if kind in _HAS_SUBJECT else (c,)
         for name in _BEGINS.get(kind, ()):
-            self.step(name, *given)
+            with self._as_noted(c, kind):
+                self.step(name, *given)
             self._noted(c)
+
+    @contextmanager
+    def _as_noted(self, c: int, kind: str) -> Iterator[None]:
+        """Only those ISR changes were there when it read them that it deletes in the same event;
+        what was noted meanwhile is left to the next one."""
+        if kind != "isr_change" or not self.takes.get(c, set()) & self.notifications.keys():
+            yield
+            return
+        read, left = set[str](), set[str]()
+        for path, named in self.notifications.items():
+            (read if path in self.takes[c] else left).update(named)
+        for noted in (read, left):
+            cells = [("partition.noted", (p,), int(name in noted))
+                     for name, p in self.partitions.items()]  # fmt: skip
+            if any(self.read(name, *at) != value for name, at, value in cells):
+                self.force(READ_EARLIER, *cells)
+            if noted is read:
+                yield
 
     def _registrations(self, line: TraceLine, c: int) -> None:
         read = {self.of[int(broker)]: epoch
@@ -808,6 +841,17 @@ class ClusterReplay(Driver):
         yield
         self.force(READ_EARLIER, *(("zk.registered", (at,), int(at in there))
                                    for at in self.of.values()))  # fmt: skip
+        self._notified_since(c)
+
+    def _notified_since(self, c: int) -> None:
+        """The reading set the watch again, and what has changed since then has fired it."""
+        slot = self.read("cache.events.end", c)
+        if self._slot(c, "broker_change", NOBODY) is None:
+            self.force(
+                READ_EARLIER, ("cache.events.end", (c,), slot + 1),
+                ("cache.events.at.kind", (c, slot), EVENTS.code("broker_change")),
+                ("cache.events.at.subject", (c, slot), NOBODY),
+            )  # fmt: skip
 
     def _shutdown(self, line: TraceLine, c: int) -> None:
         subject = self.of[line.args["subject"]]
@@ -969,6 +1013,10 @@ class ClusterReplay(Driver):
         if kind == "stop_replica" and versions == {}:
             return  # a request that names nothing, as it was up to 2.2
         request = self._next_to(c, to)
+        if request is not None and c in self.partial and _is_never_sent(line):
+            # What stands before it in its channel was never sent either.
+            while request is not None and versions and self._leave(c, to, request):
+                request = self._next_to(c, to)
         if request is None and not self._is_reached(c, to):
             self._sends_besides(line, c, to, kind, versions, UNREACHED, is_queued=False)
             return
@@ -1275,6 +1323,11 @@ class ClusterReplay(Driver):
                 )  # fmt: skip
 
 
+def _is_never_sent(line: TraceLine) -> bool:
+    """A request that was put into its channel, and stayed there."""
+    return line.args["correlation"] is None
+
+
 def _undone(order: Ordered) -> dict[TraceLine, set[str]]:
     """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
     found: dict[TraceLine, set[str]] = {}
@@ -1314,6 +1367,25 @@ def _fruitful(order: Ordered) -> set[TraceLine]:
         elif line.step in _COMES_OF_IT and line.broker in last:
             found.add(last[line.broker])
     return found
+
+
+def _taken_in(order: Ordered) -> dict[TraceLine, set[str]]:
+    """An event -> the notifications of ISR changes that its controller deletes in it."""
+    found: dict[TraceLine, set[str]] = defaultdict(set)
+    last: dict[int, TraceLine] = {}
+    for line in order.lines:
+        if line.step == "event_begun":
+            last[line.broker] = line
+        elif line.step in (STARTED, "controller_elected"):
+            last.pop(line.broker, None)
+        elif line.process[0] == ZOOKEEPER:
+            event = last.get(order.brokers.get(line.args.get("session", -1), -1))
+            for op in line.args.get("ops", ()):
+                path = str(op["path"])
+                named = op["op"] == "Delete" and path.startswith(f"{paths.ISR_CHANGES}/")
+                if named and event is not None and event.args["event"] == paths.ISR_CHANGES:
+                    found[event].add(path)
+    return dict(found)
 
 
 def _made_together(order: Ordered) -> dict[TraceLine, list[str]]:

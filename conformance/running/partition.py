@@ -908,11 +908,13 @@ class PartitionReplay(Driver):
         if args["waited"]:
             if self._is_given_up(f, b, args["correlation"], _RECORDS_ANSWERED):
                 return  # the follower has moved on, and will not look at it
+            epoch = self.read("fetch.epoch", f, b)
             self.step("fetch_is_lost", f, b)
             if self.refusal("follower_asks_records", f, b):
                 return
             self.step("follower_asks_records", f, b)
-            if self.read("fetch.offset", f, b) != self.index(offset):
+            anew = self.read("fetch.epoch", f, b) != epoch  # it follows in another one by now
+            if anew or self.read("fetch.offset", f, b) != self.index(offset):
                 self.step("fetch_is_lost", f, b)
                 return
         if self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED):

@@ -63,7 +63,7 @@ brokers ask each other meanwhile; `python -m tests.clients.table` makes this pag
   of its own.
 - What brokers of a release do not offer, scripts of 3.9.1 cannot do there, nor on Kafka's brokers:
   change settings before 2.3, move partitions before 2.4, elect leaders before 2.2, add partitions
-  before 1.0, describe a topic, or be told of the ends of logs, before 0.11. Its producers want
+  before 1.0, describe a topic, or be sent the ends of logs, before 0.11. Its producers want
   `enable.idempotence=false` up to 0.10.
 - `insync produce`, `consume`, `topics` and the others are clients as well, of our own.
 """

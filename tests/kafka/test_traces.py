@@ -532,6 +532,29 @@ def test_threads_that_raise_a_high_watermark_at_once_did_so_in_the_order_of_thei
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "log_read",
+    ["Reading maximum 9 bytes at offset 5 from log with", "Reading 9 bytes from offset 5 of length"],
+)
+def test_a_read_that_raised_a_high_watermark_counts_though_its_answer_was_refused_in_the_end(
+    log_read: str, tmp_path: Path
+) -> None:
+    """It waited for records, and its leader was in another leader epoch by then."""
+    refused = {"t-0": {"error": "NOT_LEADER_OR_FOLLOWER", "high_watermark": -1, "log_start": -1}}
+    read = f"[Log partition=t-0, dir=/data] {log_read}"
+    raised = [
+        [step for step, _ in events_of(
+            tmp_path, APPENDS, leads("t-0", 3), handles(50), *by_another(handles(60)),
+            reads("t-0", 5), *by_another(reads("t-0", 5), *of_log), raises(5),
+            records("t-0", 2, 5), *by_another(records("t-0", 3, 5)),
+            messages=[*fetch(50, 2, {}, t_0=5), *fetch(60, 3, refused, t_0=5)],
+        )] for of_log in ([read], [])
+    ]  # fmt: skip
+
+    assert raised[0][2:] == ["fetch_served", "fetch_served", "high_watermark_raised"]
+    assert raised[1][2:] == ["fetch_served", "high_watermark_raised", "fetch_served"]
+
+
 def test_a_high_watermark_that_is_told_of_when_a_follower_is_beyond_it_is_no_step(
     tmp_path: Path,
 ) -> None:
