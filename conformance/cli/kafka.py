@@ -17,6 +17,7 @@ from conformance.chaos.clients import OURS, WrongClients, clients_named
 from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.interrupts import INTERRUPTED, interrupts
+from conformance.cli.tables import show_table
 from conformance.kafka.control import ask_proxies, do_line
 from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
 from conformance.kafka.fetch import fetch as fetch_release
@@ -99,7 +100,7 @@ def versions(json_target: str | None) -> None:
       insync kafka versions
     """
     here = {release.text for release in fetched()}
-    rows = []
+    rows, cells = [], []
     for text in dict.fromkeys((*RELEASES, *sorted(here))):
         release, java = release_of(text), None
         with contextlib.suppress(NoJava):
@@ -109,8 +110,13 @@ def versions(json_target: str | None) -> None:
             "newest_java": release.newest_java, "java": java, "protocol": release.protocol,
         }  # fmt: skip
         rows.append(row)
-        shown = f"Java {java}" if java else f"needs Java {release.newest_java} or older"
-        say(f"{text:9} {'fetched' if text in here else '-':8} {shown}", json_target)
+        cells.append([
+            text, "fetched" if text in here else "-",
+            f"Java {java}" if java else f"needs Java {release.newest_java} or older",
+            f"Scala {release.scala}", release.protocol,
+        ])  # fmt: skip
+    columns = ("version", "here", "would run on", "built for", "inter.broker.protocol.version")
+    show_table(columns, cells, json_target)
     say(f"in {cache_folder()}", json_target)
     emit_json(json_target, {"cache": cache_folder(), "releases": rows})
 

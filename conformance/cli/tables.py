@@ -115,7 +115,8 @@ class Table:
         """What was left out, where something was."""
         if not self.left_out:
             return []
-        return [f"(no room for: {', '.join(self.left_out)}; a wider terminal or a pipe shows all)"]
+        names = ", ".join(self.left_out)
+        return [f"(no room for: {names}; see them in a wider terminal, a pipe, or with `--json -`)"]
 
     def lines(self) -> list[str]:
         """The whole table."""

@@ -15,7 +15,7 @@ from model.cluster.shutdown import MOVES
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import leave_context, require_acting, require_writing
 from model.language import all_of, any_of, focus, is_none, not_, require, some, transition
-from model.protocol.controllership import fence_is_passed, require_controllership
+from model.protocol.controllership import require_controllership, require_deposed
 from model.protocol.state import BROKERS
 
 KINDS = (OFFLINE, MOVES, PREFERRED)
@@ -128,7 +128,7 @@ def controller_is_fenced(now, new, broker):
     Kafka: ControllerMovedException, KAFKA-6082
     """
     require_controllership(now, broker)
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require_deposed(now, broker)
     require(any_of(is_to_delete(now, broker), some(PARTITIONS, lambda partition: has_a_write(
         focus(now, "partition", partition), broker))),
                                                     "it is about to write")

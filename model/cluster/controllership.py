@@ -5,8 +5,8 @@ Source: KafkaController.maybeResign, onControllerResignation
 
 from model.cluster.events import require_next, taken, with_event
 from model.cluster.thread import leave_context
-from model.language import CLIENTS, is_none, lam, not_, require, transition, when
-from model.protocol.controllership import require_controllership
+from model.language import CLIENTS, lam, require, transition, when
+from model.protocol.controllership import delete_controller_node, require_controllership
 from model.protocol.state import BROKERS
 
 CHANGED = "a ControllerChange is next in its queue"
@@ -19,10 +19,8 @@ def controller_node_is_deleted(now, new):
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """
-    require(not_(is_none(now.zk.controller)),       "/controller exists")
+    delete_controller_node(now, new)
 
-    new.zk.controller  = None
-    new.spent.expiries = now.spent.expiries + 1
     new.cache = lam(BROKERS, lambda one: when(
         now.zk.controller == one, with_event(now.cache[one], "controller_change"), now.cache[one]))
 

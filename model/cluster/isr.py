@@ -5,16 +5,22 @@ Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
 
 from model.cluster.data import fetches_from, leads, mine
 from model.language import all_of, any_of, not_, require, some, transition, version
+from model.protocol.isr import (
+    require_cached_version,
+    require_leadership,
+    require_member,
+    require_outdated_version,
+    require_outsider,
+)
 from model.protocol.state import BROKERS
 
 
 def require_leader(now, leader):
-    require(leads(now, leader),                     "the broker believes it leads")
-    require(now.zk.registered.has(leader),          "it has a ZooKeeper session")
+    require_leadership(now, leader, leads(now, leader))
 
 
 def require_current(now, leader):
-    require(now.replica[leader].version == now.version, "the cached version is current")
+    require_cached_version(now.replica[leader].version, now.version)
 
 
 def write_isr(now, new, leader, isr):
@@ -51,8 +57,7 @@ def is_to_leave(now, leader, replica):
 def leader_shrinks_isr(now, new, leader, replica):
     """A leader drops a replica that lags behind."""
     require_leader(now, leader)
-    require(leader != replica,                      "a leader never drops itself")
-    require(mine(now, leader).isr.has(replica),     "the replica is in the leader's ISR")
+    require_member(leader, replica, mine(now, leader).isr)
     require(is_laggard(now, leader, replica),       "the replica lags behind")
     require_current(now, leader)
 
@@ -64,7 +69,7 @@ def leader_expands_isr(now, new, leader, replica):
     """A leader takes back a replica that has caught up."""
     require_leader(now, leader)
     require(now.replicas.has(replica),              "the replica is assigned")
-    require(not_(mine(now, leader).isr.has(replica)), "the replica is not in the leader's ISR")
+    require_outsider(replica, mine(now, leader).isr)
     require(fetches_from(now, replica, leader),     "the replica fetches from the leader")
     require(now.complete.has(replica),              "the replica has all that was committed")
     if version.isr_takes_the_living:                # KAFKA-14140
@@ -82,4 +87,4 @@ def leader_isr_write_is_refused(now, new, leader):
     require(some(BROKERS, lambda one: any_of(
         is_to_leave(now, leader, one), may_join(now, leader, one))),
                                                     "a replica is to leave the ISR, or to join it")
-    require(now.replica[leader].version != now.version, "the cached version is out of date")
+    require_outdated_version(now.replica[leader].version, now.version)

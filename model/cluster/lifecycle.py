@@ -15,22 +15,20 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.controllership import forget_election
+from model.protocol.processes import crash, expire, require_expired, start
 from model.protocol.state import BROKERS
 from model.protocol.zookeeper import without_nodes_of
 
 
 def forget_all(now, new, broker):
-    """What a process had in memory is gone; what it wrote is not. `new.cache` is the caller's."""
-    new.up                 = now.up.without(broker)
+    """What a process had in memory as a broker is gone; what it wrote is not."""
     new.seen[broker]       = 0
     new.alive[broker]      = []
     new.addresses[broker]  = BLANK
     new.leaving[broker]    = "stays"
     new.failure_unreported = now.failure_unreported.without(broker)
     new.mistaken           = now.mistaken.without(broker)
-    new.campaign[broker]   = 0
-    new.reply_lost[broker] = False
-    new.belief[broker]     = 0
     new.resigned           = now.resigned.without(broker)
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(
         replica=with_one(now.partition[partition].replica, broker, BLANK),
@@ -41,11 +39,9 @@ def forget_all(now, new, broker):
 @transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies: all that it had in memory is gone. Its session lasts until it expires."""
-    require(now.up.has(broker),                     "the process runs")
+    crash(now, new, broker)
 
-    new.spent.crashes = now.spent.crashes + 1
     forget_all(now, new, broker)
-    new.cache[broker] = BLANK
 
 
 def unreached(now, other, broker):
@@ -57,9 +53,8 @@ def unreached(now, other, broker):
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: its nodes vanish, and who watches them hears of it; a live process
     does not notice, and goes on with what it believes."""
-    require(now.zk.registered.has(broker),          "the broker is registered")
+    expire(now, new, broker)
 
-    new.spent.expiries = now.spent.expiries + 1
     end_session(now, new, broker)
 
 
@@ -73,12 +68,9 @@ def end_session(now, new, broker):
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts, and registers; it knows nothing until a controller tells it."""
-    require(not_(now.up.has(broker)),               "the process does not run")
-    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+    start(now, new, broker)
 
-    new.up            = now.up.including(broker)
-    new.zk.registered = now.zk.registered.including(broker)
-    new.cache         = notified(now, "broker_change", but=broker,
+    new.cache = notified(now, "broker_change", but=broker,
         caches=lambda other: without_old_requests(now, other, broker))
     outdate(now, new, broker)
 
@@ -96,8 +88,7 @@ def outdate(now, new, broker):
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, resigns and registers again."""
-    require(now.up.has(broker),                     "the process runs")
-    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+    require_expired(now, broker)
     require(not_(now.mistaken.has(broker)),         "it does not take itself for registered")
 
     new.zk.registered = now.zk.registered.including(broker)
@@ -157,10 +148,8 @@ def register_anew(now, new, broker):
 
     Kafka: KafkaController.Expire, put before all other events, and RegisterBrokerAndReelect
     """
-    new.campaign[broker]   = 0
-    new.reply_lost[broker] = False
-    new.belief[broker]     = 0
-    new.resigned           = now.resigned.without(broker)
+    forget_election(new, broker)
+    new.resigned = now.resigned.without(broker)
     new.cache = notified(now, "broker_change", but=broker, caches=lambda other: when(
         other == broker, BLANK, without_old_requests(now, other, broker)))
     new.partition = lam(PARTITIONS, lambda partition: now.partition[partition].but(

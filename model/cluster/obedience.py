@@ -20,6 +20,11 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.obedience import (
+    require_current_controller,
+    require_older_controller,
+    require_to_lead,
+)
 from model.protocol.state import BROKERS
 
 
@@ -34,7 +39,7 @@ def require_arrival(now, broker, sender):
 
 
 def require_current(now, broker, sender):
-    require(now.belief[sender] >= now.seen[broker],  "the broker has seen no newer controller")
+    require_current_controller(now.belief[sender], now.seen[broker])
 
 
 def require_state(now, broker, sender, partition):
@@ -101,7 +106,7 @@ def broker_becomes_leader(now, new, broker, sender, partition):
     require_state(now, broker, sender, partition)
     require_log(now, broker)
     require(is_newer(now, broker, sent),             "the leader epoch is newer than the broker's")
-    require(now.state[sent].leader == broker,        "it names the broker the leader")
+    require_to_lead(broker, now.state[sent].leader)
 
     new.replica[broker].version  = sent
     new.replica[broker].fetching = False
@@ -171,7 +176,7 @@ def broker_cannot_reach_its_log(now, new, broker, sender, partition):
 def older_controller_is_refused(now, new, broker, sender):
     """STALE_CONTROLLER_EPOCH: whatever an older controller sends is refused whole."""
     require_arrival(now, broker, sender)
-    require(now.belief[sender] < now.seen[broker],   "the broker has seen a newer controller")
+    require_older_controller(now.belief[sender], now.seen[broker])
 
     new.cache[sender].queue[broker] = now.cache[sender].queue[broker].rest()
 
@@ -245,7 +250,7 @@ def late_stop_replica_arrives(now, new, broker):
     request = now.late[broker]
     require(request.held,                            "a copy is on its way")
     require(now.up.has(broker),                      "the process runs")
-    require(request.controller >= now.seen[broker],  "the broker has seen no newer controller")
+    require_current_controller(request.controller, now.seen[broker])
 
     new.seen[broker] = request.controller
     new.partition    = stopped(now, broker, lambda partition: request.about[partition])

@@ -29,6 +29,7 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.controllership import forget_election
 from model.protocol.state import BROKERS
 from model.protocol.strategies import controlled_shutdown
 from model.protocol.zookeeper import without_nodes_of
@@ -210,6 +211,8 @@ def broker_stops(now, new, broker):
     require(now.up.has(broker),                     "the process runs")
     require(now.leaving[broker] == "may_go",        "the controller let it go")
 
+    new.up = now.up.without(broker)
+    forget_election(new, broker)
     forget_all(now, new, broker)
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
     new.cache = notified(

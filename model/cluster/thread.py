@@ -13,10 +13,9 @@ from model.language import (
     not_,
     require,
     some,
-    version,
     when,
 )
-from model.protocol.controllership import fence_is_passed, require_controllership
+from model.protocol.controllership import require_controllership, require_fence
 from model.protocol.state import BROKERS
 
 
@@ -27,8 +26,7 @@ def require_acting(now, broker):
 
 def require_writing(now, broker):
     require_controllership(now, broker)
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
+    require_fence(now, broker)
 
 
 def require_idle(now, broker):

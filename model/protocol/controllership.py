@@ -45,6 +45,21 @@ def require_fence(now, broker):
         require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
 
 
+def require_deposed(now, broker):
+    """ZooKeeper refuses the write of who does not have the newest epoch; see `resign`."""
+    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+
+
+def require_state_as_read(now, broker):
+    """The conditional write of the partition's state passes."""
+    require(now.cache[broker].version == now.zk.version,  "the version that it read is current")
+
+
+def require_state_changed(now, broker):
+    """BADVERSION: somebody has written the state since the controller read it."""
+    require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
+
+
 CONTROLLERSHIP_STEPS = (
     "broker_becomes_controller", "broker_learns_it_won", "broker_finds_it_moved",
     "controller_resigns")
@@ -141,9 +156,29 @@ def winner_takes_itself_for_another(now, new, broker):
 @transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
     """A deposed controller notices that /controller is not its own any more."""
+    require_replaced(now, broker)
+
+    resign(new, broker)
+
+
+def require_replaced(now, broker):
     require(now.belief[broker] > 0,                 "the broker believes it is the controller")
     require(now.zk.controller != broker,            "/controller is not its own any more")
 
+
+def register_state(now, new, leader, isr):
+    """A controller writes the partition's state: the next leader epoch, and the next version."""
+    new.zk.leader       = leader
+    new.zk.leader_epoch = now.zk.leader_epoch + 1
+    new.zk.isr          = isr
+    new.zk.version      = now.zk.version + 1
+
+
+def resign(new, broker):
+    """A controller that learns that it is deposed forgets all that it knew as one.
+
+    Kafka: KafkaController.onControllerResignation, ControllerMovedException
+    """
     new.belief[broker] = 0
     new.cache[broker]  = BLANK
 
@@ -154,10 +189,14 @@ def controller_node_is_deleted(now, new):
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """
-    require(not_(is_none(now.zk.controller)),              "/controller exists")
+    delete_controller_node(now, new)
 
-    new.zk.controller   = None
-    new.spent.expiries  = now.spent.expiries + 1
+
+def delete_controller_node(now, new):
+    require(not_(is_none(now.zk.controller)),       "/controller exists")
+
+    new.zk.controller  = None
+    new.spent.expiries = now.spent.expiries + 1
 
 
 def is_fenced(v):
@@ -166,7 +205,12 @@ def is_fenced(v):
 
 def forget_controllership(new, broker):
     """What a broker knows as a controller is forgotten."""
+    forget_election(new, broker)
+    new.cache[broker]      = BLANK
+
+
+def forget_election(new, broker):
+    """A broker knows no more of an election that it won, or asked for."""
     new.campaign[broker]   = 0
     new.reply_lost[broker] = False
     new.belief[broker]     = 0
-    new.cache[broker]      = BLANK

@@ -3,11 +3,11 @@
 from model.language import (
     NOBODY,
     lam,
-    require,
     transition,
     version,
     when,
 )
+from model.protocol.processes import expire
 from model.protocol.state import BROKERS
 
 
@@ -22,9 +22,8 @@ def without_nodes_of(zk, broker):
 def session_expires(now, new, broker):
     """ZooKeeper ends a session: the registration and /controller vanish; a live process does not
     notice, and goes on with what it believes."""
-    require(now.zk.registered.has(broker),          "the broker is registered")
+    expire(now, new, broker)
 
-    new.spent.expiries = now.spent.expiries + 1
     new.zk = without_nodes_of(now.zk, broker)
     if version.broker_epoch:                          # else a request reaches who has the id
         new.cache = lam(BROKERS, lambda other: now.cache[other].but(

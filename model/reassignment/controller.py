@@ -17,7 +17,12 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_controllership, require_fence, require_task
+from model.protocol.controllership import (
+    register_state,
+    require_controllership,
+    require_fence,
+    require_task,
+)
 from model.protocol.state import BROKERS
 from model.protocol.strategies import reassigned_partition
 from model.reassignment.kip_455 import after_update, is_kip_455
@@ -39,7 +44,6 @@ from model.reassignment.writing import (
     leader_stays,
     look,
     read_state,
-    register,
     require_current,
     require_unheard,
     send,
@@ -114,7 +118,7 @@ def controller_raise_is_unheard(now, new, broker):
     require(any_of(cache.task == "bumping", stays(now, broker)),
                                                     "the leader stays")
 
-    register(now, new, cache.leader, cache.isr)
+    register_state(now, new, cache.leader, cache.isr)
     new.spent.expiries = now.spent.expiries + 1
 
 
@@ -193,7 +197,7 @@ def controller_move_is_unheard(now, new, broker, leader):
     require(not_(stays(now, broker)),               "the leader is no target, or dead")
     require(choice(cache).leads(leader),            "the first live target of the ISR is chosen")
 
-    register(now, new, leader, choice(cache).isr(leader))
+    register_state(now, new, leader, choice(cache).isr(leader))
     new.spent.expiries = now.spent.expiries + 1
 
 
@@ -257,7 +261,7 @@ def controller_removal_is_unheard(now, new, broker, replica):
     require(cache.leaving.has(replica),             "the replica is to go offline")
     require(cache.isr.has(replica),                 "it is in the ISR that the controller read")
 
-    register(now, new, *without(cache, replica))
+    register_state(now, new, *without(cache, replica))
     new.spent.expiries = now.spent.expiries + 1
 
 

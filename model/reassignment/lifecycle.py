@@ -1,7 +1,7 @@
 """Processes: a crash forgets all but the log; a start registers anew."""
 
-from model.language import BLANK, NOBODY, lam, not_, require, transition, version, when
-from model.protocol.controllership import forget_controllership
+from model.language import BLANK, NOBODY, lam, transition, version, when
+from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.state import CONTROLLERS
 
@@ -32,12 +32,9 @@ def discard_requests(now, new, broker):
 @transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies: its memory is gone, and its log stays. Its session lasts until it expires."""
-    require(now.up.has(broker),                     "the process runs")
+    crash(now, new, broker)
 
-    new.spent.crashes   = now.spent.crashes + 1
-    new.up              = now.up.without(broker)
-    forget_controllership(new, broker)
-    new.replica[broker] = BLANK
+    new.replica[broker]  = BLANK
     new.metadata[broker] = BLANK
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = BLANK
@@ -47,20 +44,14 @@ def broker_crashes(now, new, broker):
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts and registers; nobody has sent it what it hosts."""
-    require(not_(now.up.has(broker)),               "the process does not run")
-    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+    start(now, new, broker)
 
-    new.up            = now.up.including(broker)
-    new.zk.registered = now.zk.registered.including(broker)
     discard_requests(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, resigns and registers again."""
-    require(now.up.has(broker),                     "the process runs")
-    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+    reconnect(now, new, broker)
 
-    forget_controllership(new, broker)
-    new.zk.registered = now.zk.registered.including(broker)
     discard_requests(now, new, broker)

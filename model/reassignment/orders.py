@@ -12,12 +12,20 @@ from model.language import (
     below,
     every,
     implies,
-    is_none,
     not_,
     require,
     transition,
     version,
     when,
+)
+from model.protocol.obedience import (
+    require_current_controller,
+    require_known_epoch,
+    require_leaderless,
+    require_newer_epoch,
+    require_older_controller,
+    require_to_follow,
+    require_to_lead,
 )
 from model.protocol.state import BROKERS, LEADER_EPOCHS
 from model.reassignment.committed import committed_by
@@ -44,9 +52,8 @@ def require_order(now, broker, epoch, controller):
 
 def require_newer(now, broker, epoch, controller):
     require_order(now, broker, epoch, controller)
-    require(controller >= now.replica[broker].controller_epoch,
-                                               "the broker has seen no newer controller")
-    require(epoch > now.replica[broker].epoch, "the leader epoch is newer than the broker's")
+    require_current_controller(controller, now.replica[broker].controller_epoch)
+    require_newer_epoch(epoch, now.replica[broker].epoch)
 
 
 def require_assigned(now, broker, epoch, controller):
@@ -76,7 +83,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     request, mine = now.request[epoch][controller], now.replica[broker]
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
-    require(request.leader == broker,          "the request names the broker the leader")
+    require_to_lead(broker, request.leader)
 
     def is_known(b):
         if is_kip_455(version):
@@ -98,8 +105,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     request = now.request[epoch][controller]
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
-    require(not_(is_none(request.leader)),     "the request names a leader")
-    require(request.leader != broker,          "the request names another broker the leader")
+    require_to_follow(broker, request.leader)
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker] = now.replica[broker].but(
@@ -112,7 +118,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     """A request without a leader moves nothing: "cannot become follower"."""
     require_newer(now, broker, epoch, controller)
     require_assigned(now, broker, epoch, controller)
-    require(is_none(now.request[epoch][controller].leader),       "the request names no leader")
+    require_leaderless(now.request[epoch][controller].leader)
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker].controller_epoch = controller
@@ -134,8 +140,7 @@ def request_to_no_replica_is_refused(now, new, broker, epoch, controller):
 def older_controller_is_refused(now, new, broker, epoch, controller):
     """STALE_CONTROLLER_EPOCH: the broker has seen a newer controller."""
     require_order(now, broker, epoch, controller)
-    require(controller < now.replica[broker].controller_epoch,
-                                               "the broker has seen a newer controller")
+    require_older_controller(controller, now.replica[broker].controller_epoch)
 
     consume(now, new, broker, epoch, controller)
 
@@ -144,10 +149,8 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
 def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, and the broker knows this leader epoch or a newer one."""
     require_order(now, broker, epoch, controller)
-    require(controller >= now.replica[broker].controller_epoch,
-                                               "the broker has seen no newer controller")
-    require(not_(epoch > now.replica[broker].epoch),
-                                               "the broker knows this leader epoch or a newer one")
+    require_current_controller(controller, now.replica[broker].controller_epoch)
+    require_known_epoch(epoch, now.replica[broker].epoch)
 
     consume(now, new, broker, epoch, controller)
     new.replica[broker].controller_epoch = controller
@@ -175,7 +178,7 @@ def broker_stops_replica(now, new, broker, controller):
     mine = now.replica[broker]
     require(now.stop[controller][broker].what == "stop", "StopReplica is in flight")
     require_stop(now, broker, controller)
-    require(controller >= mine.controller_epoch, "the broker has seen no newer controller")
+    require_current_controller(controller, mine.controller_epoch)
 
     new.stop[controller][broker] = BLANK
     stopped = mine.but(role="stopped", controller_epoch=controller)
@@ -191,8 +194,7 @@ def broker_deletes_replica(now, new, broker, controller):
     """
     require(now.stop[controller][broker].what == "delete", "StopReplica with delete is in flight")
     require_stop(now, broker, controller)
-    require(controller >= now.replica[broker].controller_epoch,
-                                               "the broker has seen no newer controller")
+    require_current_controller(controller, now.replica[broker].controller_epoch)
 
     new.stop[controller][broker] = BLANK
     new.replica[broker] = {"controller_epoch": controller}
@@ -207,7 +209,6 @@ def stop_of_older_controller_is_refused(now, new, broker, controller):
     """STALE_CONTROLLER_EPOCH: the StopReplica of a controller that is not active any more."""
     require(now.stop[controller][broker].what != "none", "StopReplica is in flight")
     require_stop(now, broker, controller)
-    require(controller < now.replica[broker].controller_epoch,
-                                               "the broker has seen a newer controller")
+    require_older_controller(controller, now.replica[broker].controller_epoch)
 
     new.stop[controller][broker] = BLANK

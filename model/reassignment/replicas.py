@@ -7,6 +7,14 @@ Source: Partition.maybeShrinkIsr, maybeExpandIsr, updateFollowerLogReadResults (
 """
 
 from model.language import all_of, any_of, not_, require, some, transition, version
+from model.protocol.isr import (
+    register_isr,
+    require_cached_version,
+    require_leadership,
+    require_member,
+    require_outdated_version,
+    require_outsider,
+)
 from model.protocol.state import BROKERS
 from model.reassignment.committed import committed_by
 from model.reassignment.lists import listed
@@ -63,18 +71,9 @@ def note_fetch(now, new, leader, follower):
     new.committed = committed_by(now, leader, mine.isr, caught_up, now.log[leader])
 
 
-def require_controllership(now, leader):
-    require(now.replica[leader].role == "leader",          "the broker believes it leads")
-    require(now.zk.registered.has(leader),                 "it has a ZooKeeper session")
+def require_free_leader(now, leader):
+    require_leadership(now, leader, now.replica[leader].role == "leader")
     require(not_(now.replica[leader].unheard),             "no write of it is unanswered")
-
-
-def register_isr(now, new, leader, isr):
-    """No new leader epoch: only the version moves."""
-    new.zk.leader       = leader
-    new.zk.leader_epoch = now.replica[leader].epoch
-    new.zk.isr          = isr
-    new.zk.version      = now.zk.version + 1
 
 
 def adopt(now, new, leader, isr, state_version, caught_up=None):
@@ -88,14 +87,13 @@ def adopt(now, new, leader, isr, state_version, caught_up=None):
 
 def require_laggard(now, leader, replica):
     mine = now.replica[leader]
-    require_controllership(now, leader)
-    require(leader != replica,                             "a leader never drops itself")
-    require(mine.isr.has(replica),                         "the replica is in the leader's ISR")
+    require_free_leader(now, leader)
+    require_member(leader, replica, mine.isr)
     require(not_(mine.caught_up.has(replica)),             "it is not known to be caught up")
 
 
 def require_current(now, leader):
-    require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+    require_cached_version(now.replica[leader].zk_version, now.zk.version)
 
 
 def is_target_of_one_who_leaves(now, replica):
@@ -161,14 +159,13 @@ def leader_shrink_is_refused(now, new, leader, replica):
     """ "Cached zkVersion not equal to that in zookeeper": nothing changes."""
     require_laggard(now, leader, replica)
     require_known(now, leader, replica)
-    require(now.replica[leader].zk_version != now.zk.version,
-                                                           "the cached version is out of date")
+    require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
 
 def require_returner(now, leader, replica):
     mine = now.replica[leader]
-    require_controllership(now, leader)
-    require(not_(mine.isr.has(replica)),                   "the replica is not in the leader's ISR")
+    require_free_leader(now, leader)
+    require_outsider(replica, mine.isr)
     require_fetch(now, leader, replica)
     require(now.log[leader].is_subset_of(now.log[replica]), "it has all of the leader's records")
 
@@ -203,8 +200,7 @@ def leader_expand_is_unheard(now, new, leader, replica):
 def leader_expand_is_refused(now, new, leader, replica):
     """ "Cached zkVersion not equal to that in zookeeper": the ISR stays, and the fetch counts."""
     require_returner(now, leader, replica)
-    require(now.replica[leader].zk_version != now.zk.version,
-                                                           "the cached version is out of date")
+    require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
     note_fetch(now, new, leader, replica)
 

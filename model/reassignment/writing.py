@@ -7,7 +7,6 @@ Source: KafkaZkClient.updateLeaderAndIsr, ControllerBrokerRequestBatch (2.3)
 """
 
 from model.language import (
-    BLANK,
     all_of,
     any_of,
     lam,
@@ -22,8 +21,13 @@ from model.language.scalars import scalar
 from model.protocol.controllership import (
     fence_is_passed,
     is_fenced,
+    register_state,
     require_controllership,
+    require_deposed,
     require_fence,
+    require_state_as_read,
+    require_state_changed,
+    resign,
 )
 from model.protocol.state import BROKERS
 from model.reassignment.lists import is_empty, is_same, listed, those
@@ -70,7 +74,7 @@ def drops_request(now, broker):
 
 def require_current(now, broker):
     require_fence(now, broker)
-    require(now.cache[broker].version == now.zk.version,  "the version that it read is current")
+    require_state_as_read(now, broker)
 
 
 def look(now):
@@ -84,18 +88,10 @@ def read_state(now, **more):
     return {**look(now), "epoch": now.zk.leader_epoch, **more}
 
 
-def register(now, new, leader, isr):
-    """The partition's state under the next leader epoch; the znode's version grows by one."""
-    new.zk.leader       = leader
-    new.zk.leader_epoch = now.zk.leader_epoch + 1
-    new.zk.isr          = isr
-    new.zk.version      = now.zk.version + 1
-
-
 def write_state(now, new, broker, leader, isr, to, replicas, sent=None, **more):
     """Registers a state, keeps what was written, sends LeaderAndIsr and UpdateMetadata."""
     epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1
-    register(now, new, leader, isr)
+    register_state(now, new, leader, isr)
     send(now, new, broker, epoch, to.within(now.cache[broker].reached), {
         "leader": leader, "isr": isr, "version": version_after, "replicas": replicas})
     sent = epoch if sent is None else sent
@@ -167,7 +163,7 @@ def controller_write_conflicts(now, new, broker):
     require_controllership(now, broker)
     require(is_conditional(now, broker),            "it is about to write the partition's state")
     require_fence(now, broker)
-    require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
+    require_state_changed(now, broker)
 
     cache = now.cache[broker]
     seen  = cache.but(**look(now))
@@ -199,10 +195,9 @@ def controller_write_is_fenced(now, new, broker):
     require_controllership(now, broker)
     require(any_of(is_conditional(now, broker), is_unconditional(now, broker)),
                                                     "it is about to write to ZooKeeper")
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require_deposed(now, broker)
 
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK
+    resign(new, broker)
 
 
 def require_unheard(now, broker, *names):

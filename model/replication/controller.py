@@ -17,7 +17,16 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import fence_is_passed, is_fenced, require_controllership
+from model.protocol.controllership import (
+    is_fenced,
+    register_state,
+    require_controllership,
+    require_deposed,
+    require_fence,
+    require_state_as_read,
+    require_state_changed,
+    resign,
+)
 from model.protocol.state import BROKERS
 from model.replication.state import CONTROLLERS, ELECTED
 
@@ -44,9 +53,8 @@ def send(now, new, sender, to, epoch, isr, state_version):
 def write_state(now, new, broker, leader, isr, to):
     """The fenced, conditional write of the state under the next leader epoch; then the requests."""
     epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1
-    new.zk = now.zk.but(
-        leader=leader, leader_epoch=epoch, isr=isr, state_epoch=now.belief[broker],
-        version=version_after)
+    register_state(now, new, leader, isr)
+    new.zk.state_epoch = now.belief[broker]
     new.elected[epoch] = leader
     new.cache[broker]  = now.cache[broker].but(
         leader=leader, isr=isr, version=version_after)
@@ -78,9 +86,8 @@ def controller_elects_leader(now, new, broker, leader):
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_candidate(now, broker, leader)
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
-    require(cache.version == now.zk.version,        "the version that it read is current")
+    require_fence(now, broker)
+    require_state_as_read(now, broker)
 
     isr = cache.isr.within(cache.live)
     if version.unclean_leader_election:
@@ -93,9 +100,8 @@ def controller_election_conflicts(now, new, broker, leader):
     """The state changed since the controller read it: the write is refused, it must read again."""
     require_controllership(now, broker)
     require_candidate(now, broker, leader)
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
-    require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
+    require_fence(now, broker)
+    require_state_changed(now, broker)
 
     new.cache[broker] = BLANK
 
@@ -108,10 +114,9 @@ def controller_election_is_fenced(now, new, broker, leader):
     """
     require_controllership(now, broker)
     require_candidate(now, broker, leader)
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require_deposed(now, broker)
 
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK
+    resign(new, broker)
 
 
 def require_removable(now, broker, replica):
@@ -139,9 +144,8 @@ def controller_removes_replica(now, new, broker, replica):
     cache = now.cache[broker]
     require_controllership(now, broker)
     require_removable(now, broker, replica)
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
-    require(cache.version == now.zk.version,        "the version that it read is current")
+    require_fence(now, broker)
+    require_state_as_read(now, broker)
 
     isr = cache.isr.without(replica)
     if version.isr_keeps_last_member:
@@ -158,9 +162,8 @@ def controller_removal_conflicts(now, new, broker, replica):
     # controller itself writes the state.
     require_controllership(now, broker)
     require_removable(now, broker, replica)
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
-    require(now.cache[broker].version != now.zk.version,  "the version that it read is out of date")
+    require_fence(now, broker)
+    require_state_changed(now, broker)
 
     new.cache[broker] = BLANK
 
@@ -170,10 +173,9 @@ def controller_removal_is_fenced(now, new, broker, replica):
     """A deposed controller's removal fails at the check of /controller_epoch, and it resigns."""
     require_controllership(now, broker)
     require_removable(now, broker, replica)
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require_deposed(now, broker)
 
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK
+    resign(new, broker)
 
 
 @transition(broker=BROKERS, replica=BROKERS)

@@ -18,6 +18,14 @@ checkLeaderAndIsrZkData, KafkaZkClient.conditionalUpdatePath, retryRequestsUntil
 """
 
 from model.language import BLANK, all_of, not_, require, transition, version, when
+from model.protocol.isr import (
+    register_isr,
+    require_cached_version,
+    require_leadership,
+    require_member,
+    require_outdated_version,
+    require_outsider,
+)
 from model.protocol.state import BROKERS
 from model.replication.fetching import known_end
 from model.replication.state import is_unlocked
@@ -31,25 +39,23 @@ def is_read_back(v):
     return v.isr_write_read_back
 
 
-def require_controllership(now, leader):
-    require(now.replica[leader].role == "leader",          "the broker believes it leads")
-    require(now.zk.registered.has(leader),                "it has a ZooKeeper session")
+def require_free_leader(now, leader):
+    require_leadership(now, leader, now.replica[leader].role == "leader")
     require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
 
 
 def require_laggard(now, leader, replica):
     # redundant "the broker believes it leads", because only who leads has an ISR.
     mine = now.replica[leader]
-    # redundant because it is never behind itself.
-    require(leader != replica,                            "a leader never drops itself")
-    require(mine.isr.has(replica),                        "the replica is in the leader's ISR")
+    # redundant "a leader never drops itself", because it is never behind itself.
+    require_member(leader, replica, mine.isr)
     require(known_end(now, leader, replica) != now.log[leader].end,
                                                      "the replica is not known to be caught up")
 
 
 def require_returner(now, leader, replica):
     mine = now.replica[leader]
-    require(not_(mine.isr.has(replica)),                  "the replica is not in the leader's ISR")
+    require_outsider(replica, mine.isr)
     require(known_end(now, leader, replica) >= mine.hw,   "the replica has reached the HW")
     if version.isr_join_needs_epoch_start:                 # KAFKA-7128
         require(known_end(now, leader, replica) >= mine.epoch_start,
@@ -59,16 +65,17 @@ def require_returner(now, leader, replica):
 def require_current(now, leader):
     """The write names the version that the leader cached (KAFKA-428); before, any would do."""
     if version.isr_write_conditional:
-        require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+        require_cached_version(now.replica[leader].zk_version, now.zk.version)
 
 
 def write_isr(now, new, leader, isr):
     """ZooKeeper executes the write: no new leader epoch, only the version moves."""
-    mine, version_after = now.replica[leader], now.zk.version + 1
+    version_after = now.zk.version + 1
     # Whoever knows the version of the state knows the state, and leads by it.
-    epoch = mine.controller_epoch if version.isr_writes_name_newest else now.zk.state_epoch
-    new.zk = now.zk.but(
-        leader=leader, leader_epoch=mine.epoch, isr=isr, state_epoch=epoch, version=version_after)
+    mine  = now.replica[leader].controller_epoch
+    epoch = mine if version.isr_writes_name_newest else now.zk.state_epoch
+    register_isr(now, new, leader, isr)
+    new.zk.state_epoch    = epoch
     new.isr_write[leader] = {
         "state": "applied", "isr": isr, "state_epoch": epoch, "version": version_after}
 
@@ -87,7 +94,7 @@ def leader_shrinks_isr(now, new, leader, replica):
     Why:     the write is fenced by the version that the leader cached, so a deposed leader loses.
     Refused: leader_shrink_is_refused
     """
-    require_controllership(now, leader)
+    require_free_leader(now, leader)
     require_laggard(now, leader, replica)
     require_current(now, leader)
 
@@ -98,10 +105,9 @@ def leader_shrinks_isr(now, new, leader, replica):
             only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_shrink_is_refused(now, new, leader, replica):
     """The version that a leader names is no more: ZooKeeper refuses to drop the replica."""
-    require_controllership(now, leader)
+    require_free_leader(now, leader)
     require_laggard(now, leader, replica)
-    require(now.replica[leader].zk_version != now.zk.version,
-                                                          "the cached version is out of date")
+    require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
     refuse_isr(now, new, leader, now.replica[leader].isr.without(replica))
 
@@ -115,7 +121,7 @@ def leader_expands_isr(now, new, leader, replica):
     """
     # redundant "no ISR write of it waits for an answer", because the version has moved by it, or
     # had moved before it.
-    require_controllership(now, leader)
+    require_free_leader(now, leader)
     require_returner(now, leader, replica)
     require_current(now, leader)
 
@@ -126,10 +132,9 @@ def leader_expands_isr(now, new, leader, replica):
             only=is_conditional, leader=BROKERS, replica=BROKERS)
 def leader_expand_is_refused(now, new, leader, replica):
     """The version that a leader names is no more: ZooKeeper refuses to take the replica back."""
-    require_controllership(now, leader)
+    require_free_leader(now, leader)
     require_returner(now, leader, replica)
-    require(now.replica[leader].zk_version != now.zk.version,
-                                                          "the cached version is out of date")
+    require_outdated_version(now.replica[leader].zk_version, now.zk.version)
 
     refuse_isr(now, new, leader, now.replica[leader].isr.including(replica))
 

@@ -16,7 +16,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import forget_controllership
+from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS
 from model.replication.orders import epoch_at
 from model.replication.state import CONTROLLERS, ELECTED, ENDS
@@ -38,8 +38,6 @@ def broker_crashes(now, new, broker):
     Its session lasts until it expires. Requests to it and its own fetches are lost, and what
     other brokers asked of it; what it had answered may still arrive.
     """
-    require(now.up.has(broker),                     "the process runs")
-
     fall(now, new, broker, now.replica[broker])
 
 
@@ -51,7 +49,6 @@ def broker_crashes_and_loses_its_tail(now, new, broker, end):
     Why:   Kafka relies on replicas, not on fsync; KIP-101 scenario 2 and KIP-966 begin like this.
     """
     log = now.log[broker]
-    require(now.up.has(broker),                     "the process runs")
     require(end < log.end,                          "what is left of the log is shorter")
 
     fall(now, new, broker, now.replica[broker].but(latest_epoch=epoch_at(log, end)))
@@ -60,9 +57,8 @@ def broker_crashes_and_loses_its_tail(now, new, broker, end):
 
 def fall(now, new, broker, mine):
     """What a process had in memory, under way, or promised to answer is gone."""
-    new.spent.crashes   = now.spent.crashes + 1
-    new.up              = now.up.without(broker)
-    forget_controllership(new, broker)
+    crash(now, new, broker)
+
     new.replica[broker] = mine.but(
         role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
         epoch_start=0, truncating=False, hw=0)
@@ -84,12 +80,9 @@ def is_asked(slot):
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts: it loads its log, takes the checkpoint as high watermark, registers."""
-    require(not_(now.up.has(broker)),               "the process does not run")
-    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+    start(now, new, broker)
 
     mine = now.replica[broker]
-    new.up                 = now.up.including(broker)
-    new.zk.registered      = now.zk.registered.including(broker)
     new.replica[broker].hw = smaller(mine.checkpoint, now.log[broker].end)
     discard_requests(now, new, broker)
 
@@ -106,8 +99,6 @@ def broker_starts_empty(now, new, broker):
            committed: it must catch up first (`model.assumptions`).
     Kafka: known limit of the era of ZooKeeper; KIP-966 (KRaft) compares broker epochs
     """
-    require(not_(now.up.has(broker)),               "the process does not run")
-    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
     if version.disk_lost != "by_any":
         require(not_(now.zk.isr.has(broker)),       "it is not in the registered ISR")
     if version.disk_lost == "when_forgotten":
@@ -115,9 +106,8 @@ def broker_starts_empty(now, new, broker):
             now.replica[leader].role == "leader", is_none(now.known_end[leader][broker]))),
                                                     "no leader remembers how far it was")
 
-    new.up             = now.up.including(broker)
-    new.zk.registered  = now.zk.registered.including(broker)
-    new.log[broker]    = now.log[broker].cut(0)
+    start(now, new, broker)
+    new.log[broker] = now.log[broker].cut(0)
     new.replica[broker].latest_epoch = None
     new.replica[broker].checkpoint   = 0
     discard_requests(now, new, broker)
@@ -126,11 +116,8 @@ def broker_starts_empty(now, new, broker):
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens a new one, resigns and registers again."""
-    require(now.up.has(broker),                     "the process runs")
-    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+    reconnect(now, new, broker)
 
-    forget_controllership(new, broker)
-    new.zk.registered = now.zk.registered.including(broker)
     discard_requests(now, new, broker)
 
 

@@ -15,6 +15,15 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.obedience import (
+    require_current_controller,
+    require_known_epoch,
+    require_leaderless,
+    require_newer_epoch,
+    require_older_controller,
+    require_to_follow,
+    require_to_lead,
+)
 from model.protocol.state import BROKERS
 from model.replication.state import CONTROLLERS, ELECTED, is_unlocked
 
@@ -25,11 +34,9 @@ def require_arrival(now, broker, epoch, controller):
 
 
 def require_newer(now, broker, epoch, controller):
-    require(controller >= now.replica[broker].controller_epoch,
-                                               "the broker has seen no newer controller")
+    require_current_controller(controller, now.replica[broker].controller_epoch)
     if version.leader_epoch_checked:                        # KAFKA-1188
-        require(epoch > now.replica[broker].epoch,
-                                               "the leader epoch is newer than the broker's")
+        require_newer_epoch(epoch, now.replica[broker].epoch)
 
 
 @transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
@@ -38,7 +45,7 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     request, mine = now.request[epoch][controller][broker], now.replica[broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
-    require(now.elected[epoch] == broker,      "the request names the broker the leader")
+    require_to_lead(broker, now.elected[epoch])
     if version.isr_write_locks:
         require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
 
@@ -67,8 +74,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     log = now.log[broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
-    require(not_(is_none(now.elected[epoch])), "the request names a leader")
-    require(now.elected[epoch] != broker,      "the request names another broker the leader")
+    require_to_follow(broker, now.elected[epoch])
     if version.isr_write_locks:
         require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
 
@@ -123,8 +129,7 @@ def broker_fails_half_way(now, new, broker, epoch, controller):
     request = now.request[epoch][controller][broker]
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
-    require(not_(is_none(now.elected[epoch])), "the request names a leader")
-    require(now.elected[epoch] != broker,      "the request names another broker the leader")
+    require_to_follow(broker, now.elected[epoch])
     if version.isr_write_locks:
         require(is_unlocked(now, broker),      "no ISR write of it waits for an answer")
 
@@ -141,7 +146,7 @@ def leaderless_request_is_ignored(now, new, broker, epoch, controller):
     """
     require_arrival(now, broker, epoch, controller)
     require_newer(now, broker, epoch, controller)
-    require(is_none(now.elected[epoch]),       "the request names no leader")
+    require_leaderless(now.elected[epoch])
 
     new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].controller_epoch    = controller
@@ -152,8 +157,7 @@ def older_controller_is_refused(now, new, broker, epoch, controller):
     """STALE_CONTROLLER_EPOCH: a request of a controller older than one the broker knows."""
     # redundant "the process runs", because a process that died knows no controller.
     require_arrival(now, broker, epoch, controller)
-    require(controller < now.replica[broker].controller_epoch,
-                                               "the broker has seen a newer controller")
+    require_older_controller(controller, now.replica[broker].controller_epoch)
 
     new.request[epoch][controller][broker] = BLANK
 
@@ -164,10 +168,8 @@ def older_epoch_is_refused(now, new, broker, epoch, controller):
     """The controller is current, but the broker already knows this leader epoch or a newer one."""
     # redundant "the process runs", because a process that died knows no leader epoch.
     require_arrival(now, broker, epoch, controller)
-    require(controller >= now.replica[broker].controller_epoch,
-                                               "the broker has seen no newer controller")
-    require(not_(epoch > now.replica[broker].epoch),
-                                               "the broker knows this leader epoch or a newer one")
+    require_current_controller(controller, now.replica[broker].controller_epoch)
+    require_known_epoch(epoch, now.replica[broker].epoch)
 
     new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].controller_epoch    = controller

@@ -18,6 +18,7 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.isr import require_leadership
 from model.protocol.state import BROKERS
 from model.topics.requests import is_order, is_stop
 from model.topics.state import CONTROLLERS, PARTITIONS
@@ -134,9 +135,9 @@ def broker_cannot_delete(now, new, broker, controller):
 
 def require_returner(now, leader, replica, partition):
     state = now.zk.state[partition]
-    require(now.replica[leader][partition].role == "leader",    "the broker believes it leads")
-    # redundant because the state still names it: the write would have passed a moment earlier.
-    require(now.zk.registered.has(leader),                      "it has a ZooKeeper session")
+    # redundant "it has a ZooKeeper session", because the state still names it: the write would have
+    # passed a moment earlier.
+    require_leadership(now, leader, now.replica[leader][partition].role == "leader")
     require(state.leader == leader,                             "the state names it")
     require(now.replica[replica][partition].role == "follower", "the replica follows")
     require(not_(state.isr.has(replica)),                       "it is not in the ISR")

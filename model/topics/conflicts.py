@@ -8,12 +8,13 @@ Source: ZkPartitionStateMachine.doElectLeaderForPartitions, ZkReplicaStateMachin
 .doRemoveReplicasFromIsr (2.4): BADVERSION, retried
 """
 
-from model.language import BLANK, all_of, any_of, not_, require, some, transition, version
+from model.language import all_of, any_of, not_, require, some, transition, version
 from model.protocol.controllership import (
-    fence_is_passed,
     is_fenced,
     require_controllership,
+    require_deposed,
     require_fence,
+    resign,
 )
 from model.protocol.state import BROKERS
 from model.topics.broker import require_returner
@@ -82,6 +83,7 @@ def leader_expands_isr_first(now, new, leader, replica, partition, broker):
 def controller_write_conflicts(now, new, broker):
     """BADVERSION: it reads once more, and elects and removes by what it finds now."""
     require_controllership(now, broker)
+    # Here nobody knows versions: the leader who wrote first has left this note.
     require(now.cache[broker].outdated,             "the version that it read is out of date")
     require_fence(now, broker)
 
@@ -102,7 +104,6 @@ def controller_write_is_fenced(now, new, broker):
         some(PARTITIONS, lambda p: any_of(
             is_to_write(now, broker, p), is_to_create_state(now, broker, p)))),
                                                     "it is about to write")
-    require(not_(fence_is_passed(now, broker)),     "a newer controller epoch was won")
+    require_deposed(now, broker)
 
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK
+    resign(new, broker)

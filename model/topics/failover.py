@@ -4,7 +4,6 @@ Source: KafkaController.onControllerFailover (2.4), ReplicaStateMachine.startup
 """
 
 from model.language import (
-    BLANK,
     CONTROLLER,
     all_of,
     any_of,
@@ -16,7 +15,12 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_controllership, require_task
+from model.protocol.controllership import (
+    require_controllership,
+    require_replaced,
+    require_task,
+    resign,
+)
 from model.protocol.state import BROKERS
 from model.topics.elections import elect, require_current, task, waits_for_leader
 from model.topics.replicas import (
@@ -42,13 +46,11 @@ def controller_resigns(now, new, broker):
            and only the fence stops it.
     Kafka: KafkaController.ControllerChange, Expire
     """
-    require(now.belief[broker] > 0,                 "the broker believes it is the controller")
-    require(now.zk.controller != broker,            "/controller is not its own any more")
+    require_replaced(now, broker)
     require(any_of(now.cache[broker].task == "waits", not_(now.zk.registered.has(broker))),
                                                     "it waits for events, or its session is over")
 
-    new.belief[broker] = 0
-    new.cache[broker]  = BLANK
+    resign(new, broker)
 
 
 @transition(shows="read", broker=BROKERS)

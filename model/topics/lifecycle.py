@@ -15,7 +15,8 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import forget_controllership, require_fence, require_task
+from model.protocol.controllership import require_fence, require_task
+from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS
 from model.protocol.strategies import ReplicaOrder, reassigned_partition
 from model.topics.elections import leader_of
@@ -40,13 +41,10 @@ def drop_requests(now, new, broker):
 @transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies with all it had in memory; its directories and its session stay."""
-    require(now.up.has(broker),                     "its process runs")
+    crash(now, new, broker)
 
-    new.up = now.up.without(broker)
     new.seen[broker] = 0
     new.replica[broker] = lam(PARTITIONS, lambda p: now.replica[broker][p].but(role="none"))
-    new.spent.crashes = now.spent.crashes + 1
-    forget_controllership(new, broker)
     if version.broker_epoch:                        # its connections end, too
         new.request = lam(CONTROLLERS, lambda c: lam(BROKERS, lambda b: when(
             b == broker, BLANK, now.request[c][b])))
@@ -55,11 +53,8 @@ def broker_crashes(now, new, broker):
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
     """A process starts, and registers under a new session."""
-    require(not_(now.up.has(broker)),               "its process does not run")
-    require(not_(now.zk.registered.has(broker)),    "its old session has expired")
+    start(now, new, broker)
 
-    new.up = now.up.including(broker)
-    new.zk.registered = now.zk.registered.including(broker)
     if version.broker_epoch:
         drop_requests(now, new, broker)
 
@@ -68,11 +63,8 @@ def broker_starts(now, new, broker):
 def broker_reconnects(now, new, broker):
     """A live process whose session expired opens another, registers anew, and is controller no
     more; what it hosts stays as it is."""
-    require(now.up.has(broker),                     "its process runs")
-    require(not_(now.zk.registered.has(broker)),    "its session has expired")
+    reconnect(now, new, broker)
 
-    new.zk.registered = now.zk.registered.including(broker)
-    forget_controllership(new, broker)
     if version.broker_epoch:
         drop_requests(now, new, broker)
 

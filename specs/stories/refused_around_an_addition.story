@@ -128,7 +128,7 @@ refused admin_creates_topic(first=1, second=none, third=2, count=1)
 refused admin_adds_partition(partition=0, first=1, second=none, third=2)
     the list has no gap — false
 refused broker_starts(broker=1)
-    its process does not run — false (up {1,2})
+    the process does not run — false (up {1,2})
 refused broker_reconnects(broker=1)
     its session has expired — false (zk.registered {1,2})
 refused reply_is_lost(broker=1)

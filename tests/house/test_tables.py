@@ -43,7 +43,9 @@ def test_what_is_left_out_for_the_width_is_named(monkeypatch):
     lines = printed(monkeypatch, 50)
 
     assert "counts" not in lines[0]
-    assert lines[-1].startswith("(no room for: counts, s; ")
+    assert lines[-1] == (
+        "(no room for: counts, s; see them in a wider terminal, a pipe, or with `--json -`)"
+    )
 
 
 PROSE = "  needs `insync find strong_isr replication --brokers 3` and a claim about what is lost"

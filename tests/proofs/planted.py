@@ -89,12 +89,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("refused_fetch_counts", "a fetch that is refused tells the leader how far the follower is",
           "fetching", ((
               """(now, follower, leader)),       "it cannot serve the request")
-
-    new.fetch[follower][leader] = BLANK
 """, """(now, follower, leader)),       "it cannot serve the request")
 
     new.known_end[leader][follower] = now.fetch[follower][leader].offset
-    new.fetch[follower][leader] = BLANK
 """),)),
     Fault("fetch_of_any_epoch", "a leader answers fetches of any epoch", "fetching", ((
         """    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
@@ -102,8 +99,10 @@ FAULTS: tuple[Fault, ...] = (
         """    require(now.replica[leader].role == "leader",         "it leads in the epoch of the request")
     require(slot.offset"""),)),
     Fault("fetch_beyond_end", "a fetch beyond the leader's end is answered", "fetching", ((
-        """    require(slot.offset <= log.end,                       "the offset is not beyond its log")
-""", ""),)),
+        """"it leads in the epoch of the request")
+    require(slot.offset <= now.log[leader].end,           "the offset is not beyond its log")
+""", """"it leads in the epoch of the request")
+"""),)),
     Fault("late_data_appended", "data of an older epoch is appended", "fetching", ((
         """    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
     require(not_(mine.truncating),                        "it knows that its log fits the leader's")
@@ -172,8 +171,9 @@ FAULTS: tuple[Fault, ...] = (
 """, """    require(known_end(now, leader, replica) >= 0,         "the replica has reached the HW")
 """),)),
     Fault("shrinks_itself", "a leader may drop itself from its ISR", "isr", ((
-        """    require(leader != replica,                            "a leader never drops itself")
-""", ""),)),
+        """    require_member(leader, replica, mine.isr)
+""", """    require(mine.isr.has(replica), "the replica is in the leader's ISR")
+"""),)),
     Fault("shrinks_anybody", "a leader drops members that are caught up", "isr", ((
         """    require(known_end(now, leader, replica) != now.log[leader].end,
                                                      "the replica is not known to be caught up")
@@ -181,18 +181,21 @@ FAULTS: tuple[Fault, ...] = (
     Fault("takes_registered_isr", "a leader reads the registered version before each ISR write",
           "isr", ((
               """    if version.isr_write_conditional:
-        require(now.replica[leader].zk_version == now.zk.version, "the cached version is current")
+        require_cached_version(now.replica[leader].zk_version, now.zk.version)
 """, ""),)),
     Fault("version_not_learned", "a leader keeps its old version after an ISR write", "isr", ((
         "    new.replica[leader].zk_version = state_version\n", ""),)),
     Fault("isr_not_learned", "a leader keeps its old ISR after an ISR write", "isr", ((
         "        new.replica[leader].isr    = isr\n    else:", "        pass\n    else:"),)),
     Fault("reads_back_isr_only", "what is read back is compared by the ISR alone", "isr", ((
-        """        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr,
-        zk.state_epoch == write.state_epoch)""", """        zk.isr == write.isr)"""),)),
+        """        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr)
+    if version.isr_writes_name_newest:
+        return all_of(its, zk.state_epoch == write.state_epoch)
+    return its""", """        zk.isr == write.isr)
+    return its"""),)),
     Fault("reads_back_no_controller", "what is read back is compared without the controller epoch",
-          "isr", ((""" zk.isr == write.isr,
-        zk.state_epoch == write.state_epoch)""", """ zk.isr == write.isr)"""),)),
+          "isr", (("        return all_of(its, zk.state_epoch == write.state_epoch)\n",
+                   "        return its\n"),)),
     Fault("two_writes_at_once", "a leader sends an ISR write before the last one is answered",
           "isr", ((
               """    require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
@@ -203,22 +206,23 @@ def require_laggard""", """
 def require_laggard"""),)),
     # -- orders
     Fault("ends_survive_election", "a new leader keeps what it knew of the others' ends", "orders",
-          (("""        latest_epoch=epoch if on_election else mine.latest_epoch)
-    new.known_end[broker] = lam(BROKERS, lambda other: None)
-""", """        latest_epoch=epoch if on_election else mine.latest_epoch)
+          (("""    if version.known_ends_forgotten:
+        new.known_end[broker] = lam(BROKERS, lambda other: None)
+""", """    if version.known_ends_forgotten:
+        pass
 """),)),
     Fault("epoch_starts_at_hw", "a new leader takes its high watermark for its epoch's start",
           "orders", (("controller_epoch=controller, epoch_start=end, truncating=False",
                       "controller_epoch=controller, epoch_start=mine.hw, truncating=False"),)),
-    Fault("anybody_leads", "whoever is told of an epoch leads it", "orders", ((
-        """    require(now.elected[epoch] == broker,      "the request names the broker the leader")
+    Fault("anybody_leads", "whoever is sent an epoch leads it", "orders", ((
+        """    require_to_lead(broker, now.elected[epoch])
 """, ""),)),
     Fault("old_isr_taken", "a new leader takes the ISR of ZooKeeper, not of its request", "orders",
           (('role="leader", leader=broker, epoch=epoch, isr=request.isr,',
             'role="leader", leader=broker, epoch=epoch, isr=now.zk.isr,'),)),
     Fault("never_cuts", "a new follower fetches at once, and cuts nothing", "orders", ((
-        "zk_version=request.version, controller_epoch=controller, truncating=log.end > 0)",
-        "zk_version=request.version, controller_epoch=controller, truncating=False)"),)),
+        "truncating=log.end > 0 if version.empty_logs_fetch else not_(is_none(mine.latest_epoch)))",
+        "truncating=False)"),)),
     Fault("follower_keeps_isr", "a follower keeps the ISR that it had as a leader", "orders", ((
         'role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,',
         'role="follower", leader=now.elected[epoch], epoch=epoch, epoch_start=0,'),)),
@@ -227,23 +231,22 @@ def require_laggard"""),)),
     new.replica[broker].controller_epoch    = controller
 
 
-@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller""", """    new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].role                = "none"
     new.replica[broker].controller_epoch    = controller
 
 
-@transition(broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
+@transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller"""),)),
     Fault("older_controller_obeyed", "a request of an older controller is obeyed", "orders", ((
-        """    require(controller >= now.replica[broker].controller_epoch,
-                                               "the broker has seen no newer controller")
+        """    require_current_controller(controller, now.replica[broker].controller_epoch)
     if version""", """    if version"""),)),
     Fault("refused_epoch_taken", "a request that is refused moves the leader epoch", "orders", ((
-        """                                               "the broker knows this leader epoch or a newer one")
+        """    require_known_epoch(epoch, now.replica[broker].epoch)
 
     new.request[epoch][controller][broker]  = BLANK
-""", """                                               "the broker knows this leader epoch or a newer one")
+""", """    require_known_epoch(epoch, now.replica[broker].epoch)
 
     new.replica[broker].epoch               = epoch
     new.request[epoch][controller][broker]  = BLANK
@@ -266,8 +269,7 @@ def older_controller"""),)),
         "answer_end=when(unknown, None, log.end))"),)),
     Fault("epoch_of_question", "a leader answers with the epoch that it was asked for",
           "truncation", ((
-              "answer_epoch=when(unknown, None, when(asked == mine.latest_epoch, asked, older)),",
-              "answer_epoch=when(unknown, None, asked),"),)),
+              "known = when(asked == mine.latest_epoch, asked, older)", "known = asked"),)),
     Fault("always_done", "a follower never asks twice where to cut", "truncation", ((
         "done    = any_of(is_none(end), not_(foreign), cut == 0)",
         "done    = any_of(is_none(end), cut >= 0)"),)),
@@ -318,12 +320,15 @@ def older_controller"""),)),
                          "    new.replica[broker].checkpoint = now.log[broker].end\n"),)),
     Fault("starts_while_registered", "a process starts while its old registration lasts",
           "lifecycle", ((
-              """    require(not_(now.zk.registered.has(broker)),    "the old registration is gone")
+              """    start(now, new, broker)
 
     mine = now.replica[broker]
-    new.up    """, """
+""", """    require(not_(now.up.has(broker)), "the process does not run")
+
     mine = now.replica[broker]
-    new.up    """),)),
+    new.up            = now.up.including(broker)
+    new.zk.registered = now.zk.registered.including(broker)
+"""),)),
     # -- the controller
     Fault("elects_anybody", "the controller elects a broker outside the ISR", "controller", ((
         """    require(eligible,                               "the candidate is in the ISR that it read")
@@ -336,12 +341,12 @@ def older_controller"""),)),
     Fault("adds_the_living", "an election takes all who live into the ISR", "controller", ((
         "    isr = cache.isr.within(cache.live)\n", "    isr = cache.live\n"),)),
     Fault("elects_by_old_state", "an election does not check the version", "controller", ((
-        """    require(cache.version == now.zk.version,        "the version that it read is current")
+        """    require_state_as_read(now, broker)
 
     isr = cache.isr.within""", """
     isr = cache.isr.within"""),)),
     Fault("removes_by_old_state", "a removal does not check the version", "controller", ((
-        """    require(cache.version == now.zk.version,        "the version that it read is current")
+        """    require_state_as_read(now, broker)
 
     isr = cache.isr.without""", """
     isr = cache.isr.without"""),)),
@@ -364,10 +369,13 @@ def older_controller"""),)),
 """),)),
     Fault("deposed_writes", "a deposed controller's write is not fenced", "controller", ((
         """    require_candidate(now, broker, leader)
-    if version.zk_writes_fenced:
-        require(fence_is_passed(now, broker),       "the epoch that it won is the newest")
-    require(cache.version ==""", """    require_candidate(now, broker, leader)
-    require(cache.version =="""),)),
+    require_fence(now, broker)
+    require_state_as_read(now, broker)
+
+    isr = cache.isr.within""", """    require_candidate(now, broker, leader)
+    require_state_as_read(now, broker)
+
+    isr = cache.isr.within"""),)),
 )  # fmt: skip
 
 NOTICED: dict[str, tuple[str, str]] = {

@@ -90,6 +90,14 @@ def test_every_fault_has_one_outcome_and_those_of_before_are_among_them():
     assert set(SAMPLE) < set(names)
 
 
+def test_every_fault_stands_in_the_text_as_it_is_now_and_changes_a_step():
+    right = {step.transition.name: _text(step) for step in SYSTEM.recorded().steps}
+
+    for fault in FAULTS:
+        steps = fault.system.recorded().steps
+        assert any(_text(step) != right[step.transition.name] for step in steps), fault.name
+
+
 def test_the_page_has_a_row_for_every_fault_with_its_outcome():
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (noticed|harmless)", PAGE.read_text(), re.M))
 
