@@ -82,10 +82,7 @@ def walk_cluster(
         pair = Lockstep(limits, about=cluster.MAP, version=version, watcher=effects)
     for _ in range(steps):
         choices = pair.choices()
-        servers = pair.world.servers
-        shares = [
-            staged_weight(one, profile, not one.args or servers[one.args[0]].up) for one in choices
-        ]
+        shares = [staged_weight(one, profile) for one in choices]
         if not any(shares):
             break
         pair.take(chooser.choices(choices, shares)[0])

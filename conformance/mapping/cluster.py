@@ -18,14 +18,17 @@ from conformance.mapping.cluster_thread import (
     suspends,
 )
 from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from impl.core.event_manager import ControllerEvent
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
 from impl.sim.places import registered_epoch
+from impl.world.simulated_broker import FIRST_PORT, SentRequest
+from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
-from impl.world.staged.server import FIRST_PORT, SentRequest, StagedServer
+from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.steps import KINDS
 from impl.world.staged.world import TOPIC, StagedCluster, about
 from impl.znodes import TopicPartition, paths
@@ -64,20 +67,41 @@ HANDLES: Mapping[str, tuple[str, ...]] = {
 """An event of a controller's queue -> the transitions that its first part may be."""
 
 
-def _next_event(server: StagedServer) -> tuple[tuple[str, ...], dict[str, int]]:
-    kind, subject = server.events[0]
+EVENT_OF: Mapping[str, str] = {
+    paths.CONTROLLER: "controller_change",
+    paths.BROKER_IDS: "broker_change",
+    paths.ISR_CHANGES: "isr_change",
+    paths.LOG_DIR_EVENTS: "log_dir_event",
+    paths.PREFERRED_ELECTION: "preferred_election",
+    REBALANCE: "rebalance",
+    SHUTDOWN: "controlled_shutdown",
+    ANSWER: "leader_and_isr_response",
+}
+"""An event, as a controller's queue names it -> the model's."""
+
+
+def event_of(event: ControllerEvent) -> tuple[str, int]:
+    """The model's event, and the broker that it is about, 0 if none."""
+    registration, _, broker = event.name.rpartition("/")
+    if registration == paths.BROKER_IDS:
+        return "broker_modification", int(broker)
+    return EVENT_OF[event.name], event.broker
+
+
+def _next_event(server: StagedBroker) -> tuple[tuple[str, ...], dict[str, int]]:
+    kind, subject = event_of(server.events.waiting[0])
     return HANDLES[kind], {"subject": subject}
 
 
 def _deleted(world: StagedCluster) -> tuple[tuple[str, ...], dict[str, int]]:
     """Of a process that was killed: the model puts an event into its queue, and nobody is there."""
-    owner = world.servers[decode_controller(world.zookeeper.nodes[paths.CONTROLLER].data)]
+    owner = world.nodes[decode_controller(world.zookeeper.nodes[paths.CONTROLLER].data)]
     return (("controller_node_is_deleted",) if owner.up else ()), {}
 
 
 def _late(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Of an older controller it is refused; the model lets it be late for ever."""
-    request, seen = world.late[broker].request, world.servers[broker].replicas.controller_epoch
+    request, seen = world.late[broker].request, world.nodes[broker].replicas.controller_epoch
     is_obeyed = request.controller_epoch >= seen
     return (("late_stop_replica_arrives",) if is_obeyed else ()), {}
 
@@ -87,7 +111,7 @@ def _commits(
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Where everybody out of the ISR lacks a record already, the model sees no more of another."""
     one = TopicPartition(TOPIC, partition)
-    isr = world.servers[leader].replicas.partitions[one].isr
+    isr = world.nodes[leader].replicas.partitions[one].isr
     outside = [member for member in world.assignment[one] if member not in isr]
     falls_behind = any(has_all(world, member, one) for member in outside)
     return (("leader_commits",) if falls_behind else ()), {}
@@ -100,6 +124,7 @@ ROWS: dict[str, Row] = {
         row("broker_starts", "broker", "broker_starts",
             why="requests to the last registration come at once, and are refused"),
         row("session_expires", "broker", "session_expires"),
+        row("dead_session_expires", "broker", "session_expires"),
         row("broker_reconnects", "broker", "broker_reconnects"),
         row("session_ends_before_its_nodes", "broker", "session_ends_before_its_nodes"),
         row("node_of_an_ended_session_goes", "broker", "node_of_an_ended_session_goes"),
@@ -112,13 +137,13 @@ ROWS: dict[str, Row] = {
         row("reply_is_lost", "broker", "reply_is_lost"),
         row("controller_handles_event", "broker",
             *dict.fromkeys(one for names in HANDLES.values() for one in names),
-            stands=lambda world, broker: _next_event(world.servers[broker]),
+            stands=lambda world, broker: _next_event(world.nodes[broker]),
             why="a controller that resigns as /controller is gone would stand at once: that is a "
                 "step of its own. Of a ControlledShutdown that names an earlier registration than "
                 "the controller may know the model leaves open whether it is refused"),
         row("controller_goes_on", "broker",
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
-            stands=lambda world, broker: next_of(world.servers[broker].thread),
+            stands=lambda world, broker: next_of(world.nodes[broker].thread),
             why="which of them it is, the effect says at which the event is suspended, and the "
                 "procedures that it is in"),
         row("broker_asks_to_go", "broker", "broker_asks_to_go",
@@ -129,10 +154,10 @@ ROWS: dict[str, Row] = {
         row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
             why="not while a controller that read its new registration has others to welcome "
                 "first: Kafka hears of the change by then, the model only later"),
-        row("admin_asks_for_preferred_leaders", "", "admin_asks_for_preferred_leaders",
+        row("preferred_election_is_requested", "", "admin_asks_for_preferred_leaders",
             why="a request that a new controller finds is worked on at the end of its failover; "
                 "here it is an event, queued before all that comes"),
-        row("rebalance_timer_fires", "broker", "rebalance_timer_fires"),
+        row("leaders_are_rebalanced", "broker", "rebalance_timer_fires"),
         row("stop_replica_is_sent_again", "broker sender", "stop_replica_is_sent_again"),
         row("late_stop_replica_arrives", "broker", "late_stop_replica_arrives", stands=_late),
         row("leader_and_isr_arrives", "broker sender partition",
@@ -141,7 +166,7 @@ ROWS: dict[str, Row] = {
             why=f"{_OLD}; a log directory is reported before anything else"),
         row("log_directory_fails", "broker partition", "log_directory_fails"),
         row("log_directory_is_repaired", "broker partition", "log_directory_is_repaired"),
-        row("broker_reports_log_dir_failure", "broker", "broker_reports_log_dir_failure"),
+        row("log_dir_failure_is_reported", "broker", "broker_reports_log_dir_failure"),
         row("update_metadata_arrives", "broker sender",
             "broker_updates_metadata", "older_controller_is_refused", why=_OLD),
         row("stop_replica_arrives", "broker sender",
@@ -180,7 +205,7 @@ def facts(world: StagedCluster) -> Facts:
     """ZooKeeper, brokers, controllers and what is under way, as facts of the model's `cluster`."""
     table = FactTable()
     _zookeeper(table, world)
-    for broker, server in world.servers.items():
+    for broker, server in world.nodes.items():
         _broker(table, world, broker, server)
         _controller(table, world, broker, server)
     for partition in world.assignment:
@@ -193,7 +218,7 @@ def _zookeeper(table: FactTable, world: StagedCluster) -> None:
     owner = nodes.get(paths.CONTROLLER)
     table.put("zk.controller", (), 0 if owner is None else decode_controller(owner.data))
     table.put("zk.epoch", (), decode_controller_epoch(nodes[paths.CONTROLLER_EPOCH].data))
-    for broker, server in world.servers.items():
+    for broker, server in world.nodes.items():
         node = nodes.get(paths.broker(broker))
         table.put("zk.registered", (broker,), node is not None)
         table.put("zk.outlived", (broker,), server.lingers)
@@ -202,7 +227,7 @@ def _zookeeper(table: FactTable, world: StagedCluster) -> None:
     table.members("zk.log_dir_events", (), set(wait(world.admin.log_dir_events()).values()))
 
 
-def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedServer) -> None:
+def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedBroker) -> None:
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
@@ -225,11 +250,12 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedS
     table.members("alive", (broker,), server.replicas.metadata.alive)
     for one, (_, port) in server.replicas.metadata.brokers.items():
         table.put("addresses", (broker, one), port - FIRST_PORT)
-    for slot, (kind, subject) in enumerate(server.events):
+    waiting = server.events.waiting
+    for slot, (kind, subject) in enumerate(map(event_of, waiting)):
         table.put("cache.events.at.kind", (broker, slot), EVENTS.code(kind))
         table.put("cache.events.at.subject", (broker, slot), subject)
-    table.put("cache.events.end", (broker,), len(server.events))
-    for to in world.servers:
+    table.put("cache.events.end", (broker,), len(waiting))
+    for to in world.nodes:
         queue = world.queue(broker, to)
         table.put("cache.queue.end", (broker, to), len(queue))
         for slot, sent in enumerate(queue):
@@ -260,7 +286,7 @@ def _request(table: FactTable, at: tuple[int, int, int], sent: SentRequest) -> N
 # Controllers
 
 
-def _controller(table: FactTable, world: StagedCluster, broker: int, server: StagedServer) -> None:
+def _controller(table: FactTable, world: StagedCluster, broker: int, server: StagedBroker) -> None:
     thread, at = server.thread, (broker,)
     if not server.up or not thread.controller.active:
         return
@@ -278,7 +304,7 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
     fenced = world.release.since("2.2")
     table.members("cache.reached", at, [
         one for one, epoch in epochs.items()
-        if not fenced or epoch == world.servers[one].registered
+        if not fenced or epoch == world.nodes[one].registered
     ])  # fmt: skip
     for one, info in context.broker_infos.items():
         table.put("cache.endpoints", (broker, one), info.plaintext[1] - FIRST_PORT)
@@ -293,7 +319,7 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
 
 
 def _known(
-    table: FactTable, server: StagedServer, now: EventProgress, partition: TopicPartition
+    table: FactTable, server: StagedBroker, now: EventProgress, partition: TopicPartition
 ) -> None:
     context = server.thread.controller.core.context
     at = (partition.partition, server.broker)
@@ -335,7 +361,7 @@ def _partition(table: FactTable, world: StagedCluster, partition: TopicPartition
     table.put("partition.noted", (number,), partition in noted)
     wanted = wait(world.admin.preferred_election()) or ()
     table.put("partition.wanted", (number,), partition in wanted)
-    for broker, server in world.servers.items():
+    for broker, server in world.nodes.items():
         table.put("partition.failed", (number, broker), server.has_failed(partition))
         _replica(table, server, partition, (number, broker))
     complete = [one for one in replicas if has_all(world, one, partition)]
@@ -345,11 +371,11 @@ def _partition(table: FactTable, world: StagedCluster, partition: TopicPartition
 def _in_order(world: StagedCluster, replicas: Iterable[int]) -> list[int]:
     """The model numbers every broker's place, whether it is assigned or not."""
     listed = [*replicas]
-    return listed + [one for one in sorted(world.servers) if one not in listed]
+    return listed + [one for one in sorted(world.nodes) if one not in listed]
 
 
 def _replica(
-    table: FactTable, server: StagedServer, partition: TopicPartition, at: tuple[int, int]
+    table: FactTable, server: StagedBroker, partition: TopicPartition, at: tuple[int, int]
 ) -> None:
     if not server.up:
         return

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from conformance.mapping.cluster import AS_RELEASED
+from conformance.mapping.cluster import AS_RELEASED, EVENT_OF
 from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, refused, request_of, requests_of
 from conformance.running.partition import NEW_SESSION
@@ -58,16 +58,6 @@ AWAY = "a broker that is not registered yet hears of controllers"
 HALF_WAY = "a LeaderAndIsr fails half way, since the broker has no session"
 UNSEEN_EVENT = "an event of which nothing comes has no line"
 UNSEEN_REQUEST = "an UpdateMetadata without partitions that was never sent has no line"
-
-_PATHS = {
-    paths.CONTROLLER: "controller_change",
-    paths.BROKER_IDS: "broker_change",
-    paths.ISR_CHANGES: "isr_change",
-    paths.LOG_DIR_EVENTS: "log_dir_event",
-    paths.PREFERRED_ELECTION: "preferred_election",
-    "AutoPreferredReplicaLeaderElection": "rebalance",
-}
-"""An event, as a controller's queue names it -> the model's."""
 
 _NOTHING_TO_DO = {
     "controller_change": ("controller_is_still_active",),
@@ -657,8 +647,8 @@ class ClusterReplay(Driver):
         self.born_by[c].clear()
         self.outside.pop(c, None)
         self.takes[c] = self.taken_in.get(line, set())
-        if name in _PATHS:
-            self.event[c] = _PATHS[name], NOBODY
+        if EVENT_OF.get(name, _HAS_SUBJECT[0]) not in _HAS_SUBJECT:
+            self.event[c] = EVENT_OF[name], NOBODY
         elif name.startswith(IDS):
             self.event[c] = "broker_modification", self.of[int(name.removeprefix(IDS))]
         else:

@@ -26,13 +26,13 @@ from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import Log4jFiles
 from impl.server.replica_lines import ReplicaLines
 from impl.sim.steps import Step
-from impl.world.stored_broker import FOLDER
+from impl.world.simulated_broker import FOLDER
+from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
-from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import DIRECTORIES, WideSimulator, keeps_records
 from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
-from impl.world.wide.world import STEP_MS as WIDE_STEP_MS
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
 from specs.verdict import Verdict
@@ -44,7 +44,7 @@ STEP_MS = 200
 in order in its several files, and lines of different terms are not close by."""
 
 
-class _LoggingBroker(SimulatedBroker):
+class _LoggingBroker(WideBroker):
     """Writes its lines to ``brokerN`` in a folder."""
 
     folder: Path
@@ -81,11 +81,11 @@ class _LoggingBroker(SimulatedBroker):
             self.broker, self.session, self.release, self._send, self.settings, journal
         )
 
-    def register(self) -> None:
+    def register(self, earlier: int = 0) -> None:
         """Up, or up again in another session."""
         is_start = not self.up
         self.files.registering()
-        super().register()
+        super().register(earlier)
         if is_start:
             self.files.server("started")
 
@@ -140,7 +140,7 @@ class LoggedWorld(WideWorld):
         self.folder = folder
         super().__init__(**given)
 
-    def _broker_type(self) -> type[SimulatedBroker]:
+    def _broker_type(self) -> type[WideBroker]:
         return type("LoggingBroker", (_LoggingBroker,), {"folder": self.folder})
 
     def take(self, step: Step) -> None:

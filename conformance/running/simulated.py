@@ -8,7 +8,6 @@ same seed gives the same lines.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +23,6 @@ from impl.core.event_controller import EventController
 from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion
 from impl.core.replica_manager import CONSUMER
-from impl.core.request_batch import Round
-from impl.core.requests import Request
 from impl.releases import DEFAULT
 from impl.server.trace import CORRELATIONS_OF_A_START, BrokerTrace, TraceFile
 from impl.server.traced_controller import TracedTerms
@@ -33,7 +30,7 @@ from impl.server.traced_zookeeper import ZooKeeperTrace
 from impl.sim.steps import Step
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.ghosts import ConsumerRead
-from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import is_at_rest
 from impl.world.wide.runs import WideSimulator
 from impl.world.wide.world import WideWorld
@@ -81,16 +78,11 @@ class _TracedStore(ZooKeeper):
         return done
 
 
-class _TracedBroker(SimulatedBroker):
+class _TracedBroker(WideBroker):
     """A file a start; its replicas, its controller and its registrations write to it."""
 
     folder: Path
     trace: BrokerTrace
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        self.numbered: dict[int, tuple[Request, int]] = {}  # by the request's identity
-        self.numbers: Counter[int] = Counter()
-        super().__init__(*given, **named)
 
     def _start_process(self) -> None:
         head = {"version": str(self.release), "settings": {
@@ -98,7 +90,6 @@ class _TracedBroker(SimulatedBroker):
         }}  # fmt: skip
         self.trace = BrokerTrace(TraceFile(self.folder, "broker", self.broker, head))
         self.correlation = self.started * CORRELATIONS_OF_A_START
-        self.numbers.clear()
         super()._start_process()
 
     def _controller_of_session(self) -> EventController:
@@ -109,16 +100,6 @@ class _TracedBroker(SimulatedBroker):
         journal.controller = controller
         return controller
 
-    async def _send(self, requests: Round) -> None:
-        await super()._send(requests)
-        for broker, request in requests:
-            self.numbered[id(request)] = request, self.numbers[broker]
-            self.numbers[broker] += 1
-
-    def number_of(self, request: Request) -> int:
-        """As this process numbers what it sends to a broker, or an earlier one did."""
-        return self.numbered[id(request)][1]
-
     def _registered(self) -> None:
         fields = {"epoch": self.epoch, "session": self.session.session}
         self.trace.file.line("registered", fields)
@@ -127,7 +108,7 @@ class _TracedBroker(SimulatedBroker):
         super().observe(event)
         self.trace(event)
 
-    def crash(self, power: bool) -> None:
+    def crash(self, power: bool = False) -> None:
         """The process ends, and with it its file."""
         super().crash(power)
         self.trace.close()
@@ -147,7 +128,7 @@ class TracedWorld(WideWorld):
     def _store(self) -> ZooKeeper:
         return _TracedStore(self.folder)
 
-    def _broker_type(self) -> type[SimulatedBroker]:
+    def _broker_type(self) -> type[WideBroker]:
         return type("TracedBroker", (_TracedBroker,), {"folder": self.folder})
 
     def take(self, step: Step) -> None:

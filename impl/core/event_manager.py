@@ -8,7 +8,7 @@ waits is dropped, and the controller resigns. Source: ControllerEventManager; fa
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,21 @@ from impl.znodes import TopicPartition
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.znode import WatchEvent
 
-Work = Callable[[EventController], Awaitable[object]]
+Work = Callable[[EventController], Coroutine[Any, Any, object]]
 Failed = Callable[[str, Exception], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerEvent:
-    """Something to be handled, by name; ``request``: the one whose answer it is, if it is one."""
+    """Something to be handled, by name; ``request``: the one whose answer it is, if it is one.
+
+    ``broker``: who asks, or answers; 0 if that is no broker.
+    """
 
     name: str
     work: Work
     request: Request | None = None
+    broker: int = 0
 
 
 class ControllerEventManager:
@@ -46,9 +50,9 @@ class ControllerEventManager:
         self.failed = failed
         self.waiting: deque[ControllerEvent] = deque()
 
-    def put(self, name: str, work: Work, request: Request | None = None) -> None:
+    def put(self, name: str, work: Work, request: Request | None = None, broker: int = 0) -> None:
         """Queue an event."""
-        self.waiting.append(ControllerEvent(name, work, request))
+        self.waiting.append(ControllerEvent(name, work, request, broker))
 
     def notified(self, event: WatchEvent, now_ms: int) -> None:
         """Queue ZooKeeper's notification; what it means is read anew when it is handled."""
@@ -64,12 +68,14 @@ class ControllerEventManager:
                     "TopicDeletionStopReplicaResponseReceived",
                     lambda one: one.stop_replica_answered(broker, request, error, errors),
                     request,
+                    broker,
                 )
             case LeaderAndIsr():
                 self.put(
                     "LeaderAndIsrResponseReceived",
                     lambda one: one.leader_and_isr_answered(broker, request, error, errors),
                     request,
+                    broker,
                 )
 
     async def handle_next(self) -> None:

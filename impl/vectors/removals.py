@@ -16,8 +16,8 @@ TOPIC = "t0"
 PATIENCE = 1_500
 """Steps after which nothing more is expected to happen."""
 
-QUIET = ("hw_is_checkpointed", "leaders_are_rebalanced", "logs_are_kept_small", "producer_appends",
-         "topic_is_created")  # fmt: skip
+QUIET = ("hw_is_checkpointed", "logs_are_kept_small", "producer_appends",
+         "leaders_are_rebalanced", "topic_is_created")  # fmt: skip
 STANDS_FOR_TIME = ("broker_starts", "dead_session_expires")
 
 

@@ -289,7 +289,7 @@ def test_a_request_that_is_put_in_front_of_others_is_a_mismatch() -> None:
 
     def jumps() -> None:
         world.do(Step("controller_goes_on", (1,)))
-        channel = world.servers[1].channels.open[2]
+        channel = world.nodes[1].channels.open[2]
         assert channel.under_way is not None
         channel.waiting.appendleft(channel.under_way)
         channel.under_way = channel.waiting.pop()
@@ -347,7 +347,7 @@ def test_a_win_that_is_heard_without_a_session_makes_a_zombie() -> None:
         pair.take(Step(name, (1,)))
 
     assert pair.last == ("broker_learns_it_won", (1,))
-    assert pair.world.servers[1].thread.controller.active
+    assert pair.world.nodes[1].thread.controller.active
 
 
 # The command

@@ -37,8 +37,8 @@ STAGED_PROFILES: dict[str, Weights] = {
     },
     "operators": {
         "broker_asks_to_go": 10, "shutdown_request_arrives": USUAL,
-        "broker_changes_endpoints": 10, "admin_asks_for_preferred_leaders": 10,
-        "rebalance_timer_fires": 10, "stop_replica_is_sent_again": USUAL, "broker_crashes": 2,
+        "broker_changes_endpoints": 10, "preferred_election_is_requested": 10,
+        "leaders_are_rebalanced": 10, "stop_replica_is_sent_again": USUAL, "broker_crashes": 2,
     },
     "slow": {
         **dict.fromkeys(ARRIVALS, SELDOM), "controller_handles_event": SELDOM,
@@ -47,8 +47,8 @@ STAGED_PROFILES: dict[str, Weights] = {
     "everything": {
         "broker_crashes": 4, "session_expires": 4, "session_ends_before_its_nodes": 2,
         "controller_node_is_deleted": 4, "reply_is_lost": SELDOM, "broker_asks_to_go": 4,
-        "broker_changes_endpoints": 4, "admin_asks_for_preferred_leaders": 8,
-        "rebalance_timer_fires": 8, "stop_replica_is_sent_again": SELDOM,
+        "broker_changes_endpoints": 4, "preferred_election_is_requested": 8,
+        "leaders_are_rebalanced": 8, "stop_replica_is_sent_again": SELDOM,
         "log_directory_fails": 4, "log_directory_is_repaired": USUAL // 2,
     },
     "directories": {
@@ -60,7 +60,7 @@ STAGED_PROFILES: dict[str, Weights] = {
 FAULTS = (
     "broker_crashes", "session_expires", "session_ends_before_its_nodes",
     "controller_node_is_deleted", "reply_is_lost", "broker_asks_to_go",
-    "broker_changes_endpoints", "admin_asks_for_preferred_leaders", "rebalance_timer_fires",
+    "broker_changes_endpoints", "preferred_election_is_requested", "leaders_are_rebalanced",
     "stop_replica_is_sent_again", "log_directory_fails", "log_directory_is_repaired",
 )  # fmt: skip
 """What happens in no calm run: faults, and what operators do and timers."""
@@ -81,9 +81,7 @@ def staged_profile(name: str, seed: int = 0) -> Weights:
     return STAGED_PROFILES[name]
 
 
-def staged_weight(step: Step, faults: Weights, is_up: bool) -> int:
-    """How likely an enabled step is; the session of a process that is down ends soon."""
-    if step.name == "session_expires" and not is_up:
-        return USUAL
+def staged_weight(step: Step, faults: Weights) -> int:
+    """How likely an enabled step is."""
     usual = 0 if step.name in FAULTS else MIND.get(step.name, USUAL)
     return faults.get(step.name, usual)

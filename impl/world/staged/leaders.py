@@ -8,8 +8,9 @@ from impl.core.replica_manager import Replica
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.sim.steps import StepKind, offered
-from impl.world.staged.server import LAG_MS, StagedPartition, StagedServer
-from impl.world.staged.world import STEP_MS, TOPIC, StagedCluster
+from impl.world.simulated_cluster import STEP_MS
+from impl.world.staged.server import LAG_MS, StagedBroker, StagedPartition
+from impl.world.staged.world import TOPIC, StagedCluster
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
@@ -21,16 +22,16 @@ def at(number: int) -> TopicPartition:
     return TopicPartition(TOPIC, number)
 
 
-def _hosted(world: StagedCluster, partition: int) -> list[tuple[StagedServer, Replica]]:
+def _hosted(world: StagedCluster, partition: int) -> list[tuple[StagedBroker, Replica]]:
     found = []
-    for server in world.servers.values():
+    for server in world.nodes.values():
         replica = server.replicas.partitions.get(at(partition)) if server.up else None
         if replica is not None:
             found.append((server, replica))
     return found
 
 
-def leading(world: StagedCluster) -> list[tuple[StagedServer, Replica, int]]:
+def leading(world: StagedCluster) -> list[tuple[StagedBroker, Replica, int]]:
     """Every replica that leads, or believes so, with its broker and the partition's number."""
     return [
         (server, replica, one.partition)
@@ -42,7 +43,7 @@ def leading(world: StagedCluster) -> list[tuple[StagedServer, Replica, int]]:
 
 def has_all(world: StagedCluster, broker: int, partition: TopicPartition) -> bool:
     """The replica's log holds every record that a producer was told to be committed."""
-    held = world.servers[broker].held.get(partition, {})
+    held = world.nodes[broker].held.get(partition, {})
     return all(held.get(offset) == one for offset, one in world.committed[partition].items())
 
 
@@ -50,13 +51,13 @@ def _committing(world: StagedCluster) -> One:
     found = []
     for server, replica, number in leading(world):
         one = at(number)
-        others = [world.servers[member] for member in replica.isr if member != server.broker]
+        others = [world.nodes[member] for member in replica.isr if member != server.broker]
         if all(other.fetches(one, server) for other in others):
             found.append((server.broker, number))
     return found
 
 
-def append(world: StagedCluster, server: StagedServer, replica: Replica) -> tuple[int, int]:
+def append(world: StagedCluster, server: StagedBroker, replica: Replica) -> tuple[int, int]:
     """A producer's record at the end of a leader's log; its offset and its id."""
     record, world.next_record = world.next_record, world.next_record + 1
     batch = encode_batch([StoredRecord(0, world.now_ms(), None, record.to_bytes(8, "big"))])
@@ -71,14 +72,14 @@ def _wait(world: StagedCluster) -> None:
 
 def leader_commits(world: StagedCluster, leader: int, partition: int) -> None:
     """A record with acks=all: the ISR fetches it, and its producer hears so."""
-    server, one = world.servers[leader], at(partition)
+    server, one = world.nodes[leader], at(partition)
     replica = server.replicas.partitions[one]
     _wait(world)
     offset, record = append(world, server, replica)
     for member in replica.isr:
         if member != leader:
-            world.servers[member].catches_up(one, server)
-            world.servers[member].look(one)
+            world.nodes[member].catches_up(one, server)
+            world.nodes[member].look(one)
     if replica.hw > offset:
         world.committed[one][offset] = record
 
@@ -87,7 +88,7 @@ def _behind(world: StagedCluster) -> One:
     return [
         (other.broker, server.broker, number)
         for server, replica, number in leading(world)
-        for other in world.servers.values()
+        for other in world.nodes.values()
         if other.fetches(at(number), server)
         and other.held.get(at(number), {}) != server.held.get(at(number), {})
     ]  # fmt: skip
@@ -95,8 +96,8 @@ def _behind(world: StagedCluster) -> One:
 
 def follower_catches_up(world: StagedCluster, follower: int, leader: int, partition: int) -> None:
     """A follower compares its log with its leader's, cuts it, and fetches the rest."""
-    world.servers[follower].catches_up(at(partition), world.servers[leader])
-    world.servers[follower].look(at(partition))
+    world.nodes[follower].catches_up(at(partition), world.nodes[leader])
+    world.nodes[follower].look(at(partition))
 
 
 def _with_members(world: StagedCluster) -> One:
@@ -113,7 +114,7 @@ def leader_looks_for_laggard(
     world: StagedCluster, leader: int, replica: int, partition: int
 ) -> None:  # fmt: skip
     """``replica.lag.time.max.ms`` goes by with producers at work; who fetches well keeps up."""
-    server, other, one = world.servers[leader], world.servers[replica], at(partition)
+    server, other, one = world.nodes[leader], world.nodes[replica], at(partition)
     mine = server.replicas.partitions[one]
     if not other.fetches(one, server):
         append(world, server, mine)
@@ -131,7 +132,7 @@ def _fetching(world: StagedCluster) -> One:
     found = []
     for server, replica, number in leading(world):
         one = at(number)
-        for other in world.servers.values():
+        for other in world.nodes.values():
             outside = other.broker not in replica.isr and other.broker in replica.replicas
             if outside and server.alive and other.fetches(one, server):
                 found.append((server.broker, other.broker, number))
@@ -143,7 +144,7 @@ def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition
 
     What was not committed it has fetched before, if that is all that it lacks.
     """
-    server, other, one = world.servers[leader], world.servers[replica], at(partition)
+    server, other, one = world.nodes[leader], world.nodes[replica], at(partition)
     if has_all(world, replica, one):
         other.catches_up(one, server)
         other.look(one)
@@ -158,7 +159,7 @@ def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition
 def _with_news(world: StagedCluster) -> One:
     return [
         (broker, one.partition)
-        for broker, server in world.servers.items()
+        for broker, server in world.nodes.items()
         if server.up and server.alive
         for one in sorted(server.replicas.isr_changes)
     ]
@@ -166,7 +167,7 @@ def _with_news(world: StagedCluster) -> One:
 
 def broker_reports_isr_change(world: StagedCluster, broker: int, partition: int) -> None:
     """The controller is told of a changed ISR through ZooKeeper."""
-    server = world.servers[broker]
+    server = world.nodes[broker]
     wait(server.client.propagate_isr_changes([at(partition)]))
     server.replicas.isr_changes.discard(at(partition))
 

@@ -1,25 +1,20 @@
-"""One broker of the staged cluster: process, disk, session, replicas, fetchers, controller.
+"""One broker of the staged cluster: an event of its controller is suspended where a grain says.
 
-`impl.world.wide` has the same parts and handles an event of the controller at once; here the event
-is suspended where the world's grain says so (`impl.sim.event_run`), the metadata cache is that of a
-running broker, and a leader takes a follower into the ISR only in a step that says so.
+A leader takes a follower into the ISR only in a step that says so, and each partition lies in a log
+directory of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from impl.core.answers import NONE
-from impl.core.channels import Channels
+from impl.core.event_controller import EventController
+from impl.core.event_manager import Work
 from impl.core.fetcher_thread import Phase
 from impl.core.partition import Partition
-from impl.core.replica_manager import (
-    STORAGE_ERROR,
-    Answered,
-    HostedLog,
-)
-from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
+from impl.core.replica_manager import STORAGE_ERROR, HostedLog
+from impl.core.requests import LeaderAndIsr
 from impl.disk import MemoryDisk
 from impl.log import LogConfig
 from impl.log.stored_log import StoredLog, StoredLogs
@@ -27,30 +22,25 @@ from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Grain, WatchEvent
 from impl.world.fetches import FollowerConnection, answer
-from impl.world.stored_broker import FOLDER, StoredBroker
+from impl.world.simulated_broker import FOLDER, SimulatedBroker
 from impl.world.wide.claims import records_in
-from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes import TopicPartition
 from impl.zookeeper import ConnectionLoss, ZooKeeper
-from impl.zookeeper.port import wait
 
 LAG_MS = 10_000
 NO_SESSION = 0
-FIRST_PORT = 9092
 MOST_ROUNDS = 200
 
 
-ANSWER = "leader_and_isr_response"
+ANSWER, SHUTDOWN = "LeaderAndIsrResponseReceived", "ControlledShutdown"
+"""Events of a controller that brokers bring."""
+
 Answers = tuple[frozenset[TopicPartition], frozenset[TopicPartition]]
 """Partitions that a broker said it cannot reach the logs of, and those that it obeyed after all."""
 
 
-@dataclass(frozen=True)
-class SentRequest:
-    """A request as its controller sent it: with brokers' ports, and the states that it knew."""
-
-    request: Request
-    ports: dict[int, int]
-    versions: dict[TopicPartition, int]
+async def _is_heard(controller: EventController) -> None:
+    raise AssertionError("answers are heard as `answer_of` says")
 
 
 def folder_of(partition: TopicPartition) -> str:
@@ -78,11 +68,10 @@ class StagedPartition(Partition[HostedLog]):
             await super().expand(replica, now_ms)
 
 
-class StagedServer(StoredBroker):
-    """A broker; ``up`` is its process.
+class StagedBroker(SimulatedBroker):
+    """A broker whose controller's events are suspended where ``grain`` says.
 
-    ``carry_out`` gets what its controller sends and reports; ``grain`` says where an event of the
-    controller is suspended.
+    ``carry_out`` gets what its controller sends and reports.
     """
 
     lag_ms = LAG_MS
@@ -99,21 +88,16 @@ class StagedServer(StoredBroker):
         carry_out: Callable[[int, Send | Report], None],
         partitions: int = 1,
     ) -> None:
-        self.folders = [folder_of(TopicPartition("", number)) for number in range(partitions)]
         super().__init__(broker, zookeeper, release, now_ms)
-        self.lingers = self.untold = False
+        self.folders = [folder_of(TopicPartition("", number)) for number in range(partitions)]
         self.departure = "stays"
-        self.port = FIRST_PORT
         self.disk = MemoryDisk(now_ms, power_loss=False)
         self.held: dict[TopicPartition, dict[int, int]] = {}
-        self.events: list[tuple[str, int]] = []
         self.answered: dict[int, Answers] = {}
-        self.channels: Channels[SentRequest] = Channels()
         self.thread = ControllerThread(
             broker, zookeeper, NO_SESSION, release, grain,
             lambda effect: carry_out(broker, effect),
         )  # fmt: skip
-        self._idle = self.thread.save()[0]
         self.start()
 
     # Life
@@ -123,57 +107,38 @@ class StagedServer(StoredBroker):
         # One directory has to work: one without partitions, where all others have failed.
         spare = [FOLDER] if self.disk.failing.issuperset(self.folders) else []
         self.load([*self.folders, *spare], new_partition=StagedPartition)
-        self.up = True
-        self._open_session()
-        self.register()
-
-    def _open_session(self, earlier: int = 0) -> None:
         self.open_session()
-        self.earlier = earlier
-        self.resign()
-
-    def register(self) -> None:
-        """``/brokers/ids/N`` under its session; its czxid is the broker's epoch."""
-        self.epoch = wait(self.client.register_broker(self.broker, self.info(), self.earlier))
-
-    def info(self) -> BrokerInfo:
-        """What its registration says."""
-        return BrokerInfo((f"PLAINTEXT://b{self.broker}:{self.port}",), 0)
-
-    @property
-    def registered(self) -> int:
-        """The epoch of the registration that ZooKeeper has, 0 if it has none."""
-        node = self.zookeeper.nodes.get(paths.broker(self.broker))
-        return 0 if node is None else node.czxid
-
-    def reconnect(self) -> None:
-        """A new session in place of the last one: no longer the controller, and registered anew.
-
-        A node that the last session left is replaced (2.2); then ZooKeeper removes the rest of it.
-        """
-        last = self.session
-        self._open_session(last.session)
         self.register()
-        self.lingers = False
-        last.close()
+
+    def _controller_of_session(self) -> EventController:
+        self.thread.renew(self.session.session)
+        return self.thread.controller
 
     def resign(self) -> None:
-        """The controller is none any more: what was queued and under way is forgotten."""
-        self.thread.load((self._idle, None, self.session.session))
+        """The controller is none any more: what was queued is forgotten."""
+        self.channels.close()
         self.forget()
 
     def forget(self) -> None:
         """What was queued for a controller that is none any more."""
-        self.events.clear()
+        self.events.waiting.clear()
         self.answered.clear()
 
-    # The controller's event thread
+    def crash(self, power: bool = False) -> None:
+        """The process ends; its session and what it wrote stay."""
+        for partition in self.replicas.partitions:
+            self.look(partition)
+        super().crash(power)
+        self.departure = "stays"
+        self.answered.clear()
+        self.thread.renew(self.session.session)
 
-    @property
-    def has_begun(self) -> bool:
-        """It acts as the controller: it has read who lives, and its watches are set."""
-        controller = self.thread.controller
-        return controller.active and bool(controller.core.context.broker_epochs)
+    def put(self, name: str, work: Work, broker: int = 0) -> None:
+        """Queue an event of its controller, unless it waits there already."""
+        if all((one.name, one.broker) != (name, broker) for one in self.events.waiting):
+            super().put(name, work, broker)
+
+    # The controller's event thread
 
     @property
     def is_blocked(self) -> bool:
@@ -194,13 +159,6 @@ class StagedServer(StoredBroker):
         place = self.thread.place
         return place is not None and place.is_done and isinstance(place.answer, ConnectionLoss)
 
-    def crash(self) -> None:
-        """The process ends; its session and what it wrote stay."""
-        self.up, self.untold, self.departure = False, False, "stays"
-        self.resign()
-        self.connections.clear()
-        self.disk.crash(False)
-
     # Answers to this broker's controller
 
     def note(self, broker: int, partition: TopicPartition, error: str) -> None:
@@ -217,6 +175,10 @@ class StagedServer(StoredBroker):
         if refused or obeyed:
             self.answered[broker] = refused, obeyed
 
+    def hears_answer(self, broker: int) -> None:
+        """A broker has answered; what its answers say is found when the event is taken up."""
+        self.put(ANSWER, _is_heard, broker)
+
     def answer_of(self, broker: int) -> WatchEvent:
         """The event that a broker's answers are heard: refusals that are news, or all of them."""
         context = self.thread.controller.core.context
@@ -225,7 +187,7 @@ class StagedServer(StoredBroker):
         if not refused <= context.offline_directories.get(broker, set()):
             if obeyed:
                 self.answered[broker] = frozenset(), obeyed
-                self.events.append((ANSWER, broker))
+                self.hears_answer(broker)
         else:
             errors |= dict.fromkeys(obeyed, NONE)
         asked = LeaderAndIsr(0, self.broker, context.epoch, -1, {}, ())
@@ -242,21 +204,10 @@ class StagedServer(StoredBroker):
         self.look(partition)
         self.disk.failing.add(folder_of(partition))
         self.logs.fail(folder_of(partition), "input/output error")
-        self.replicas.log_dir_failed()
-        self.untold = True
 
     def repair(self, partition: TopicPartition) -> None:
         """Its log directory is mounted again, with all that was in it."""
         self.disk.failing.discard(folder_of(partition))
-
-    # Requests of controllers
-
-    def hear(self, sent: SentRequest, request: Request) -> Answered:
-        """Answer a controller, and keep what it says of brokers and partitions."""
-        endpoints = None
-        if isinstance(request, UpdateMetadata):
-            endpoints = {one: (f"b{one}", sent.ports[one]) for one in request.live_brokers}
-        return wait(self.replicas.handle(request, self.epoch, self.now_ms(), endpoints=endpoints))
 
     # Following
 
@@ -265,7 +216,7 @@ class StagedServer(StoredBroker):
         found = [one for one in self.connections.values() if partition in one.rounds.states]
         return found[0] if found else None
 
-    def fetches(self, partition: TopicPartition, leader: StagedServer) -> bool:
+    def fetches(self, partition: TopicPartition, leader: StagedBroker) -> bool:
         """Its fetches are answered: both are up, and in one leader epoch."""
         mine = self.replicas.partitions.get(partition)
         theirs = leader.replicas.partitions.get(partition)
@@ -282,7 +233,7 @@ class StagedServer(StoredBroker):
         return state.phase is Phase.TRUNCATING
 
     def exchange(
-        self, partition: TopicPartition, leader: StagedServer, loses_fetch: bool = False
+        self, partition: TopicPartition, leader: StagedBroker, loses_fetch: bool = False
     ) -> str:
         """A question about one partition and the leader's answer; returns what was asked.
 
@@ -304,7 +255,7 @@ class StagedServer(StoredBroker):
         connection.logs.update({one: logs[one] for one in rest})
         return "" if asked is None else asked.kind
 
-    def catches_up(self, partition: TopicPartition, leader: StagedServer) -> None:
+    def catches_up(self, partition: TopicPartition, leader: StagedBroker) -> None:
         """Compare, cut, fetch: until the leader has been told that there is nothing more."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)

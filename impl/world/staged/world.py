@@ -10,38 +10,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import product
-from random import Random
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch, Round
-from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
-from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint
-from impl.sim.steps import Step, StepKind, WorldOfSteps
-from impl.world.staged.server import SentRequest, StagedServer
+from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, told
+from impl.sim.steps import Step, StepKind
+from impl.world.simulated_broker import SentRequest
+from impl.world.simulated_cluster import SimulatedCluster
+from impl.world.staged.server import StagedBroker
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.znodes.client import ZnodeClient
 from impl.znodes.states import decode_state, encode_state
 from impl.zookeeper import EventType, ZooKeeper
 from impl.zookeeper.port import wait
-from impl.zookeeper.session import EmbeddedSession
 
 TOPIC = "t"
-STEP_MS = 20
 FIRST_ALIKE = "1.1"
 """Before, another controller: every state was written by itself."""
 
-EVENT_OF = {
-    paths.BROKER_IDS: "broker_change",
-    paths.ISR_CHANGES: "isr_change",
-    paths.LOG_DIR_EVENTS: "log_dir_event",
-    paths.PREFERRED_ELECTION: "preferred_election",
-}
-"""Path of a watch -> the event that it brings."""
-
+MINDED = (
+    paths.BROKER_IDS, paths.ISR_CHANGES, paths.LOG_DIR_EVENTS, paths.PREFERRED_ELECTION,
+)  # fmt: skip
+"""What a controller watches beside /controller and each broker's registration."""
 
 STAGED_KINDS: dict[str, StepKind] = {}
 """Every step of a staged cluster by name, sorted; `impl.world.staged.steps` fills it."""
@@ -54,7 +48,7 @@ def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
     return not place.is_done or getattr(place.effect, "operation", "") == "multi"
 
 
-class StagedCluster(WorldOfSteps):
+class StagedCluster(SimulatedCluster[StagedBroker]):
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
     ``hears`` is told of each request that is sent. ``version`` is a release from 1.1 on; ValueError
@@ -71,29 +65,22 @@ class StagedCluster(WorldOfSteps):
         version: str = DEFAULT,
         grain: Grain = every_effect,
     ) -> None:
-        self.release = Release.of(version)
-        if not self.release.since(FIRST_ALIKE):
+        if not Release.of(version).since(FIRST_ALIKE):
             raise ValueError(f"a cluster is staged as since {FIRST_ALIKE}, not as in {version}")
-        self.clock = 0
-        self.zookeeper = ZooKeeper()
-        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
-        for path in paths.persistent(self.release):
-            wait(self.admin.make_path(path))
+        super().__init__(Release.of(version), ZooKeeper())
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.hears: Callable[[int, int, SentRequest], None] = lambda controller, to, sent: None
         self.asked: dict[int, int] = {}  # who wants to go -> the registration that asks
-        self.leaving: dict[int, int] = {}  # the same, of requests that wait in an event queue
         self.late: dict[int, SentRequest] = {}
-        self.next_record = 0
         self.committed: dict[TopicPartition, dict[int, int]] = {}
         self.history: dict[TopicPartition, list[LeaderIsrAndControllerEpoch]] = {}
-        self.servers = {
-            number: StagedServer(
+        self.nodes = {
+            number: StagedBroker(
                 number, self.zookeeper, self.release, self.now_ms, grain, self.carry_out, partitions
             )
             for number in range(1, brokers + 1)
         }
-        ids = sorted(self.servers)
+        ids = sorted(self.nodes)
         self.assignment = {
             TopicPartition(TOPIC, number): tuple(
                 [ids[number], *(one for one in ids if one != ids[number])][:replicas]
@@ -107,8 +94,8 @@ class StagedCluster(WorldOfSteps):
             one.partition: replicas for one, replicas in self.assignment.items()
         }))  # fmt: skip
         context = ClusterContext()
-        context.broker_epochs = {one: server.epoch for one, server in self.servers.items()}
-        context.broker_infos = {one: server.info() for one, server in self.servers.items()}
+        context.broker_epochs = {one: server.epoch for one, server in self.nodes.items()}
+        context.broker_infos = {one: server.info() for one, server in self.nodes.items()}
         for partition, replicas in self.assignment.items():
             state = LeaderIsrAndControllerEpoch(replicas[0], 0, replicas, 0)
             wait(self.admin.make_path(paths.state(*partition), encode_state(state)))
@@ -116,16 +103,16 @@ class StagedCluster(WorldOfSteps):
             context.leadership[partition] = state
             self.committed[partition] = {}
             self.history[partition] = [state]
-        ports = {one: server.port for one, server in self.servers.items()}
+        ports = {one: server.port for one, server in self.nodes.items()}
 
         async def at_once(requests: Round) -> None:
             for broker, request in requests:
-                server = self.servers[broker]
-                server.hear(SentRequest(request, ports, {}), request)
+                server = self.nodes[broker]
+                server.hear(SentRequest(request, ports))
 
         first = RequestBatch(0, context, self.release, at_once)
         first.begin()
-        first.add_update_metadata(self.servers, [])
+        first.add_update_metadata(self.nodes, [])
         wait(first.send_requests(0))
         first.begin()
         for partition, replicas in self.assignment.items():
@@ -133,127 +120,112 @@ class StagedCluster(WorldOfSteps):
             first.add_leader_and_isr(replicas, partition, state, replicas, is_new=True)
         wait(first.send_requests(0))
 
-    def now_ms(self) -> int:
-        """The clock of everybody."""
-        return STEP_MS * self.clock
+    def partitions_there(self) -> Iterable[TopicPartition]:
+        """Every partition."""
+        return self.assignment
 
     # What is under way
 
     def carry_out(self, controller: int, effect: Send | Report) -> None:
         """What a controller does besides asking ZooKeeper."""
         if isinstance(effect, Send):
-            for to, request in effect.requests:
-                self.send(controller, to, request)
+            for to, sent in self.nodes[controller].sent(effect.requests):
+                self.send(controller, to, sent)
         elif effect.event == "brokers":  # the channels to those that bounced or died are closed
             _, dead, bounced, _ = effect.arguments
             self.drop_requests(controller, [*bounced, *dead])
         elif effect.event == "resigned":
-            self.servers[controller].forget()
+            self.nodes[controller].forget()
             self.drop_requests(controller)
         elif effect.event == "shut_down":
             broker, remaining = effect.arguments
-            if not remaining and self.servers[broker].departure == "asks":
-                self.servers[broker].departure = "may_go"
+            if not remaining and self.nodes[broker].departure == "asks":
+                self.nodes[broker].departure = "may_go"
 
-    def send(self, controller: int, to: int, request: Request) -> None:
+    def send(self, controller: int, to: int, sent: SentRequest) -> None:
         """A controller's request takes its place.
 
         Not if there is no channel to the broker, or it names a registration that has ended.
         """
-        if request.broker_epoch not in (NO_BROKER_EPOCH, self.servers[to].registered):
+        if sent.request.broker_epoch not in (NO_BROKER_EPOCH, self.nodes[to].registered):
             return
-        context = self.servers[controller].thread.controller.core.context
-        channels = self.servers[controller].channels
-        channels.epochs = dict(context.broker_epochs)
-        ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
-        versions = {one: known.zk_version for one, known in context.leadership.items()}
-        sent = SentRequest(request, ports, versions)
-        if channels.send(to, sent):
+        node = self.nodes[controller]
+        node.channels.epochs = dict(node.controller.core.context.broker_epochs)
+        if node.channels.send(to, sent):
             self.hears(controller, to, sent)
 
     def queue(self, controller: int, to: int) -> list[SentRequest]:
         """What a broker gets next of a controller, and what waits behind it."""
-        channel = self.servers[controller].channels.open.get(to)
+        channel = self.nodes[controller].channels.open.get(to)
         if channel is None or channel.under_way is None:
             return []
         return [channel.under_way, *channel.waiting]
 
     def queues(self) -> list[tuple[int, int, list[SentRequest]]]:
         """(controller, broker, its requests) of every channel that is busy."""
-        pairs = product(self.servers, repeat=2)
+        pairs = product(self.nodes, repeat=2)
         return [(one, to, queue) for one, to in pairs if (queue := self.queue(one, to))]
 
-    def refuse_old_requests(self, broker: int) -> None:
+    def has_registered(self, broker: int) -> None:
         """What names an earlier registration than the broker's comes, and is refused (KIP-380).
 
         Up to 2.1 no request named a registration: whoever has the id gets it, in its turn.
         """
         if not self.release.since("2.2"):
             return
-        server = self.servers[broker]
-        for controller in self.servers:
+        server = self.nodes[broker]
+        for controller in self.nodes:
             for sent in self.queue(controller, broker):
-                server.hear(sent, sent.request)
+                server.hear(sent)
             self.drop_requests(controller, [broker])
         copy = self.late.pop(broker, None)
         if copy is not None:
-            server.hear(copy, copy.request)
+            server.hear(copy)
 
     def drop_requests(self, controller: int, brokers: Iterable[int] | None = None) -> None:
         """A controller's channels to some brokers are closed, by default to all."""
-        self.servers[controller].channels.close(None if brokers is None else [*brokers])
+        self.nodes[controller].channels.close(None if brokers is None else [*brokers])
 
     # Stepping
 
     def take(self, step: Step) -> None:
         """Take a step, and queue the events that it brings."""
-        self.clock += 1
         super().take(step)
         self._after(step)
 
     def _after(self, step: Step) -> None:
-        queued = {
-            subject
-            for server in self.servers.values()
-            for kind, subject in server.events
-            if kind == "controlled_shutdown"
-        }
-        self.leaving = {one: epoch for one, epoch in self.leaving.items() if one in queued}
         for partition, states in self.history.items():
             node = self.zookeeper.nodes[paths.state(*partition)]
             if node.version >= len(states):
                 states.append(decode_state(*partition, node.data, node.version))
         acting = step.args[0] if step.args else 0
-        for server in self.servers.values():
+        for server in self.nodes.values():
             if server.up:
                 self._take_notifications(server, server.broker == acting)
 
-    def _take_notifications(self, server: StagedServer, acts: bool) -> None:
+    def _take_notifications(self, server: StagedBroker, acts: bool) -> None:
         """Whatever a watch says is an event in the queue, for a controller that minds it."""
         thread = server.thread
         for event in server.session.events():
-            kind, subject = EVENT_OF.get(event.path), 0
-            if event.path == paths.CONTROLLER:
-                node = self.zookeeper.nodes.get(paths.CONTROLLER)
+            path, is_minded = event.path, event.path in MINDED
+            if path == paths.CONTROLLER:
+                node = self.zookeeper.nodes.get(path)
                 if node is not None and node.owner == server.session.session:
                     # The echo of its own election: it would look, and find itself the controller.
-                    wait(server.session.exists(paths.CONTROLLER, watch=True))
+                    wait(server.session.exists(path, watch=True))
                 elif thread.controller.active or thread.place is not None:
-                    add_event(server, "controller_change", 0)
+                    # To stand for election is a step of its own.
+                    server.put(path, lambda controller: controller.maybe_resign())
                 continue
-            if event.path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
+            if path == paths.PREFERRED_ELECTION and event.type is EventType.DELETED:
                 # Only who deleted it looks once more, as a part of that; the others wait on.
-                if acts and server.has_begun:
-                    add_event(server, "preferred_election", 0)
-                else:
-                    wait(server.session.exists(event.path, watch=True))
-                continue
-            if event.path.startswith(f"{paths.BROKER_IDS}/"):
-                if event.type is not EventType.DATA_CHANGED:
+                if not (acts and server.has_begun):
+                    wait(server.session.exists(path, watch=True))
                     continue
-                kind, subject = "broker_modification", int(event.path.rpartition("/")[2])
-            if kind and server.has_begun:
-                add_event(server, kind, subject)
+            elif path.startswith(f"{paths.BROKER_IDS}/"):
+                is_minded = event.type is EventType.DATA_CHANGED
+            if is_minded and server.has_begun:
+                server.put(path, told(event))
 
     # Plain data
 
@@ -261,39 +233,35 @@ class StagedCluster(WorldOfSteps):
         """The whole state as a value."""
         return (
             self.zookeeper.save(), self.clock, self.next_record,
-            dict(self.asked), dict(self.leaving), dict(self.late),
+            dict(self.asked), dict(self.late),
             {one: dict(records) for one, records in self.committed.items()},
             {one: list(states) for one, states in self.history.items()},
-            keep(self.servers.values(), (self, self.zookeeper, *self._threads(), *self._chances())),
+            keep(self.nodes.values(), self._left()),
             [thread.save() for thread in self._threads()],
         )  # fmt: skip
 
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         (
-            zookeeper, self.clock, self.next_record, asked, leaving, late, committed,
-            history, servers, threads,
+            zookeeper, self.clock, self.next_record, asked, late, committed, history,
+            servers, threads,
         ) = snapshot  # fmt: skip
         self.zookeeper.load(zookeeper)
-        self.asked, self.leaving, self.late = dict(asked), dict(leaving), dict(late)
+        self.asked, self.late = dict(asked), dict(late)
         self.committed = {one: dict(records) for one, records in committed.items()}
         self.history = {one: list(states) for one, states in history.items()}
         put_back(servers)
         for thread, saved in zip(self._threads(), threads, strict=True):
             thread.load(saved)
 
-    def _chances(self) -> list[Random]:
-        """Nothing is left to chance on disks that are not killed in the middle of a write."""
-        return [server.disk.chance for server in self.servers.values()]
+    def _left(self) -> list[Any]:
+        """What is kept by itself; disks that nobody kills in a write leave nothing to chance."""
+        chances = [server.disk.chance for server in self.nodes.values()]
+        controllers = [thread.controller for thread in self._threads()]
+        return [self, self.zookeeper, *self._threads(), *controllers, *chances]
 
     def _threads(self) -> list[ControllerThread]:
-        return [server.thread for server in self.servers.values()]
-
-
-def add_event(server: StagedServer, kind: str, subject: int) -> None:
-    """An event at the end of the queue, unless it waits there already."""
-    if (kind, subject) not in server.events:
-        server.events.append((kind, subject))
+        return [server.thread for server in self.nodes.values()]
 
 
 def about(sent: SentRequest) -> dict[TopicPartition, int]:

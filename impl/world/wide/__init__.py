@@ -5,13 +5,15 @@ controller, the replication rules and the logs that brokers run as processes are
 process, with every message, watch, answer and fault a step that the caller chooses.
 """
 
+from impl.world import simulated_cluster
 from impl.world.wide import clients, denials, isr_requests, lifecycle, messages
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.runs import WIDE_PROFILES, WideRun, WideSimulator, run_wide
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 
 _KINDS = (
-    *lifecycle.KINDS, *messages.KINDS, *clients.KINDS, *isr_requests.KINDS, *denials.KINDS,
+    *simulated_cluster.KINDS, *lifecycle.KINDS, *messages.KINDS, *clients.KINDS,
+    *isr_requests.KINDS, *denials.KINDS,
 )  # fmt: skip
 for _kind in sorted(_KINDS, key=lambda one: one.name):
     WIDE_KINDS[_kind.name] = _kind

@@ -18,7 +18,7 @@ from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_answers import LeadersAnswered, MovesAnswered, MovesListed
 from impl.world.wide.ghosts import ConsumerRead, values_in
-from impl.world.wide.node import SimulatedBroker, Waiting
+from impl.world.wide.node import Waiting, WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
@@ -69,7 +69,7 @@ def _refused(world: WideWorld) -> Args:
     return _answered(world, is_acknowledged=False)
 
 
-def _no_longer_waits(node: SimulatedBroker, one: TopicPartition) -> Waiting:
+def _no_longer_waits(node: WideBroker, one: TopicPartition) -> Waiting:
     done = node.waiting[one].pop(0)
     if not node.waiting[one]:
         del node.waiting[one]
@@ -156,12 +156,7 @@ def topic_is_created(world: WideWorld, topic: int) -> None:
 
 
 def _there(world: WideWorld) -> Args:
-    nodes = world.zookeeper.nodes
-    return [
-        (one,)
-        for one in range(world.topics)
-        if paths.topic(f"t{one}") in nodes and paths.deletion(f"t{one}") not in nodes
-    ]
+    return [(one,) for one in world.topics_there()]
 
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
@@ -170,16 +165,18 @@ def topic_is_deleted(world: WideWorld, topic: int) -> None:
     wait(world.admin.request_deletion(f"t{topic}"))
 
 
-def _movable(world: WideWorld) -> Args:
+def _with_states(world: WideWorld) -> list[tuple[int, int]]:
+    """Topic and number of each partition that has been led."""
     nodes = world.zookeeper.nodes
-    if paths.REASSIGN_PARTITIONS in nodes:
-        return []
     return [
-        (one, number)
-        for (one,) in _there(world)
-        for number in range(world.partitions)
-        if paths.state(f"t{one}", number) in nodes
+        (int(one.topic[1:]), one.partition)
+        for one in world.partitions_there()
+        if paths.state(*one) in nodes
     ]
+
+
+def _movable(world: WideWorld) -> list[tuple[int, int]]:
+    return [] if paths.REASSIGN_PARTITIONS in world.zookeeper.nodes else _with_states(world)
 
 
 def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
@@ -210,7 +207,7 @@ def _target(world: WideWorld, replicas: int) -> list[int]:
     return [ids[(world.moves + one) % len(ids)] for one in range(replicas)]
 
 
-def _active_controllers(world: WideWorld) -> list[SimulatedBroker]:
+def _active_controllers(world: WideWorld) -> list[WideBroker]:
     """Who takes requests of administrators (KIP-455, KIP-460): the last that was elected."""
     active = [node for _, node in world.running() if node.controller.active]
     if not world.release.since("2.4") or not active:
@@ -219,14 +216,7 @@ def _active_controllers(world: WideWorld) -> list[SimulatedBroker]:
 
 
 def _to_be_asked(world: WideWorld) -> Args:
-    nodes = world.zookeeper.nodes
-    return [
-        (one, number)
-        for _ in _active_controllers(world)
-        for (one,) in _there(world)
-        for number in range(world.partitions)
-        if paths.state(f"t{one}", number) in nodes
-    ]
+    return _with_states(world) if _active_controllers(world) else []
 
 
 def controller_is_asked_for_move(world: WideWorld, topic: int, partition: int) -> None:
@@ -290,29 +280,6 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         node.events.put("ReplicaLeaderElection", elect)
 
 
-def _unasked(world: WideWorld) -> Args:
-    return [] if paths.PREFERRED_ELECTION in world.zookeeper.nodes else [()]
-
-
-def preferred_election_is_requested(world: WideWorld) -> None:
-    """Every partition is to be led by its first replica."""
-    every = [
-        TopicPartition(f"t{one}", number)
-        for (one,) in _there(world)
-        for number in range(world.partitions)
-    ]
-    wait(world.admin.request_preferred_election(every))
-
-
-def _controlled(world: WideWorld) -> Args:
-    return [()] if paths.CONTROLLER in world.zookeeper.nodes else []
-
-
-def controller_znode_is_deleted(world: WideWorld) -> None:
-    """What operators do to have another controller: the one that is there resigns."""
-    wait(world.admin.port.delete(paths.CONTROLLER))
-
-
 KINDS = (
     offered("producer_appends", AT, _leaders, producer_appends, 30),
     offered("producer_hears", AT, _acknowledged, producer_hears, 60),
@@ -338,13 +305,5 @@ KINDS = (
     offered(
         "controller_is_asked_for_leaders", "", _anybody, controller_is_asked_for_leaders, 0,
         "requests",
-    ),
-    offered(
-        "controller_znode_is_deleted", "", _controlled, controller_znode_is_deleted, 0,
-        "controllers",
-    ),
-    offered(
-        "preferred_election_is_requested", "", _unasked, preferred_election_is_requested, 0,
-        "elections",
     ),
 )  # fmt: skip

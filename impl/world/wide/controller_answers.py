@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.core.api import PREFERRED_TYPE, AlteredIsrs
-from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.node import WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import wait
@@ -160,7 +160,7 @@ class Registered:
         return found
 
 
-def wrong_answer(world: WideWorld, node: SimulatedBroker, done: Answered) -> str:
+def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
     """What an answer says that is not so; empty if all is.
 
     Of a controller that is deposed and does not know it, or whose memory ZooKeeper has kept from

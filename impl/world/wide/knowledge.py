@@ -14,7 +14,7 @@ from impl.core.event_controller import EventController
 from impl.core.partition import UNKNOWN_END
 from impl.core.replica_manager import Replica
 from impl.core.states import PartitionState, ReplicaState
-from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import waits_in_vain
 from impl.world.wide.world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
@@ -102,9 +102,7 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield "how many partitions are offline", context.offline_partitions, len(counted)
 
 
-def _of_broker(
-    node: SimulatedBroker, office: SimulatedBroker, there: _Registered
-) -> Iterator[Difference]:
+def _of_broker(node: WideBroker, office: WideBroker, there: _Registered) -> Iterator[Difference]:
     broker, replicas = node.broker, node.replicas
     cache = replicas.metadata
     yield f"broker {broker}'s controller", cache.controller, office.broker

@@ -6,10 +6,14 @@ import contextlib
 from collections.abc import Iterable
 
 from impl.core.broker_events import BrokerNotAvailable
-from impl.core.event_controller import EventController
 from impl.sim.steps import offered
+from impl.world.simulated_cluster import (
+    broker_stops,
+    brokers_that,
+    goes_down,
+    leaders_are_rebalanced,
+)
 from impl.world.wide.world import WideWorld
-from impl.znodes import paths
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
 
@@ -17,61 +21,14 @@ One = Iterable[tuple[int, ...]]
 BROKER = "broker"
 
 
-def _up(world: WideWorld) -> One:
-    return [(number,) for number, node in world.nodes.items() if node.up]
-
-
-def broker_crashes(world: WideWorld, broker: int) -> None:
-    """The process is killed; what it wrote stays."""
-    _goes_down(world, broker, power=False)
-
-
 def power_fails(world: WideWorld, broker: int) -> None:
     """Its machine goes down: what was not forced to disk may be lost, or torn."""
-    _goes_down(world, broker, power=True)
-
-
-def _goes_down(world: WideWorld, broker: int, power: bool) -> None:
-    world.nodes[broker].crash(power)
-    for node in world.nodes.values():  # connections to it break
-        for channels in (node.channels.open, node.channels.orphans):
-            if broker in channels:
-                channels[broker].lose()
-        connection = node.connections.get(broker)
-        if connection is not None and connection.exchange and connection.exchange.is_under_way:
-            connection.lose()
-
-
-def _down(world: WideWorld) -> One:
-    nodes = world.zookeeper.nodes
-    return [
-        (number,)
-        for number, node in world.nodes.items()
-        if not node.up and paths.broker(number) not in nodes
-    ]
-
-
-def broker_starts(world: WideWorld, broker: int) -> None:
-    """A new process on the same disk, once its last registration is gone."""
-    world.nodes[broker].start()
-
-
-def _disks_that_may_go(world: WideWorld) -> One:
-    return [(number,) for number, node in world.nodes.items() if not node.up and node.disk.changes]
+    goes_down(world, broker, power=True)
 
 
 def disk_is_lost(world: WideWorld, broker: int) -> None:
     """A broker that is down comes back with an empty disk."""
     world.nodes[broker].fresh_disk()
-
-
-def _alive(world: WideWorld) -> One:
-    return [(number,) for number, node in world.nodes.items() if node.up and node.alive]
-
-
-def session_expires(world: WideWorld, broker: int) -> None:
-    """ZooKeeper has not heard of a live process for too long; the process does not know."""
-    world.nodes[broker].session.close()
 
 
 def _failing(world: WideWorld) -> One:
@@ -90,40 +47,6 @@ def log_directory_fails(world: WideWorld, broker: int, directory: int) -> None:
     node.disk.failing.add(node.folders[directory])
 
 
-def _untold(world: WideWorld) -> One:
-    return [(number,) for number, node in world.running() if node.untold and node.alive]
-
-
-def log_dir_failure_is_reported(world: WideWorld, broker: int) -> None:
-    """The controller is told through ZooKeeper, by a notification that names the broker alone."""
-    node = world.nodes[broker]
-    wait(node.client.propagate_log_dir_failure(broker))
-    node.untold = False
-
-
-def _left_behind(world: WideWorld) -> One:
-    return [(number,) for number, node in world.nodes.items() if not node.up and node.alive]
-
-
-def dead_session_expires(world: WideWorld, broker: int) -> None:
-    """The session of a process that is down is over."""
-    world.nodes[broker].session.close()
-
-
-def _expired(world: WideWorld) -> One:
-    nodes = world.zookeeper.nodes
-    return [
-        (number,)
-        for number, node in world.running()
-        if not node.alive and paths.broker(number) not in nodes
-    ]
-
-
-def broker_reconnects(world: WideWorld, broker: int) -> None:
-    """A live process notices that its session is over, and registers anew."""
-    world.nodes[broker].reconnect()
-
-
 def _runs(world: WideWorld) -> One:
     return [(number,) for number, _ in world.running()]
 
@@ -131,10 +54,6 @@ def _runs(world: WideWorld) -> One:
 def broker_pauses(world: WideWorld, broker: int) -> None:
     """A long collection of garbage: the process does nothing, and its session may expire."""
     world.nodes[broker].paused = True
-
-
-def _paused(world: WideWorld) -> One:
-    return [(number,) for number, node in world.nodes.items() if node.up and node.paused]
 
 
 def broker_resumes(world: WideWorld, broker: int) -> None:
@@ -162,9 +81,7 @@ def broker_shuts_down(world: WideWorld, broker: int) -> None:
         wait(controller.guarded(lambda: controller.brokers.shut_down(broker)))
     world.nodes[active].events.close_channels()
     world.nodes[broker].logs.stop()
-    broker_crashes(world, broker)
-    if world.nodes[broker].alive:
-        world.nodes[broker].session.close()
+    broker_stops(world, broker)
 
 
 # By the clock
@@ -214,38 +131,35 @@ def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
     wait(world.nodes[broker].replicas.maybe_propagate_isr_changes(world.now_ms()))
 
 
-def _has_controller(world: WideWorld) -> One:
-    return [(number,) for number, node in world.running() if node.controller.active and node.alive]
-
-
-def leaders_are_rebalanced(world: WideWorld, broker: int) -> None:
-    """``auto.leader.rebalance.enable``: the periodic look at preferred leaders."""
-    node = world.nodes[broker]
-    node.events.put("AutoPreferredReplicaLeaderElection", _rebalance)
-
-
-async def _rebalance(controller: EventController) -> None:
-    await controller.guarded(controller.rebalance)
-
-
 KINDS = (
-    offered("broker_crashes", BROKER, _up, broker_crashes, 0, "crashes"),
-    offered("power_fails", BROKER, _up, power_fails, 0, "power"),
-    offered("disk_is_lost", BROKER, _disks_that_may_go, disk_is_lost, 0, "disks"),
-    offered("broker_starts", BROKER, _down, broker_starts, 60),
+    offered("power_fails", BROKER, brokers_that(lambda one: one.up), power_fails, 0, "power"),
+    offered(
+        "disk_is_lost",
+        BROKER,
+        brokers_that(lambda one: not one.up and one.disk.changes),
+        disk_is_lost,
+        0,
+        "disks",
+    ),
     offered(
         "log_directory_fails", "broker directory", _failing, log_directory_fails, 0, "directories"
     ),
-    offered("log_dir_failure_is_reported", BROKER, _untold, log_dir_failure_is_reported, 60),
-    offered("session_expires", BROKER, _alive, session_expires, 0, "sessions"),
-    offered("dead_session_expires", BROKER, _left_behind, dead_session_expires, 60),
-    offered("broker_reconnects", BROKER, _expired, broker_reconnects, 60),
     offered("broker_pauses", BROKER, _runs, broker_pauses, 0, "pauses"),
-    offered("broker_resumes", BROKER, _paused, broker_resumes, 20),
+    offered(
+        "broker_resumes",
+        BROKER,
+        brokers_that(lambda one: one.up and one.paused),
+        broker_resumes,
+        20,
+    ),
     offered("broker_shuts_down", BROKER, _leaving, broker_shuts_down, 0, "shutdowns"),
     offered("hw_is_checkpointed", BROKER, _runs, hw_is_checkpointed, 4),
     offered("logs_are_kept_small", BROKER, _runs, logs_are_kept_small, 2),
     offered("leader_shrinks_isrs", BROKER, with_lagging, leader_shrinks_isrs, 60),
     offered("isr_changes_are_propagated", BROKER, with_news, isr_changes_are_propagated, 60),
-    offered("leaders_are_rebalanced", BROKER, _has_controller, leaders_are_rebalanced, 4),
-)
+    offered(
+        "leaders_are_rebalanced", BROKER,
+        brokers_that(lambda one: one.running and one.alive and one.has_begun),
+        leaders_are_rebalanced, 4,
+    ),
+)  # fmt: skip

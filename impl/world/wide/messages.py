@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.fetcher_thread import Answer
-from impl.core.requests import UpdateMetadata
 from impl.sim.steps import offered
 from impl.world.fetches import Exchange, answer
 from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition
-from impl.zookeeper.port import wait
 
 Two = Iterable[tuple[int, ...]]
 TO = "controller broker"
@@ -65,20 +63,12 @@ def _arriving(world: WideWorld) -> Two:
 
 def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     """A broker carries out what a controller wants, or refuses it; its answer is on the way."""
-    asker = world.nodes[controller]
-    channel = asker.channels.to(broker)
-    node = world.nodes[broker]
+    channel, node = world.nodes[controller].channels.to(broker), world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
-    request = channel.under_way
-    live = request.live_brokers if isinstance(request, UpdateMetadata) else ()
-    endpoints = {one: (f"b{one}", 9092) for one in live}
-    handled = node.replicas.handle(
-        request, node.epoch, world.now_ms(), asker.number_of(request), endpoints=endpoints
-    )
-    channel.answer = wait(handled)
-    world.happened.append(
-        (broker, RequestAnswered(request, node.epoch, node.started, channel.answer[0]))
-    )
+    sent = channel.under_way
+    channel.answer = node.hear(sent)
+    done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0])
+    world.happened.append((broker, done))
     if channel.orphan:
         channel.under_way = None
 
@@ -96,11 +86,11 @@ def answer_arrives(world: WideWorld, controller: int, broker: int) -> None:
     """The controller hears of it; the next request goes out."""
     node = world.nodes[controller]
     channel = node.channels.to(broker)
-    request, said = channel.under_way, channel.answer
-    assert request is not None, "a request is under way"
+    sent, said = channel.under_way, channel.answer
+    assert sent is not None, "a request is under way"
     assert said is not None, "it is answered"
     channel.done()
-    node.events.answered(broker, request, *said)
+    node.events.answered(broker, sent.request, *said)
 
 
 def answer_is_lost(world: WideWorld, controller: int, broker: int) -> None:

@@ -1,29 +1,27 @@
-"""One broker of a wide world: process, disk, session, controller, replicas, fetchers."""
+"""One broker of a wide world: its controller handles an event at once, and clients wait for it."""
 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import NamedTuple
 
 from impl.core.alter_isr import AlterIsrManager, IsrChange
 from impl.core.api import AlteredIsrs
-from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
-from impl.core.event_manager import ControllerEventManager
 from impl.core.events import BecameFollower, BecameLeader, ReplicaEvent
 from impl.core.replica_manager import AcksAwaited
 from impl.core.request_batch import Round
-from impl.core.requests import Request
 from impl.disk import MemoryDisk
 from impl.log import LogConfig
 from impl.releases import Release
-from impl.world.stored_broker import FOLDER, StoredBroker
-from impl.znodes import BrokerInfo, TopicPartition, paths
-from impl.zookeeper.errors import SessionExpired, ZooKeeperError
+from impl.world.simulated_broker import SimulatedBroker
+from impl.znodes import TopicPartition, paths
+from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper
 
@@ -57,12 +55,14 @@ class IsrRequest:
     answers: AlteredIsrs | None = None
 
 
-class SimulatedBroker(StoredBroker):
-    """A broker; ``up`` is its process, ``paused`` a process that is stopped where it is."""
+class WideBroker(SimulatedBroker):
+    """A broker whose controller handles an event at once; its disk may be lost, or its power.
+
+    ``happened`` is told of what its replicas do, for those who look on.
+    """
 
     lag_ms = 3_000
     config = CONFIG
-    folders: tuple[str, ...] = (FOLDER,)
 
     def __init__(
         self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int],
@@ -74,10 +74,8 @@ class SimulatedBroker(StoredBroker):
         self.settings = settings
         self.disks = 0
         self.started = 0  # so many processes it had
-        self.failed_events = 0
-        self.paused = False
-        self.untold = False  # a log directory failed, of which the controller was not told
         self.was_denied = False  # ZooKeeper refused it an operation
+        self.numbers: Counter[int] = Counter()
         self.fresh_disk()
         self._start_process()
 
@@ -97,7 +95,8 @@ class SimulatedBroker(StoredBroker):
     def _start_process(self) -> None:
         """What is in memory at a start: nothing but what the disk holds."""
         self.started += 1
-        self.untold = self.was_denied = False
+        self.was_denied = False
+        self.numbers.clear()
         self.load(self.folders)
         self.waiting: dict[TopicPartition, list[Waiting]] = {}
         self.incarnations: dict[TopicPartition, int] = {}
@@ -105,49 +104,22 @@ class SimulatedBroker(StoredBroker):
         self.isr_request: IsrRequest | None = None
         if self.release.since("2.7"):
             self.replicas.isr_requests = self.alter_isr
-        self._new_session()
-
-    def directory_failed(self, directory: str, why: str) -> None:
-        """Its replicas are offline at once (``LogDirFailureHandler``)."""
-        if self.up:
-            self.replicas.log_dir_failed()
-            self.untold = True
-
-    def _new_session(self) -> None:
         self.open_session()
-        self.channels: Channels[Request] = Channels()
-        controller = self._controller_of_session()
-        self.events = ControllerEventManager(controller, self.channels, self._event_failed)
 
     def _controller_of_session(self) -> EventController:
         return EventController(self.broker, self.session, self.release, self._send, self.settings)
 
-    @property
-    def controller(self) -> EventController:
-        """The controller of the session that the broker has now."""
-        return self.events.controller
-
     async def _send(self, requests: Round) -> None:
         self.channels.epochs = self.controller.core.context.broker_epochs
-        for broker, request in requests:
-            self.channels.send(broker, request)
+        for broker, sent in self.sent(requests):
+            self.channels.send(broker, replace(sent, number=self.numbers[broker]))
+            self.numbers[broker] += 1
 
-    def number_of(self, request: Request) -> int:
-        """The number of a request of its controller, on the channel on which it was sent."""
-        return 0
-
-    @property
-    def running(self) -> bool:
-        """Its process does something."""
-        return self.up and not self.paused
-
-    def register(self) -> None:
+    def register(self, earlier: int = 0) -> None:
         """Up: registered, and a candidate for controller (``KafkaServer.startup``)."""
-        self.up = True
-        info = BrokerInfo((f"PLAINTEXT://b{self.broker}:9092",), self.now_ms())
-        self.epoch = wait(self.client.register_broker(self.broker, info))
+        super().register(earlier)
         self._registered()
-        self.events.put("Startup", lambda controller: controller.elect(self.now_ms()))
+        self.put("Startup", lambda controller: controller.elect(self.now_ms()))
         self.handle_next()
 
     def _registered(self) -> None:
@@ -159,23 +131,11 @@ class SimulatedBroker(StoredBroker):
         self._start_process()
         self.register()
 
-    def reconnect(self) -> None:
-        """A live process whose session is over: it resigns, and registers anew in a new session."""
-        wait(self.events.expire())
-        self._new_session()
-        self.register()
-
-    def crash(self, power: bool) -> None:
-        """The process ends; with the power goes what was not forced to disk."""
-        self.up = self.paused = False
-        self.channels.close()
-        self.events.waiting.clear()
-        for connection in self.connections.values():
-            connection.close()
-        self.connections.clear()
+    def crash(self, power: bool = False) -> None:
+        """The process ends; whoever waits for an answer of it gets none."""
+        super().crash(power)
         self.waiting.clear()
         self.isr_request = None
-        self.disk.crash(power)
 
     # The controller's events
 
@@ -184,16 +144,8 @@ class SimulatedBroker(StoredBroker):
         with contextlib.suppress(SessionExpired):
             wait(self.events.handle_next())
 
-    def _event_failed(self, name: str, error: Exception) -> None:
-        """An event ends and no more, as in Kafka's event thread: a topic, say, that is gone from
-        ZooKeeper while one of its partitions was about to move. Other errors are ours.
-        """
-        if not isinstance(error, ZooKeeperError):
-            raise error
-        self.failed_events += 1
-
     def observe(self, event: ReplicaEvent) -> None:
         """What happens to the replicas; of which of the topics of one name each is, is noted."""
-        if isinstance(event, BecameLeader | BecameFollower):
+        if isinstance(event, BecameFollower | BecameLeader):
             self.incarnations[event.partition] = self.born(event.partition.topic)
         self.happened.append((self.broker, event))

@@ -7,7 +7,7 @@ with its source; whatever else does not come to rest is a defect of ours.
 from __future__ import annotations
 
 from impl.core.replica_manager import Replica
-from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.node import WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.znodes.text import MalformedZnode
@@ -58,7 +58,7 @@ def _is_in_sync(leader: Replica | None) -> bool:
     )
 
 
-def _active_controller(world: WideWorld) -> SimulatedBroker | None:
+def _active_controller(world: WideWorld) -> WideBroker | None:
     """Who is in /controller, and believes it."""
     active = [node for node in world.nodes.values() if node.controller.active]
     return max(active, key=lambda node: node.controller.core.context.epoch, default=None)

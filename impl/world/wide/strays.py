@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from impl.core.events import LogDeleted
-from impl.world.wide.node import SimulatedBroker
+from impl.world.wide.node import WideBroker
 from impl.znodes import TopicPartition, paths
 from impl.znodes.topics import decode_topic
 from impl.zookeeper.store import ZooKeeper
@@ -23,7 +23,7 @@ Assignment = Mapping[int, tuple[int, ...]]
 class Strays:
     """The replicas that moves have left behind, kept up to date by ``look`` after each step."""
 
-    def __init__(self, zookeeper: ZooKeeper, nodes: Mapping[int, SimulatedBroker]) -> None:
+    def __init__(self, zookeeper: ZooKeeper, nodes: Mapping[int, WideBroker]) -> None:
         self.zookeeper = zookeeper
         self.nodes = nodes
         self.left: set[tuple[TopicPartition, int]] = set()

@@ -9,18 +9,14 @@ from dataclasses import dataclass
 
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT, Release
-from impl.sim.steps import Step, StepKind, WorldOfSteps
-from impl.world.stored_broker import FOLDER
-from impl.world.wide.node import SimulatedBroker
+from impl.sim.steps import Step, StepKind
+from impl.world.simulated_broker import FOLDER
+from impl.world.simulated_cluster import SimulatedCluster
+from impl.world.wide.node import WideBroker
 from impl.world.wide.strays import Strays
 from impl.znodes import TopicPartition, paths
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
-from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-
-STEP_MS = 20
-"""Each step takes so long: the clock moves only by steps."""
 
 FIRST_INSTANT_MS = 1_577_836_800_000
 MOST_BROKERS = 9
@@ -41,7 +37,7 @@ class Acknowledged:
     acknowledged: int = 0
 
 
-class WideWorld(WorldOfSteps):
+class WideWorld(SimulatedCluster[WideBroker]):
     """Brokers 1..N and topics ``t0``, ``t1``, …, each of so many partitions, created at the start.
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
@@ -51,6 +47,8 @@ class WideWorld(WorldOfSteps):
     """
 
     kinds = WIDE_KINDS
+    first_ms = FIRST_INSTANT_MS
+    nodes: dict[int, WideBroker]
 
     def __init__(
         self,
@@ -70,22 +68,16 @@ class WideWorld(WorldOfSteps):
                 f"a wide world has 1 topic or more, 1 partition or more, and 1 to {brokers} "
                 f"replicas of each, not {topics}, {partitions}, {factor}"
             )
-        self.release = Release.of(release)
-        self.clock = 0
+        super().__init__(Release.of(release), self._store())
         self.topics, self.partitions, self.factor = topics, partitions, factor
         self.folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
-        self.zookeeper = self._store()
-        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
-        for path in paths.persistent(self.release):
-            wait(self.admin.make_path(path))
-        self.next_record = 0
         self.told = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
-        self._running: list[tuple[int, SimulatedBroker]] | None = None
+        self._running: list[tuple[int, WideBroker]] | None = None
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         kind = type("Broker", (self._broker_type(),), {"folders": self.folders})
-        self.nodes: dict[int, SimulatedBroker] = {
+        self.nodes = {
             number: kind(
                 number, self.zookeeper, self.release, self.now_ms, seed, self.happened, config
             )
@@ -100,12 +92,8 @@ class WideWorld(WorldOfSteps):
     def _store(self) -> ZooKeeper:
         return ZooKeeper()
 
-    def _broker_type(self) -> type[SimulatedBroker]:
-        return SimulatedBroker
-
-    def now_ms(self) -> int:
-        """The clock of everybody."""
-        return FIRST_INSTANT_MS + STEP_MS * self.clock
+    def _broker_type(self) -> type[WideBroker]:
+        return WideBroker
 
     # Topics
 
@@ -128,7 +116,21 @@ class WideWorld(WorldOfSteps):
         """Which of the topics of one name there is now, 0 if none."""
         return next(iter(self.nodes.values())).born(topic)
 
-    def running(self) -> list[tuple[int, SimulatedBroker]]:
+    def topics_there(self) -> list[int]:
+        """The numbers of the topics that exist, and are not to be deleted."""
+        nodes = self.zookeeper.nodes
+        return [
+            one
+            for one in range(self.topics)
+            if paths.topic(f"t{one}") in nodes and paths.deletion(f"t{one}") not in nodes
+        ]
+
+    def partitions_there(self) -> list[TopicPartition]:
+        """Every partition of them."""
+        numbers = range(self.partitions)
+        return [TopicPartition(f"t{one}", each) for one in self.topics_there() for each in numbers]
+
+    def running(self) -> list[tuple[int, WideBroker]]:
         """The nodes whose process does something, by id."""
         if self._running is None:  # asked for by most kinds of steps, and changed by few steps
             self._running = [(number, node) for number, node in self.nodes.items() if node.running]
@@ -138,7 +140,6 @@ class WideWorld(WorldOfSteps):
 
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed."""
-        self.clock += 1
         self.happened.clear()
         self._running = None
         try:

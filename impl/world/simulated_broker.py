@@ -1,0 +1,253 @@
+"""A broker on a disk of memory: process, session, logs, replicas, fetchers, and its controller.
+
+How finely the events of its controller are seen (handled at once, or suspended in the middle of
+one), and when a follower asks, is up to its world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from impl.core.channels import Channels
+from impl.core.event_controller import EventController
+from impl.core.event_manager import ControllerEventManager, Work
+from impl.core.events import ReplicaEvent
+from impl.core.replica_manager import Answered, Replica, ReplicaManager
+from impl.core.request_batch import Round
+from impl.core.requests import Request, StopReplica, UpdateMetadata
+from impl.disk import MemoryDisk
+from impl.log import LogConfig, LogManager, LogSettings
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs
+from impl.log.stored_log import StoredLogs
+from impl.releases import Release
+from impl.world.fetches import FollowerConnection
+from impl.znodes import BrokerInfo, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import ZooKeeper
+from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.port import wait
+from impl.zookeeper.session import EmbeddedSession
+
+FOLDER = "/kafka-logs"
+FIRST_PORT = 9092
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as its controller sent it: with brokers' ports, and the states that it knew.
+
+    ``number``: how many its sender had sent to that broker before.
+    """
+
+    request: Request
+    ports: Mapping[int, int] = field(default_factory=dict)
+    versions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    number: int = 0
+
+
+class SimulatedBroker:
+    """``up`` is its process, ``epoch`` that of its last registration, -1 before there was one.
+
+    ``paused``: its process is stopped where it is. ``lingers``: ZooKeeper has given its session up,
+    and has not removed its nodes yet. ``untold``: a log directory failed, of which the controller
+    was not told.
+    """
+
+    lag_ms: int
+    """``replica.lag.time.max.ms``."""
+    config: LogConfig
+    folders: Sequence[str] = (FOLDER,)
+    stored_logs = StoredLogs
+    connections: dict[int, FollowerConnection]
+    disk: MemoryDisk
+    session: EmbeddedSession
+    client: ZnodeClient
+    events: ControllerEventManager
+
+    def __init__(
+        self, broker: int, zookeeper: ZooKeeper, release: Release, now_ms: Callable[[], int]
+    ) -> None:
+        self.broker = broker
+        self.zookeeper = zookeeper
+        self.release = release
+        self.now_ms = now_ms
+        self.up = self.paused = self.lingers = self.untold = False
+        self.epoch = -1
+        self.names = 0
+        self.port = FIRST_PORT
+        self.failed_events = 0
+
+    @property
+    def controller(self) -> EventController:
+        """The controller of the session that the broker has now."""
+        return self.events.controller
+
+    @property
+    def has_begun(self) -> bool:
+        """It acts as the controller: it has read who lives, and its watches are set."""
+        return self.controller.active and bool(self.controller.core.context.broker_epochs)
+
+    def _controller_of_session(self) -> EventController:
+        raise NotImplementedError
+
+    def put(self, name: str, work: Work, broker: int = 0) -> None:
+        """Queue an event of its controller; ``broker``: who asks, or answers."""
+        self.events.put(name, work, broker=broker)
+
+    def _event_failed(self, name: str, error: Exception) -> None:
+        """An event ends and no more, as in Kafka's event thread: a topic, say, that is gone from
+        ZooKeeper while one of its partitions was about to move. Other errors are ours.
+        """
+        if not isinstance(error, ZooKeeperError):
+            raise error
+        self.failed_events += 1
+
+    # Life
+
+    @property
+    def running(self) -> bool:
+        """Its process does something."""
+        return self.up and not self.paused
+
+    @property
+    def alive(self) -> bool:
+        """ZooKeeper still holds its session."""
+        return self.session.alive
+
+    @property
+    def registered(self) -> int:
+        """The epoch of the registration that ZooKeeper has, 0 if it has none."""
+        node = self.zookeeper.nodes.get(paths.broker(self.broker))
+        return 0 if node is None else node.czxid
+
+    def info(self) -> BrokerInfo:
+        """What its registration says."""
+        return BrokerInfo((f"PLAINTEXT://b{self.broker}:{self.port}",), self.now_ms())
+
+    def load(self, folders: Sequence[str], **replicas: Any) -> None:
+        """What is in memory at a start: nothing but what the disk holds."""
+        numbers = self.release.parts
+        settings = LogSettings(
+            self.now_ms,
+            config_of(numbers, self.config),
+            new_cache=lambda: epoch_cache_of(numbers),
+            has_epochs=has_epochs(numbers),
+        )
+        self.logs = LogManager(self.disk, folders, settings, self._unique, self.directory_failed)
+        self.logs.start(self.broker)
+        self.connections = {}
+        self.replicas = ReplicaManager(
+            self.broker, self.release, self.stored_logs(self.logs, self.release), self.lag_ms,
+            lambda: self.client, self.observe, **replicas,
+        )  # fmt: skip
+        self.replicas.fetchers = self
+
+    def _unique(self) -> str:
+        self.names += 1
+        return f"{self.broker:016x}{self.names:016x}"
+
+    def open_session(self) -> None:
+        """A new one, under which nothing is registered yet; its controller knows nothing."""
+        self.session = EmbeddedSession(self.zookeeper)
+        self.client = ZnodeClient(self.session, self.release)
+        self.channels: Channels[SentRequest] = Channels()
+        controller = self._controller_of_session()
+        self.events = ControllerEventManager(controller, self.channels, self._event_failed)
+
+    def register(self, earlier: int = 0) -> None:
+        """Up: ``/brokers/ids/N`` under its session; its czxid is the broker's epoch.
+
+        A node of an ``earlier`` session of its own is replaced (2.2).
+        """
+        self.up = True
+        self.epoch = wait(self.client.register_broker(self.broker, self.info(), earlier))
+
+    def start(self) -> None:
+        """A new process: logs are loaded, a session is opened, and it registers."""
+        raise NotImplementedError
+
+    def reconnect(self) -> None:
+        """A live process whose session is over: it resigns, and registers anew in a new session.
+
+        A node that the last session left is replaced; then ZooKeeper removes the rest of it.
+        """
+        last = self.session
+        self.resign()
+        self.open_session()
+        self.register(last.session)
+        self.lingers = False
+        last.close()
+
+    def resign(self) -> None:
+        """The session is over: what waits is dropped, and the controller resigns."""
+        wait(self.events.expire())
+
+    def crash(self, power: bool = False) -> None:
+        """The process ends; with the power goes what was not forced to disk."""
+        self.up = self.paused = self.untold = False
+        self.channels.close()
+        self.events.waiting.clear()
+        for connection in self.connections.values():
+            connection.close()
+        self.connections.clear()
+        self.disk.crash(power)
+
+    def observe(self, event: ReplicaEvent) -> None:
+        """What happens to the replicas."""
+
+    # Log directories
+
+    def directory_failed(self, directory: str, why: str) -> None:
+        """Its replicas are offline at once (``LogDirFailureHandler``)."""
+        if self.up:
+            self.replicas.log_dir_failed()
+            self.untold = True
+
+    # Requests of controllers
+
+    def sent(self, requests: Round) -> list[tuple[int, SentRequest]]:
+        """Requests as its controller sends them: it goes on, and knows other states later."""
+        context = self.controller.core.context
+        ports = {one: info.plaintext[1] for one, info in context.broker_infos.items()}
+        found = []
+        for broker, request in requests:
+            stops = request.partitions if isinstance(request, StopReplica) else ()
+            states = {one: context.leadership.get(one) for one in stops}
+            known = {one: state.zk_version for one, state in states.items() if state is not None}
+            found.append((broker, SentRequest(request, ports, known)))
+        return found
+
+    def hear(self, sent: SentRequest, request: Request | None = None) -> Answered:
+        """Answer a controller, and keep what it says of brokers and partitions.
+
+        ``request`` is a part of what was sent, by default all of it.
+        """
+        asked = sent.request if request is None else request
+        endpoints = None
+        if isinstance(asked, UpdateMetadata):
+            endpoints = {one: (f"b{one}", sent.ports[one]) for one in asked.live_brokers}
+        return wait(self.replicas.handle(
+            asked, self.epoch, self.now_ms(), sent.number, endpoints=endpoints
+        ))  # fmt: skip
+
+    # Its fetchers: one for each leader
+
+    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
+        """Follow each one's leader."""
+        for replica in partitions.values():
+            assert replica.leader is not None, "a follower has a leader"
+            connection = self.connections.get(replica.leader)
+            if connection is None:
+                connection = FollowerConnection(replica.leader, self.release, self.observe)
+                self.connections[replica.leader] = connection
+            connection.add(replica)
+
+    def remove(self, partitions: list[TopicPartition]) -> None:
+        """Follow these no more."""
+        for leader, connection in [*self.connections.items()]:
+            for partition in partitions:
+                connection.remove(partition)
+            if not connection.rounds.states and connection.round is None:
+                del self.connections[leader]
