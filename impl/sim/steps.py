@@ -56,6 +56,13 @@ class StepKind:
     weight: int = 0
     fault: str | None = None
 
+    def possible(self, world: Any) -> list[tuple[int, ...]]:
+        """The arguments with which the step may be taken now."""
+        found = self.candidates(world)
+        if self.refusal is None:
+            return [*found]
+        return [args for args in found if self.refusal(world, *args) is None]
+
 
 def offered(
     name: str,
@@ -78,10 +85,7 @@ class WorldOfSteps:
     def enabled(self) -> list[Step]:
         """Every step that may be taken now, sorted by name and arguments."""
         return [
-            Step(name, args)
-            for name, kind in self.kinds.items()
-            for args in kind.candidates(self)
-            if kind.refusal is None or kind.refusal(self, *args) is None
+            Step(name, args) for name, kind in self.kinds.items() for args in kind.possible(self)
         ]
 
     def why_not(self, step: Step) -> str | None:

@@ -38,7 +38,7 @@ def settle(world: WideWorld) -> None:
     ]
     for _ in range(PATIENCE // len(busy)):
         for name in busy:
-            for args in [*WIDE_KINDS[name].candidates(world)]:
+            for args in WIDE_KINDS[name].possible(world):
                 step = Step(name, args)
                 if world.why_not(step) is None:
                     world.do(step)

@@ -7,11 +7,8 @@ from collections.abc import Iterable
 from impl.core.answers import NONE
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.steps import (
-    ISR_IS_UNLOCKED,
-    LEADS,
-    each_broker,
-)
+from impl.world.processes import each_broker
+from impl.world.steps import ISR_IS_UNLOCKED, LEADS
 
 ACKS = {"one": 1, "all": -1}
 """What a producer asks for, as its request says it."""

@@ -131,6 +131,42 @@ class PartitionCluster:
             if (path := paths.broker(broker)) in nodes
         }
 
+    # Processes and sessions
+
+    def is_up(self, broker: int) -> bool:
+        """Its process runs."""
+        return self.brokers[broker].up
+
+    runs = is_up
+
+    def has_session(self, broker: int) -> bool:
+        """ZooKeeper holds the session of its process, whether or not that lives."""
+        return self.brokers[broker].session_alive
+
+    def is_registered(self, broker: int) -> bool:
+        """/brokers/ids has an entry for it."""
+        return self.brokers[broker].registered
+
+    def crash(self, broker: int) -> None:
+        """Memory is lost, connections break."""
+        self.brokers[broker].crash()
+        self.network.discard_dead(broker)
+        self.network.disconnect(broker)
+
+    def start(self, broker: int) -> None:
+        """The disk is read, a session opened, a registration made."""
+        self.brokers[broker].start()
+        self.network.discard_dead(broker)
+
+    def expire(self, broker: int) -> None:
+        """ZooKeeper ends its session."""
+        self.zookeeper.expire(self.brokers[broker].session)
+
+    def reconnect(self, broker: int) -> None:
+        """A new session: it resigns and registers anew."""
+        self.brokers[broker].reconnect()
+        self.network.discard_dead(broker)
+
     # Plain data
 
     def snapshot(self) -> Snapshot:

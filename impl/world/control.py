@@ -9,13 +9,8 @@ from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.partition_controller import Reply
-from impl.world.steps import (
-    PROCESS_IS_UP,
-    SESSION_IS_ALIVE,
-    each_broker,
-    each_two,
-)
-from impl.znodes import paths
+from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
+from impl.world.steps import each_two
 from impl.znodes.states import NO_LEADER
 
 BELIEVES = "the broker believes that it is the controller"
@@ -194,29 +189,9 @@ def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> Non
             world.network.send(request)
 
 
-def _deleted_refusal(world: PartitionCluster) -> str | None:
-    return "a controller is registered" if world.controller_session is None else None
-
-
-def controller_node_is_deleted(world: PartitionCluster) -> None:
-    """An operator deletes /controller to force an election; its owner has not noticed yet.
-
-    So a controller with a live session comes to write after it was deposed (semantics b.6).
-    """
-    world.zookeeper.delete(paths.CONTROLLER)
-
-
-def nothing(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
-    """The one choice of no arguments."""
-    return [()]
-
-
 BROKER = ("broker",)
 
 KINDS = (
-    StepKind(
-        "controller_node_is_deleted", (), nothing, _deleted_refusal, controller_node_is_deleted
-    ),
     StepKind(
         "controller_reads_epoch", BROKER, each_broker, _reads_epoch_refusal, controller_reads_epoch
     ),

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.steps import (
-    ISR_IS_UNLOCKED,
-    PROCESS_IS_UP,
-    each_leader_and_isr,
-)
+from impl.world.processes import PROCESS_IS_UP
+from impl.world.steps import ISR_IS_UNLOCKED, each_leader_and_isr
 
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
+from impl.world.processes import SESSION_IS_ALIVE, each_broker
 from impl.world.replicas import IsrWrite
-from impl.world.steps import (
-    ISR_IS_UNLOCKED,
-    LEADS,
-    SESSION_IS_ALIVE,
-    VERSION_IS_CURRENT,
-    VERSION_IS_OLD,
-    each_broker,
-    each_pair,
-)
+from impl.world.steps import ISR_IS_UNLOCKED, LEADS, VERSION_IS_CURRENT, VERSION_IS_OLD, each_pair
 
 
 def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:

@@ -6,13 +6,8 @@ from impl.core.fetch_sessions import forgets_epochs
 from impl.core.fetcher_thread import Answer, FetchQuestion
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.steps import (
-    ISR_IS_UNLOCKED,
-    LEADS,
-    PROCESS_IS_UP,
-    each_broker,
-    each_pair,
-)
+from impl.world.processes import PROCESS_IS_UP, each_broker
+from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_pair
 
 FOLLOWS = "the broker follows a leader"
 HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"

@@ -11,12 +11,11 @@ from typing import Generic, TypeVar
 from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.sim.steps import Step, WorldOfSteps, offered
+from impl.world.processes import PROCESSES, administrator, session_expires
 from impl.world.simulated_broker import SimulatedBroker
 from impl.znodes import TopicPartition, paths
-from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.port import wait
-from impl.zookeeper.session import EmbeddedSession
 
 STEP_MS = 20
 """Each step takes so long: the clock moves only by steps."""
@@ -26,14 +25,6 @@ REBALANCE = "AutoPreferredReplicaLeaderElection"
 
 One = Iterable[tuple[int, ...]]
 Broker = TypeVar("Broker", bound=SimulatedBroker, covariant=True)
-
-
-def administrator(zookeeper: ZooKeeper, release: Release) -> ZnodeClient:
-    """A session that never ends, once the znodes are there that every cluster has."""
-    client = ZnodeClient(EmbeddedSession(zookeeper), release)
-    for path in paths.persistent(release):
-        wait(client.make_path(path))
-    return client
 
 
 class SimulatedCluster(WorldOfSteps, Generic[Broker]):
@@ -53,10 +44,66 @@ class SimulatedCluster(WorldOfSteps, Generic[Broker]):
         """The clock of everybody."""
         return self.first_ms + STEP_MS * self.clock
 
+    def why_not(self, step: Step) -> str | None:
+        """The first condition of the step that does not hold, None if it may be taken."""
+        kind = PROCESSES.get(step.name)
+        as_many = kind is not None and len(step.args) == len(kind.parameters)
+        if as_many and not {*step.args} <= self.nodes.keys():
+            return f"the broker is one of 1 to {len(self.nodes)}"
+        return super().why_not(step)
+
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed."""
         self.clock += 1
         super().take(step)
+
+    @property
+    def brokers(self) -> Iterable[int]:
+        """The ids."""
+        return self.nodes
+
+    def is_up(self, broker: int) -> bool:
+        """Its process runs."""
+        return self.nodes[broker].up
+
+    def runs(self, broker: int) -> bool:
+        """Its process is up, and not paused."""
+        return self.nodes[broker].running
+
+    def has_session(self, broker: int) -> bool:
+        """ZooKeeper holds the session of its process, whether or not that lives."""
+        return self.nodes[broker].alive
+
+    def is_registered(self, broker: int) -> bool:
+        """/brokers/ids has an entry for it, of whichever session."""
+        return paths.broker(broker) in self.zookeeper.nodes
+
+    def crash(self, broker: int, power: bool = False) -> None:
+        """A process ends, and with it the connections to it."""
+        self.nodes[broker].crash(power)
+        for node in self.nodes.values():
+            for channels in (node.channels.open, node.channels.orphans):
+                if broker in channels:
+                    channels[broker].lose()
+            connection = node.connections.get(broker)
+            if connection is not None and connection.exchange and connection.exchange.is_under_way:
+                connection.lose()
+
+    def start(self, broker: int) -> None:
+        """A new process on the same disk."""
+        self.nodes[broker].start()
+        self.has_registered(broker)
+
+    def expire(self, broker: int) -> None:
+        """ZooKeeper ends its session, and removes its nodes."""
+        node = self.nodes[broker]
+        node.lingers = False
+        node.session.close()
+
+    def reconnect(self, broker: int) -> None:
+        """A live process registers anew in a new session."""
+        self.nodes[broker].reconnect()
+        self.has_registered(broker)
 
     def has_registered(self, broker: int) -> None:
         """A broker has begun another life, or another session."""
@@ -74,52 +121,10 @@ def brokers_that(rule: Callable[[SimulatedBroker], object]) -> Callable[[Cluster
     return lambda world: [(number,) for number, node in world.nodes.items() if rule(node)]
 
 
-# Processes
-
-
-def goes_down(world: Cluster, broker: int, power: bool) -> None:
-    """A process ends, and with it the connections to it."""
-    world.nodes[broker].crash(power)
-    for node in world.nodes.values():
-        for channels in (node.channels.open, node.channels.orphans):
-            if broker in channels:
-                channels[broker].lose()
-        connection = node.connections.get(broker)
-        if connection is not None and connection.exchange and connection.exchange.is_under_way:
-            connection.lose()
-
-
-def broker_crashes(world: Cluster, broker: int) -> None:
-    """The process is killed; what it wrote and its session stay."""
-    goes_down(world, broker, power=False)
-
-
-def broker_starts(world: Cluster, broker: int) -> None:
-    """A new process on the same disk, once its last registration is gone."""
-    world.nodes[broker].start()
-    world.has_registered(broker)
-
-
-# Sessions
-
-
-def session_expires(world: Cluster, broker: int) -> None:
-    """ZooKeeper has not heard of a process for too long: its nodes go, and no live one knows."""
-    node = world.nodes[broker]
-    node.lingers = False
-    node.session.close()
-
-
-def broker_reconnects(world: Cluster, broker: int) -> None:
-    """A live process notices that its session is over, resigns and registers anew."""
-    world.nodes[broker].reconnect()
-    world.has_registered(broker)
-
-
 def broker_stops(world: Cluster, broker: int) -> None:
     """It goes in order, and its session with it."""
-    broker_crashes(world, broker)
-    session_expires(world, broker)
+    world.crash(broker)
+    world.expire(broker)
 
 
 # Log directories
@@ -133,15 +138,6 @@ def log_dir_failure_is_reported(world: Cluster, broker: int) -> None:
 
 
 # Controllers, and what operators ask of them
-
-
-def _registered(world: Cluster) -> One:
-    return [()] if paths.CONTROLLER in world.zookeeper.nodes else []
-
-
-def controller_node_is_deleted(world: Cluster) -> None:
-    """What operators do to have another controller: the one that is there resigns."""
-    wait(world.admin.port.delete(paths.CONTROLLER))
 
 
 def leaders_are_rebalanced(world: Cluster, broker: int) -> None:
@@ -163,24 +159,16 @@ def preferred_election_is_requested(world: Cluster) -> None:
 
 
 KINDS = (
-    offered("broker_crashes", "broker", brokers_that(lambda one: one.up), broker_crashes, 0,
-            "crashes"),
-    offered("broker_starts", "broker",
-            brokers_that(lambda one: not one.up and not one.registered), broker_starts, 60),
+    *(one for one in PROCESSES.values() if one.act is not session_expires),
     offered("session_expires", "broker",
             brokers_that(lambda one: one.up and one.alive and not one.lingers),
             session_expires, 0, "sessions"),
     offered("dead_session_expires", "broker",
             brokers_that(lambda one: not one.up and one.alive and not one.lingers),
             session_expires, 60),
-    offered("broker_reconnects", "broker",
-            brokers_that(lambda one: one.running and not one.alive and not one.registered),
-            broker_reconnects, 60),
     offered("log_dir_failure_is_reported", "broker",
             brokers_that(lambda one: one.untold and one.running and one.alive),
             log_dir_failure_is_reported, 60),
-    offered("controller_node_is_deleted", "", _registered, controller_node_is_deleted, 0,
-            "controllers"),
     offered("preferred_election_is_requested", "", _unasked, preferred_election_is_requested, 0,
             "elections"),
 )  # fmt: skip

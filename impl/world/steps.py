@@ -7,11 +7,6 @@ from collections.abc import Iterable
 from impl.world.cluster import PartitionCluster
 
 
-def each_broker(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
-    """(broker,) for every broker."""
-    return [(broker,) for broker in world.brokers]
-
-
 def each_pair(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     """(one, another) for every ordered pair of two brokers."""
     return [(one, two) for one in world.brokers for two in world.brokers if one != two]
@@ -27,8 +22,6 @@ def each_leader_and_isr(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
     return sorted(world.network.leader_and_isr)
 
 
-PROCESS_IS_UP = "the broker's process is up"
-SESSION_IS_ALIVE = "the broker's ZooKeeper session is alive"
 LEADS = "the broker believes that it leads"
 ISR_IS_UNLOCKED = "no ISR write of the broker waits for its answer"
 VERSION_IS_CURRENT = "the leader's cached zkVersion is the registered one"

@@ -15,8 +15,9 @@ from conformance.mapping.election import MAP
 from impl import Step
 from impl.core import answers
 from impl.core.event_controller import EventController
+from impl.world.processes import each_broker
 from impl.world.stepped.faults import Faults
-from impl.world.stepped.parts import each_broker, step
+from impl.world.stepped.parts import step
 from impl.world.stepped.world import ELECTIONS, SteppedCluster
 from impl.znodes.access import ZnodeAccess
 from impl.znodes.controller import ControllerZnodes

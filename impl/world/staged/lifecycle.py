@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from impl.sim.steps import StepKind, offered
-from impl.world.simulated_cluster import broker_reconnects, brokers_that, session_expires
+from impl.world.processes import broker_reconnects, session_expires
+from impl.world.simulated_cluster import brokers_that
 from impl.world.staged.server import StagedBroker
 from impl.world.staged.world import StagedCluster
 

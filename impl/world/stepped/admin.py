@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from impl.world.processes import once
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_list, once, step
+from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_list, step
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.port import wait

@@ -5,13 +5,13 @@ from __future__ import annotations
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import told
 from impl.sim.places import is_registered
+from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import removes_partitions
 from impl.world.stepped.controller_run import TOPIC
 from impl.world.stepped.parts import (
     Many,
     Refusal,
     SteppedParts,
-    each_broker,
     each_broker_and_partition,
     each_two,
     step,
@@ -39,7 +39,7 @@ class Controllers(SteppedParts):
         if wait(self.admin.controller()) is not None:
             return "/controller does not exist"
         if broker not in self.up:
-            return "its process runs"
+            return PROCESS_IS_UP
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
         if self.place(broker) is not None or self.is_active(broker):

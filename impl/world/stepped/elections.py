@@ -17,8 +17,9 @@ from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import Ask
 from impl.sim.event_run import SuspensionPoint
 from impl.sim.places import is_claim, is_registered, registered_epoch
+from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_broker, step
+from impl.world.stepped.parts import Many, Refusal, SteppedParts, step
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state

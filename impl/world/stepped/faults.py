@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from impl.core.requests import LeaderAndIsr
 from impl.sim.places import is_lost, registered_epoch
-from impl.world.stepped.parts import (
-    Many,
-    Refusal,
-    SteppedParts,
-    each_broker,
-    once,
-    step,
-)
-from impl.znodes import paths
-from impl.zookeeper.port import wait
+from impl.world.processes import PROCESS_IS_UP, each_broker
+from impl.world.stepped.parts import Many, Refusal, SteppedParts, step
 
 
 def each_sender(world: SteppedParts) -> Many:
@@ -38,15 +30,8 @@ class Faults(SteppedParts):
             for to in [to for to in self.slow if to[1] == broker]:
                 del self.slow[to]
 
-    def _broker_crashes_refusal(self, broker: int) -> Refusal:
-        return None if broker in self.up else "its process runs"
-
-    @step(each_broker)
-    def broker_crashes(self, broker: int) -> None:
-        """A process dies with all it had in memory; its directories and its session stay.
-
-        Its connections end with it.
-        """
+    def crash(self, broker: int) -> None:
+        """A process dies with all it had in memory, and its connections end with it."""
         self.up -= {broker}
         self.controllers[broker].renew(self.controllers[broker].port.session)
         self.hosts[broker].crash()
@@ -55,46 +40,22 @@ class Faults(SteppedParts):
             for to in [to for to in self.answers if to[1] == broker]:
                 del self.answers[to]
 
-    def _session_expires_refusal(self, broker: int) -> Refusal:
-        return None if self.has_session(broker) else "the broker is registered"
-
-    @step(each_broker)
-    def session_expires(self, broker: int) -> None:
-        """Its ephemeral nodes vanish; a live process does not notice."""
+    def expire(self, broker: int) -> None:
+        """ZooKeeper ends its session."""
         self.zookeeper.expire(self.controllers[broker].port.session)
 
-    def _broker_starts_refusal(self, broker: int) -> Refusal:
-        if broker in self.up:
-            return "its process does not run"
-        return "its old session has expired" if self.has_session(broker) else None
-
-    @step(each_broker)
-    def broker_starts(self, broker: int) -> None:
+    def start(self, broker: int) -> None:
         """A new process, which registers."""
         self.up |= {broker}
         self.controllers[broker].renew(self.open_session(broker))
         self._drop_requests(broker)
 
-    def _broker_reconnects_refusal(self, broker: int) -> Refusal:
-        if broker not in self.up:
-            return "its process runs"
-        return "its session has expired" if self.has_session(broker) else None
-
-    @step(each_broker)
-    def broker_reconnects(self, broker: int) -> None:
-        """A live process opens another session: no longer the controller, and registered anew."""
+    def reconnect(self, broker: int) -> None:
+        """Another session: no longer the controller, and registered anew."""
         one = self.controllers[broker]
         one.break_off()
         one.renew(self.open_session(broker))
         self._drop_requests(broker)
-
-    def _controller_node_is_deleted_refusal(self) -> Refusal:
-        return "/controller exists" if wait(self.admin.controller()) is None else None
-
-    @step(once)
-    def controller_node_is_deleted(self) -> None:
-        """To force an election; whoever owned it lives on with its session."""
-        wait(self.admin.port.delete(paths.CONTROLLER))
 
     # What is lost, or late
 
@@ -137,7 +98,7 @@ class Faults(SteppedParts):
         if not late:
             return "UpdateMetadata is in flight"
         if broker not in self.up:
-            return "its process runs"
+            return PROCESS_IS_UP
         waiting = self.connections.get((controller, broker), ())
         before = [one for one in waiting if one.epoch <= late[-1].epoch]
         is_next = not any(isinstance(one.request, LeaderAndIsr) for one in before)

@@ -10,17 +10,10 @@ from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.sim.event_run import told
+from impl.world.processes import each_broker, once
 from impl.world.stepped.controller_run import FIRST, writes_state
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.parts import (
-    Refusal,
-    SteppedParts,
-    each_broker,
-    each_broker_and_list,
-    each_list,
-    once,
-    step,
-)
+from impl.world.stepped.parts import Refusal, SteppedParts, each_broker_and_list, each_list, step
 from impl.world.stepped.writes import (
     OTHER,
     electing,

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations
 from typing import Any, TypeVar
 
 from impl.core.cluster_context import ClusterContext
@@ -14,6 +14,7 @@ from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, told
 from impl.sim.steps import Step, StepKind, WorldOfSteps
+from impl.world.processes import PROCESSES, administrator
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
@@ -56,16 +57,6 @@ def step(candidates: Callable[[Any], Many]) -> Callable[[Act], Act]:
         return act
 
     return mark
-
-
-def once(world: SteppedParts) -> Many:
-    """A step without arguments."""
-    return ((),)
-
-
-def each_broker(world: SteppedParts) -> Many:
-    """(broker,)."""
-    return ((broker,) for broker in world.brokers)
 
 
 def each_two(world: SteppedParts) -> Many:
@@ -124,9 +115,7 @@ class SteppedParts(WorldOfSteps):
         ]
         self.kinds = {name: self._kind(name) for name in sorted(only or self.all_steps())}
         self.zookeeper = ZooKeeper()
-        self.admin = ZnodeClient(EmbeddedSession(self.zookeeper), self.release)
-        for path in paths.persistent(self.release):
-            wait(self.admin.make_path(path))
+        self.admin = administrator(self.zookeeper, self.release)
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.up = frozenset(self.brokers)
         self.connections: dict[Connection, tuple[RequestInFlight, ...]] = {}
@@ -146,10 +135,13 @@ class SteppedParts(WorldOfSteps):
     @classmethod
     def all_steps(cls) -> Iterator[str]:
         """The names of all steps."""
-        return (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
+        own = (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
+        return chain(own, PROCESSES)
 
     @classmethod
     def _kind(cls, name: str) -> StepKind:
+        if name in PROCESSES:
+            return PROCESSES[name]
         act, refusal = getattr(cls, name), getattr(cls, f"_{name}_refusal")
         parameters = inspect.signature(act).parameters.values()
         names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
@@ -244,6 +236,16 @@ class SteppedParts(WorldOfSteps):
         nodes = self.zookeeper.nodes
         there = (one for one in self.brokers if paths.broker(one) in nodes)
         return {broker: nodes[paths.broker(broker)].czxid for broker in there}
+
+    def is_up(self, broker: int) -> bool:
+        """Its process runs."""
+        return broker in self.up
+
+    runs = is_up
+
+    def is_registered(self, broker: int) -> bool:
+        """/brokers/ids has an entry for it."""
+        return paths.broker(broker) in self.zookeeper.nodes
 
     def has_session(self, broker: int) -> bool:
         """ZooKeeper holds the session of the broker's process."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import TOPIC, is_to_write
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_broker, each_two, step
+from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_two, step
 from impl.world.stepped.requests import RequestSteps
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state

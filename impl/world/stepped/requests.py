@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from impl.core.requests import LeaderAndIsr, StopReplica
+from impl.world.processes import PROCESS_IS_UP
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.parts import Refusal, SteppedParts, each_connection, step
 from impl.znodes import TopicPartition
@@ -42,7 +43,7 @@ class RequestSteps(SteppedParts):
     def _next_refusal(self, broker: int, controller: int, kind: type[Any]) -> Refusal:
         queue = self.connections.get((controller, broker), ())
         if broker not in self.up:
-            return "its process runs"
+            return PROCESS_IS_UP
         if not queue or not isinstance(queue[0].request, kind):
             return f"a {kind.__name__} is next"
         return self.unheard_refusal(broker)

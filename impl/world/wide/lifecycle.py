@@ -10,7 +10,6 @@ from impl.sim.steps import offered
 from impl.world.simulated_cluster import (
     broker_stops,
     brokers_that,
-    goes_down,
     leaders_are_rebalanced,
 )
 from impl.world.wide.world import WideWorld
@@ -23,7 +22,7 @@ BROKER = "broker"
 
 def power_fails(world: WideWorld, broker: int) -> None:
     """Its machine goes down: what was not forced to disk may be lost, or torn."""
-    goes_down(world, broker, power=True)
+    world.crash(broker, power=True)
 
 
 def disk_is_lost(world: WideWorld, broker: int) -> None:

@@ -105,7 +105,7 @@ class WideSimulator:
         found: list[tuple[str, list[tuple[int, ...]], int, int]] = []
         total = 0
         for name, weight in self._kinds:
-            choices = [*WIDE_KINDS[name].candidates(world)]
+            choices = WIDE_KINDS[name].possible(world)
             if choices:
                 found.append((name, choices, weight, total))
                 total += weight * len(choices)

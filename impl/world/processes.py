@@ -1,0 +1,148 @@
+"""Steps of processes and sessions, and of /controller: the same in every world.
+
+A world says of a broker whether it ``is_up``, ``runs``, ``has_session`` and ``is_registered``, and
+how it does ``crash``, ``start``, ``expire`` and ``reconnect``, and what
+becomes of what is under way to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from impl.releases import Release
+from impl.sim.steps import StepKind
+from impl.znodes import paths
+from impl.znodes.client import ZnodeClient
+from impl.zookeeper import EmbeddedSession, ZooKeeper
+from impl.zookeeper.port import wait
+
+PROCESS_IS_UP = "the broker's process is up"
+SESSION_IS_ALIVE = "the broker's ZooKeeper session is alive"
+
+
+class WorldOfProcesses(Protocol):
+    """What is asked of a world; a broker is meant by its id."""
+
+    zookeeper: ZooKeeper
+
+    @property
+    def brokers(self) -> Iterable[int]:
+        """The ids."""
+
+    def is_up(self, broker: int) -> bool:
+        """Its process runs."""
+
+    def runs(self, broker: int) -> bool:
+        """Its process is up, and not paused."""
+
+    def has_session(self, broker: int) -> bool:
+        """ZooKeeper holds the session of its process, whether or not that lives."""
+
+    def is_registered(self, broker: int) -> bool:
+        """/brokers/ids has an entry for it, of whichever session."""
+
+    def crash(self, broker: int) -> None:
+        """Its process ends; its disk and its session stay."""
+
+    def start(self, broker: int) -> None:
+        """A new process, on what the last one left on its disk."""
+
+    def expire(self, broker: int) -> None:
+        """ZooKeeper ends its session."""
+
+    def reconnect(self, broker: int) -> None:
+        """A new session for a live process."""
+
+
+def administrator(zookeeper: ZooKeeper, release: Release) -> ZnodeClient:
+    """A session that never ends, once the znodes are there that every cluster has."""
+    client = ZnodeClient(EmbeddedSession(zookeeper), release)
+    for path in paths.persistent(release):
+        wait(client.make_path(path))
+    return client
+
+
+def each_broker(world: Any) -> Iterable[tuple[int, ...]]:
+    """(broker,) for every broker."""
+    return [(broker,) for broker in world.brokers]
+
+
+def once(world: Any) -> Iterable[tuple[int, ...]]:
+    """The one choice of no arguments."""
+    return [()]
+
+
+def _crash_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+    return None if world.is_up(broker) else PROCESS_IS_UP
+
+
+def broker_crashes(world: WorldOfProcesses, broker: int) -> None:
+    """The process is killed: memory is lost, connections break; the session stays for a while."""
+    world.crash(broker)
+
+
+def _start_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+    if world.is_up(broker):
+        return "the broker's process is down"
+    if world.is_registered(broker):
+        return "no earlier registration of the broker is left in /brokers/ids"
+    return None
+
+
+def broker_starts(world: WorldOfProcesses, broker: int) -> None:
+    """A new incarnation: the disk is read, a session opened, a registration made."""
+    world.start(broker)
+
+
+def _expire_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+    return None if world.has_session(broker) else SESSION_IS_ALIVE
+
+
+def session_expires(world: WorldOfProcesses, broker: int) -> None:
+    """The ephemeral znodes vanish; a live process does not notice."""
+    world.expire(broker)
+
+
+def _reconnect_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+    if not world.runs(broker):
+        return PROCESS_IS_UP
+    return "the broker's ZooKeeper session has expired" if world.has_session(broker) else None
+
+
+def broker_reconnects(world: WorldOfProcesses, broker: int) -> None:
+    """A live process notices that its session is over: it resigns, and registers anew."""
+    world.reconnect(broker)
+
+
+def _deleted_refusal(world: WorldOfProcesses) -> str | None:
+    return None if paths.CONTROLLER in world.zookeeper.nodes else "a controller is registered"
+
+
+def controller_node_is_deleted(world: WorldOfProcesses) -> None:
+    """An operator deletes /controller to force an election; its owner has not noticed yet.
+
+    So a controller with a live session comes to write after it was deposed (semantics b.6).
+    """
+    world.zookeeper.delete(paths.CONTROLLER)
+
+
+def _of_a_broker(
+    act: Callable[[Any, int], None], refusal: Callable[[Any, int], str | None],
+    weight: int = 0, fault: str | None = None,
+) -> StepKind:  # fmt: skip
+    return StepKind(act.__name__, ("broker",), each_broker, refusal, act, True, weight, fault)
+
+
+PROCESSES: dict[str, StepKind] = {
+    one.name: one
+    for one in (
+        _of_a_broker(broker_crashes, _crash_refusal, fault="crashes"),
+        _of_a_broker(broker_reconnects, _reconnect_refusal, 60),
+        _of_a_broker(broker_starts, _start_refusal, 60),
+        StepKind("controller_node_is_deleted", (), once, _deleted_refusal,
+                 controller_node_is_deleted, True, 0, "controllers"),
+        _of_a_broker(session_expires, _expire_refusal, fault="sessions"),
+    )
+}  # fmt: skip
+"""By name, sorted."""
