@@ -534,7 +534,10 @@ def test_threads_that_raise_a_high_watermark_at_once_did_so_in_the_order_of_thei
 
 @pytest.mark.parametrize(
     "log_read",
-    ["Reading maximum 9 bytes at offset 5 from log with", "Reading 9 bytes from offset 5 of length"],
+    [
+        "Reading maximum 9 bytes at offset 5 from log with",
+        "Reading 9 bytes from offset 5 of length",
+    ],
 )
 def test_a_read_that_raised_a_high_watermark_counts_though_its_answer_was_refused_in_the_end(
     log_read: str, tmp_path: Path
