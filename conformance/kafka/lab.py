@@ -27,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from conformance.kafka import keeper
 from conformance.kafka.fetch import cache_folder, libs_of
 from conformance.kafka.java import java_for
 from conformance.kafka.log4j import log4j_of
@@ -34,6 +35,7 @@ from conformance.kafka.releases import KafkaRelease, release_of
 from impl.releases import Release
 from impl.server.cluster import free_ports
 from impl.server.processes import ClusterError, Processes
+from impl.znodes.paths import BROKER_IDS as IDS
 from impl.zookeeper.server import four_letters
 
 STATE = "lab.json"
@@ -214,6 +216,8 @@ class Lab(Processes):
             for name in wanted:
                 if self.pid(name) is None:
                     started.append(name)
+                    if name.startswith("broker"):
+                        self._await_unregistered(name.removeprefix("broker"))
                     self.launch(name)
                     if name == ZOOKEEPER:
                         self.await_zookeeper(patience_s)
@@ -225,6 +229,11 @@ class Lab(Processes):
         except BaseException:
             self.end(list(reversed(started)), signal.SIGKILL, 5.0)
             raise
+
+    def _await_unregistered(self, broker: str) -> None:
+        """A broker does not start as long as the session lives in which it was killed."""
+        longest_s = 2 * float(self.setting("zookeeper.session.timeout.ms")) / 1000
+        keeper.await_gone(f"{LOOPBACK}:{self.state.zookeeper}", f"{IDS}/{broker}", longest_s)
 
     def start_brokers(self) -> None:
         """Launch all, and wait until they are up."""
