@@ -155,7 +155,8 @@ def start(
       insync kafka start DIR 2
     """
     with _changing(folder):
-        if (folder / STATE).exists():
+        is_new = not (folder / STATE).exists()
+        if not is_new:
             if any(one is not None for one in (version, brokers, ours, home, settings or None)):
                 raise WrongUse(
                     f"{folder} has a Kafka already: --version, --brokers, --ours, --home and --set "
@@ -177,7 +178,12 @@ def start(
             lab = Lab.create(folder, release, ids, home, _settings(settings), ids[count:])
         only = None if broker is None else lab.name_of(broker)
         before = lab.running()
-        lab.start(only=only)
+        try:
+            lab.start(only=only)
+        except KeyboardInterrupt:
+            if is_new:  # who looks for the reason finds it in the logs, but there is none
+                lab.remove()
+            raise
     for name in lab.running():
         known = "runs already" if name in before else "started"
         say(f"{name}: {known}, process {lab.pid(name)}", json_target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from typing import Any
 
 
@@ -26,6 +27,17 @@ def disconnect(client: Any) -> None:
 def expire(hosts: str, session: tuple[int, bytes]) -> None:
     """End another's session, as if it had expired: whoever has it learns so when it connects."""
     disconnect(connect(hosts, 10.0, session))
+
+
+def await_gone(hosts: str, path: str, patience_s: float) -> None:
+    """Return once there is no such node, or not within the time."""
+    client = connect(hosts)
+    try:
+        deadline = time.monotonic() + patience_s
+        while client.exists(path) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        disconnect(client)
 
 
 def controller_of(hosts: str) -> int | None:

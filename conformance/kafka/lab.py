@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 import signal
 import socket
@@ -26,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from conformance.kafka import keeper
 from conformance.kafka.fetch import cache_folder, libs_of
 from conformance.kafka.java import java_for
 from conformance.kafka.log4j import log4j_of
@@ -33,6 +35,7 @@ from conformance.kafka.releases import KafkaRelease, release_of
 from impl.releases import Release
 from impl.server.cluster import free_ports
 from impl.server.processes import ClusterError, Processes
+from impl.znodes.paths import BROKER_IDS as IDS
 from impl.zookeeper.server import four_letters
 
 STATE = "lab.json"
@@ -43,6 +46,7 @@ PROXIES = "proxies"
 TRACE = "trace"
 MOST_BROKERS = 5
 LAST_LINES = 3
+_WRONG = re.compile(r"\b(?:ERROR|FATAL)\b|^Exception in thread|^Traceback|^Error: ")
 _SERVER = "(kafka.server.KafkaServer)"
 JVM = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 KEEPER_JVM = ("-Xms32m", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
@@ -205,10 +209,15 @@ class Lab(Processes):
         """Start what does not run, or one process alone; on a failure, end what was started."""
         started: list[str] = []
         wanted = self.names() if only is None else [only]
+        for name in wanted:
+            if self.pid(name) is None:
+                self._has_its_ports(name)
         try:
             for name in wanted:
                 if self.pid(name) is None:
                     started.append(name)
+                    if name.startswith("broker"):
+                        self._await_unregistered(name.removeprefix("broker"))
                     self.launch(name)
                     if name == ZOOKEEPER:
                         self.await_zookeeper(patience_s)
@@ -221,6 +230,11 @@ class Lab(Processes):
             self.end(list(reversed(started)), signal.SIGKILL, 5.0)
             raise
 
+    def _await_unregistered(self, broker: str) -> None:
+        """A broker does not start as long as the session lives in which it was killed."""
+        longest_s = 2 * float(self.setting("zookeeper.session.timeout.ms")) / 1000
+        keeper.await_gone(f"{LOOPBACK}:{self.state.zookeeper}", f"{IDS}/{broker}", longest_s)
+
     def start_brokers(self) -> None:
         """Launch all, and wait until they are up."""
         for one in self.brokers:
@@ -230,26 +244,33 @@ class Lab(Processes):
 
     def launch(self, name: str) -> None:
         """Start a process, and do not wait for it."""
+        self._has_its_ports(name)
         if name == ZOOKEEPER:
-            self._is_free(self.state.zookeeper)
             self.spawn(name, self._zookeeper_command())
         elif name == PROXIES:
             self.spawn(name, [sys.executable, "-m", "conformance.kafka.daemon", str(self.folder)])
         else:
-            number = int(name.removeprefix("broker"))
-            self._is_free(self.own_port(number))
-            self.spawn(name, self._broker_command(number))
+            self.spawn(name, self._broker_command(int(name.removeprefix("broker"))))
 
-    @staticmethod
-    def _is_free(port: int) -> None:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((LOOPBACK, port))
-            except OSError:
-                raise ClusterError(
-                    f"port {port} is taken by another process; start in a new directory"
-                ) from None
+    def _has_its_ports(self, name: str) -> None:
+        """ClusterError if another process listens where this one will."""
+        if name == ZOOKEEPER:
+            ports = [self.state.zookeeper]
+        elif name == PROXIES:
+            before = (port for _, *ports in self.state.ports.values() for port in ports)
+            ports = [self.state.control, *before]
+        else:
+            ports = [self.own_port(int(name.removeprefix("broker")))]
+        for port in ports:
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind((LOOPBACK, port))
+                except OSError:
+                    raise ClusterError(
+                        f"port {port}, which {name} has here, is taken by another process; end "
+                        "that, or start in a new directory"
+                    ) from None
 
     def _java(self, libs: Path) -> list[str]:
         java = java_for(self.release, cache_folder())
@@ -351,13 +372,18 @@ class Lab(Processes):
         time.sleep(0.05)
 
     def last_lines(self, name: str) -> str:
-        """What a process said last, in one line."""
+        """What a process said last, in one line: from the first error of its last start on."""
         found: list[str] = []
         for path in (self.folder / "logs" / name / "server.log",
                      self.folder / name / "printed.out"):  # fmt: skip
             if path.exists() and not found:
-                lines = path.read_text(errors="replace").splitlines()
-                found = [line.strip() for line in lines if line.strip()][-LAST_LINES:]
+                text = path.read_text(errors="replace")
+                text = text[max(text.rfind(f"starting {_SERVER}"), 0) :]
+                lines = [line.strip() for line in text.splitlines()]
+                lines = [line for line in lines if line and not line.startswith("at ")]
+                wrong = (at for at, line in enumerate(lines) if _WRONG.search(line))
+                at = next(wrong, len(lines) - LAST_LINES)
+                found = lines[max(at, 0) :][:LAST_LINES]
         return " | ".join(found) or "nothing"
 
     # Ending and mishaps
@@ -378,6 +404,12 @@ class Lab(Processes):
     def kill_all(self) -> None:
         """End everything at once."""
         self.end(self.running(), signal.SIGKILL, 10.0)
+
+    def remove(self) -> None:
+        """Leave nothing of it in its directory; nothing of it runs."""
+        (self.folder / STATE).unlink()
+        for name in (*self.names(), "run", "logs", TRACE, "copies"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     # Disks
 

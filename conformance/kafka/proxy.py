@@ -28,7 +28,8 @@ Heard = Callable[[str, Message], None]
 class Held:
     """A message that waits at the gate; ``verdict`` is what becomes of it.
 
-    One that is ``claimed`` stays though its sender has closed the connection: it was under way.
+    One that is ``claimed`` stays though its sender has closed the connection: it was under way. It
+    does not outlive the process that it is for.
     """
 
     def __init__(self, message: Message) -> None:
@@ -54,8 +55,11 @@ class Gate:
 
     # What brokers' connections do
 
-    def passes(self, message: Message, alive: Callable[[], bool]) -> tuple[bool, int]:
-        """Wait until the message may go on. Whether it may, and how often (2: a duplicate)."""
+    def passes(self, message: Message, alive: Callable[[bool], bool]) -> tuple[bool, int]:
+        """Wait until the message may go on. Whether it may, and how often (2: a duplicate).
+
+        ``alive``: is there still a way for it? For one that is claimed its sender's end counts not.
+        """
         with self._changed:
             message.number = next(self._numbers)
             rule = next((one for one in self._rules if one.takes(message)), None)
@@ -73,13 +77,13 @@ class Gate:
             self._changed.notify_all()
         return goes, 2 if action == "duplicate" else 1
 
-    def _wait(self, message: Message, alive: Callable[[], bool]) -> str:
+    def _wait(self, message: Message, alive: Callable[[bool], bool]) -> str:
         one = Held(message)
         self._held.append(one)
         self._heard("held", message)
         self._changed.notify_all()
         while self._open and not one.verdict:
-            if not one.claimed and not alive():
+            if not alive(one.claimed):
                 one.verdict = "drop"
             self._changed.wait(0.2)
         if one in self._held:
@@ -236,7 +240,7 @@ class Proxy:
             self._pairs[number] = asker, asked
             self.readers[number] = reader
         back = threading.Thread(
-            target=self._pump, args=(asked, asker, reader.answer, number), daemon=True
+            target=self._pump, args=(asked, asker, reader.answer, number, False), daemon=True
         )
         back.start()
         self._pump(asker, asked, reader.request, number)
@@ -247,7 +251,7 @@ class Proxy:
 
     def _pump(
         self, source: socket.socket, target: socket.socket,
-        read: Callable[[bytes], Message], number: int,
+        read: Callable[[bytes], Message], number: int, lingers: bool = True,
     ) -> None:  # fmt: skip
         data = bytearray()
         try:
@@ -258,7 +262,10 @@ class Proxy:
                     if message.api == AGAIN:
                         continue
                     goes, times = self.gate.passes(
-                        message, lambda: number in self._pairs and not _has_ended(source)
+                        message,
+                        lambda claimed: (
+                            number in self._pairs and (claimed or not _has_ended(source))
+                        ),
                     )
                     if not goes:
                         return
@@ -267,7 +274,8 @@ class Proxy:
                         reader.repeated.add(message.correlation)
                     for _ in range(times):
                         target.sendall(len(frame).to_bytes(4, "big") + frame)
-            self._linger(number)
+            if lingers:
+                self._linger(number)
         except (OSError, FrameTooLarge):
             pass
         finally:

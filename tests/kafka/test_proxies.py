@@ -154,6 +154,25 @@ def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(stage
     )
 
 
+def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        found = Stage(server.getsockname()[1])
+        found.gate.add(Rule("hold", Which("Fetch", REQUEST)))
+        with contextlib.closing(found), found.connect() as connection:
+            connection.sendall(fetch(4))
+            process, _ = server.accept()
+            held = found.gate.await_held(Which("Fetch"), PATIENCE_S)
+            assert held is not None
+            held.claimed = True
+            found.proxy.readers[held.message.connection].claimed = True
+            process.close()
+
+            assert found.gate.wait_for(
+                lambda: found.heard[-1].startswith("dropped Fetch request"), PATIENCE_S
+            )
+            assert found.gate.all_held() == []
+
+
 def test_a_claimed_request_is_answered_though_its_sender_is_gone(stage: Stage) -> None:
     stage.gate.add(Rule("hold", Which("Fetch", ANSWER)))
     stage.gate.add(Rule("hold", Which("Fetch", REQUEST)))
