@@ -81,16 +81,14 @@ class Dialect:
         template, said, values = known
         return template.kind, template.name, said | template.columns(values)
 
-    def match(self, logger: str, message: str) -> Matched | None:
-        """A message's template, what its head says, and what stands in the template's holes.
-
-        What the holes say comes before what the head says. What is given is one object for all
-        lines that say the same, and is not to be changed. None when a protocol line is not known.
-        """
-        return self._matched(logger, message)
-
     @cached_property
-    def _matched(self) -> Callable[[str, str], Matched | None]:
+    def match(self) -> Callable[[str, str], Matched | None]:
+        """What takes a logger and a message, and gives what it says.
+
+        That is its template, what its head says, and what stands in the template's holes; these
+        come before what the head says. What is given is one object for all lines that say the
+        same, and is not to be changed. None when a protocol line is not known.
+        """
         return lru_cache(_MESSAGES)(self._match)
 
     def _match(self, logger: str, message: str) -> Matched | None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from conformance.ingest.dialects import Dialect, dialect_for, skeleton
+from conformance.ingest.dialects import NOTE, Dialect, dialect_for, skeleton
 from conformance.ingest.layouts import plain
 from conformance.ingest.log4j import NO_STAMP, LogRecord, records
 from conformance.ingest.notation import Template
@@ -175,6 +175,7 @@ def parsed_lines(
     cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
 ) -> Iterator[Said]:
     """The events and the rejected lines among `lines`; `tally` is filled on the way."""
+    match = dialect.match
     for record in records(_mended(lines, tally)):
         tally.continuation += record.continuation
         if record.problem is not None:
@@ -188,7 +189,7 @@ def parsed_lines(
         kafka, protocol = _facts(record.logger)
         tally.kafka += kafka
         tally.protocol += protocol
-        known = dialect.match(record.logger, record.message)
+        known = match(record.logger, record.message)
         if known is None:
             tally.rejected += 1
             shape = skeleton(record.logger, record.message)
@@ -242,23 +243,30 @@ def _again(name: str | None, held: Mapping[str, Any]) -> str | None:
 def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """What `parsed_lines` or `parsed_file` gives as Arrow batches of the schema `LINES`.
 
-    Events come in batches of their own, in order, and so do the other rows.
+    Events come in batches of their own, in order, and so do notes (which no rule reads) and the
+    other rows.
     """
     events: list[Parsed] = []
+    notes: list[Parsed] = []
     rest = _EventColumns()
     for each in parsed:
         if isinstance(each, tuple):
-            events.append(each)
-            if len(events) >= size:
-                yield _events(events)
-                events = []
+            kept = notes if each[8].kind == NOTE else events
+            kept.append(each)
+            if len(kept) >= size:
+                yield _events(kept)
+                kept.clear()
+                if rest.size:  # files that were read to their end, which progress is told by
+                    yield rest.batch()
+                    rest = _EventColumns()
         else:
             rest.add(each)
             if rest.size >= size:
                 yield rest.batch()
                 rest = _EventColumns()
-    if events:
-        yield _events(events)
+    for kept in events, notes:
+        if kept:
+            yield _events(kept)
     if rest.size:
         yield rest.batch()
 

@@ -57,6 +57,11 @@ WHERE: dict[str, pa.DataType] = {
 }
 
 EVENTS = pa.schema({**WHERE, **SAID})
+NOTES = pa.schema(
+    [*(each for each in EVENTS if each.name in WHERE and each.name not in ("kind", "template")),
+     EVENTS.field("broker")]
+)  # fmt: skip
+"""The columns of a note that hold something; its kind and template are the same for all."""
 REJECTS = pa.schema(
     {
         **{name: WHERE[name] for name in ("cluster", "file", "line", "at", "logger")},

@@ -38,11 +38,12 @@ class Corpus:
 
     logs: list[dict[str, Any]]  # rows of `LogFile`
     files: list[dict[str, Any]]  # rows of `FILES`
-    events: Any  # of `MERGED`
+    events: Any  # of `MERGED`; with its notes, unless these are held apart
     rejected: Any  # of `REJECTS`
     figures: Figures
     skipped: tuple[Skipped, ...] = ()
     closed: tuple[Skipped, ...] = ()
+    notes: Any = None
 
 
 def corpus_without_logs(found: LogSources) -> Corpus:

@@ -221,7 +221,8 @@ def _for_clocks(rows: pa.Table) -> pa.Table:
 
 
 def _without_notes(table: pa.Table) -> pa.Table:
-    return table.filter(pc.not_equal(table["kind"], NOTE))
+    of_rules = pc.not_equal(table["kind"], NOTE)
+    return table if pc.all(of_rules).as_py() else table.filter(of_rules)
 
 
 def _coded(column: pa.ChunkedArray, number: Callable[[str], int]) -> np.ndarray:

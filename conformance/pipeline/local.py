@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ from conformance.ingest.schema import (
     FILE,
     FILES,
     MERGED,
+    NOTES,
     REJECTED,
     REJECTS,
 )
@@ -34,13 +36,39 @@ from conformance.pipeline.cycles import few_cycles
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.large_local import judge_large
 from conformance.pipeline.places import owners_of, places_of
-from conformance.pipeline.repeats import merge_repeats
+from conformance.pipeline.repeats import count_events, merge_repeats
 from conformance.pipeline.spill import Spill, StoredRows
 
 PART = 32 << 20  # bytes of text whose lines are merged together
 
 Progress = Callable[[str, float], None]
 """Is told what is being done, and how much of it is done, from 0 to 1."""
+
+
+class Notes:
+    """The notes of logs that are held on disk: no rule reads them, so they wait until asked for."""
+
+    def __init__(
+        self, lines: Spill, owners: Mapping[str, int | None], folders: Mapping[str, str]
+    ) -> None:
+        self._lines, self._owners, self._folders = lines, owners, folders
+
+    def count(self) -> int:
+        """How many there are when repeated lines are one."""
+        parts = self._lines.tables()
+        return sum(count_events(part, self._owners, self._folders) for part in parts)
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Tables of `MERGED`."""
+        for part in self._lines.tables():
+            merged = merge_repeats(part, self._owners, self._folders)
+            size = merged.num_rows
+            for name in ("kind", "template"):
+                merged = merged.append_column(name, pa.array([NOTE] * size, pa.string()))
+            for each in MERGED:
+                if each.name not in merged.column_names:
+                    merged = merged.append_column(each, pa.nulls(size, each.type))
+            yield merged.select(MERGED.names)
 
 
 class LocalEngine:
@@ -62,6 +90,7 @@ class LocalEngine:
         sizes = {log.name: store.text_bytes(log.path) for log in found.logs}
         buckets = sum(sizes.values()) // self.part + 1
         parsed = Spill(EVENTS, buckets, on_disk=buckets > 1)
+        notes = Spill(NOTES, buckets, on_disk=True) if parsed.on_disk else None
         rejected = Spill(REJECTS, on_disk=buckets > 1)
         files: list[dict[str, Any]] = []
         kinds: Counter[str] = Counter()
@@ -69,9 +98,10 @@ class LocalEngine:
         for batch in self._read(found, release, layout):
             lines = pa.Table.from_batches([batch])
             events = _only(lines, EVENT, EVENTS.names)
-            parsed.add(events, events["digest"].to_numpy() % buckets)
             for each in pc.value_counts(events["kind"]).to_pylist():
                 kinds[each["values"]] += each["counts"]
+            kept = notes if notes is not None and _are_notes(events) else parsed
+            kept.add(events, events["digest"].to_numpy() % buckets)
             rejected.add(_only(lines, REJECTED, REJECTS.names))
             for row in _only(lines, FILE, FILES.names).to_pylist():
                 files.append(row)
@@ -80,9 +110,10 @@ class LocalEngine:
         owners, folders = owners_of(rows, files), {row["name"]: row["folder"] for row in rows}
         figures = Figures(kinds, 0, _unknown(rejected))
         events = self._merged(parsed, owners, folders)
-        figures.distinct = events.num_rows
-        kept = rejected if rejected.on_disk else rejected.part(0)
-        return Corpus(rows, files, events, kept, figures, found.skipped, found.closed)
+        merged = None if notes is None else Notes(notes, owners, folders)
+        figures.distinct = events.num_rows + (merged.count() if merged is not None else 0)
+        unread = rejected if rejected.on_disk else rejected.part(0)
+        return Corpus(rows, files, events, unread, figures, found.skipped, found.closed, merged)
 
     def _read(
         self, found: LogSources, release: str | None, layout: str | None
@@ -109,13 +140,14 @@ class LocalEngine:
 
     def save(self, corpus: Corpus, folder: str) -> None:
         """Write the tables `events` and `rejected` as Parquet into an empty folder."""
-        for name, table, schema in (
-            ("events", corpus.events, MERGED),
-            ("rejected", corpus.rejected, REJECTS),
+        events = chain(_tables(corpus.events), corpus.notes.tables() if corpus.notes else ())
+        for name, tables, schema in (
+            ("events", events, MERGED),
+            ("rejected", _tables(corpus.rejected), REJECTS),
         ):
             os.makedirs(os.path.join(folder, name))
             with pq.ParquetWriter(os.path.join(folder, name, "part-0.parquet"), schema) as file:
-                for each in _tables(table):
+                for each in tables:
                     file.write_table(each.select(schema.names).cast(schema))
 
     def load(self, folder: str) -> Corpus:
@@ -157,7 +189,20 @@ def _tables(events: pa.Table | Spill | StoredRows) -> Iterator[pa.Table]:
 
 
 def _only(lines: pa.Table, what: str, columns: Sequence[str]) -> pa.Table:
-    return lines.select(columns).filter(pc.equal(lines["what"], what))
+    chosen = pc.equal(lines["what"], what)
+    return _where(lines.select(columns), chosen)
+
+
+def _where(table: pa.Table, chosen: pa.ChunkedArray) -> pa.Table:
+    """The rows that are chosen; the table itself, where all are or none."""
+    if pc.all(chosen).as_py() is not False:
+        return table
+    return table.filter(chosen) if pc.any(chosen).as_py() else table.slice(0, 0)
+
+
+def _are_notes(events: pa.Table) -> bool:
+    """Whether a batch holds notes: it holds nothing else then."""
+    return bool(events.num_rows) and bool(events["kind"][0].as_py() == NOTE)
 
 
 def _unknown(rejected: Spill) -> list[Unknown]:

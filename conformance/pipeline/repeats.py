@@ -23,27 +23,43 @@ def merge_repeats(
 ) -> pa.Table:
     """A table of `EVENTS` as a table of `MERGED`, one row an event, sorted by file and line.
 
+    So are some of the columns of `EVENTS` (`NOTES`).
+
     `owners` says whose file it is, for lines that name no broker. Rows with the same digest must
     all be in the same table. Lines of two brokers are never one event.
     """
-    events = events.select(EVENTS.names).combine_chunks()
-    counted = events.group_by(["cluster", "digest"]).aggregate([("line", "count")])
-    often = pc.filter(counted["digest"], pc.greater(counted["line_count"], 1))
-    repeated = pc.is_in(events["digest"], value_set=often.combine_chunks())
-    single = _owned(events.filter(pc.invert(repeated)), owners)
+    single, rows = _parted(events)
+    single = _owned(single, owners)
     where = pc.binary_join_element_wise(single["file"], single["line"].cast(pa.string()), ":")
     each = pa.array(np.arange(len(where) + 1, dtype=np.int32))
     where = where.combine_chunks() if isinstance(where, pa.ChunkedArray) else where
     single = single.append_column("positions", pa.ListArray.from_arrays(each, where))
-    rows = events.filter(repeated).to_pylist()
     merged = pa.Table.from_pylist(
         list(_merged(rows, owners, folders)),
-        schema=pa.schema([*EVENTS, MERGED.field("positions")]),
+        schema=pa.schema([MERGED.field(name) for name in single.column_names]),
     )
     together = pa.concat_tables([single, merged]).sort_by(
         [("file", "ascending"), ("line", "ascending")]
     )
     return together.append_column("distinct", pa.array([1] * together.num_rows, pa.int64()))
+
+
+def count_events(
+    events: pa.Table, owners: Mapping[str, int | None], folders: Mapping[str, str]
+) -> int:
+    """How many rows `merge_repeats` gives."""
+    single, rows = _parted(events)
+    return int(single.num_rows) + sum(1 for _ in _merged(rows, owners, folders))
+
+
+def _parted(events: pa.Table) -> tuple[pa.Table, list[dict[str, Any]]]:
+    """The lines that stand nowhere else, and the others."""
+    events = events.select([each for each in EVENTS.names if each in events.column_names])
+    events = events.combine_chunks()
+    counted = events.group_by(["cluster", "digest"]).aggregate([("line", "count")])
+    often = pc.filter(counted["digest"], pc.greater(counted["line_count"], 1))
+    repeated = pc.is_in(events["digest"], value_set=often.combine_chunks())
+    return events.filter(pc.invert(repeated)), events.filter(repeated).to_pylist()
 
 
 def _owned(events: pa.Table, owners: Mapping[str, int | None]) -> pa.Table:

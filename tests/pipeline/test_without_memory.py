@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.local import LocalEngine
@@ -70,6 +72,37 @@ def test_the_shipped_logs_are_judged_the_same(name: str):
     assert findings(SHIPPED / name, LocalEngine(whole=10, part=SMALL)) == findings(
         SHIPPED / name, LocalEngine()
     )
+
+
+@pytest.mark.parametrize("name", ["correct", "planted"])
+def test_what_is_kept_of_them_is_the_same_with_the_lines_that_no_rule_reads(
+    name: str, tmp_path: Path
+):
+    kept = []
+    for part in (SMALL, 1 << 30):
+        engine = LocalEngine(part=part)
+        corpus = engine.ingest(discover([str(SHIPPED / name)]), None)
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        engine.save(corpus, str(folder))
+        rows = pq.read_table(folder / "events").to_pylist()
+        kept.append((sorted(rows, key=lambda row: (row["file"], row["line"])), corpus.figures))
+
+    assert kept[0] == kept[1]
+    assert corpus.figures.distinct == len(rows)
+    assert any(row["kind"] == NOTE for row in rows)
+
+
+def test_how_much_is_read_is_told_while_files_are_read(tmp_path: Path):
+    generated.write(Size(30_000, 7, False), tmp_path)
+    shares = []
+
+    LocalEngine(lambda what, share: shares.append(share) if what == "read" else None).ingest(
+        discover([str(tmp_path)]), None
+    )
+
+    assert any(0.2 < share < 0.8 for share in shares)
+    assert shares[-1] == 1
 
 
 @pytest.mark.parametrize("skew", [False, True])
