@@ -12,10 +12,10 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import impl.core
 from conformance.line_notes import LineNotes, lines_of
+from specs.rendering import at, parts, rounded
 
 FORMAT = "insync.coverage/1"
 REASONS = Path(__file__).with_name("not_walked.json")
@@ -39,7 +39,13 @@ class Missing:
 
 
 class CoreCoverage(LineNotes):
-    """Notes the lines of `impl.core` that run inside of ``with``."""
+    """Notes the lines of `impl.core` that run inside of ``with``.
+
+    Its data as a report is what `read` takes up again.
+    """
+
+    SHOWN = parts("format", "missing", "walked", share=rounded(4), modules=at("by_module"))
+    format = FORMAT
 
     def __init__(self, walked: Mapping[str, Iterable[int]] | None = None) -> None:
         super().__init__(modules())
@@ -63,6 +69,12 @@ class CoreCoverage(LineNotes):
         total = sum(lines for _, _, lines in rows)
         return sum(walked for _, walked, _ in rows) / total if total else 0.0
 
+    @property
+    def by_module(self) -> dict[str, dict[str, int]]:
+        """Lines walked and lines there are, by module."""
+        return {module: {"walked": walked, "lines": n} for module, walked, n in self.rows()}
+
+    @property
     def missing(self) -> list[Missing]:
         """What no walk reached, by function, with its reason."""
         why, found = reasons(), []
@@ -76,21 +88,8 @@ class CoreCoverage(LineNotes):
 
     def needless(self) -> list[str]:
         """`module function` of those that have a reason, and were walked whole."""
-        lacking = {f"{one.module} {one.function}" for one in self.missing()}
+        lacking = {f"{one.module} {one.function}" for one in self.missing}
         return sorted(set(reasons()) - lacking)
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data, which `read` takes up again."""
-        return {
-            "format": FORMAT,
-            "share": round(self.share, 4),
-            "modules": {m: {"walked": w, "lines": n} for m, w, n in self.rows()},
-            "missing": [
-                {"module": m.module, "function": m.function, "lines": m.lines, "why": m.why}
-                for m in self.missing()
-            ],
-            "walked": {module: sorted(lines) for module, lines in self.walked.items()},
-        }
 
 
 def reasons() -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap
@@ -19,6 +19,7 @@ from conformance.mapping.rows import Family
 from conformance.partner import Key
 from impl import Step
 from impl.releases import DEFAULT, Release
+from specs.rendering import HIDDEN, parts
 from specs.verdict import Verdict
 
 MOST_MISMATCHES = 5
@@ -42,6 +43,8 @@ class EdgeReport:
     that a family of faults leaves out.
     """
 
+    ALSO: ClassVar = parts("verdict")
+
     bounds: dict[str, int]
     system: str = "replication"
     states: int = 0
@@ -50,7 +53,7 @@ class EdgeReport:
     complete: bool = True
     fired: Counter[str] = field(default_factory=Counter)
     mismatches: list[str] = field(default_factory=list)
-    first: EdgeMismatch | None = None
+    first: EdgeMismatch | None = field(default=None, metadata=HIDDEN)
     """The first of them, to be diagnosed."""
     not_walked: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
@@ -63,22 +66,6 @@ class EdgeReport:
         if not self.edges:
             return Verdict.NOT_CHECKED
         return Verdict.HOLDS if self.complete else Verdict.UNKNOWN
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data, for `insync edges --json`."""
-        return {
-            "verdict": self.verdict.value,
-            "system": self.system,
-            "bounds": self.bounds,
-            "complete": self.complete,
-            "states": self.states,
-            "edges": self.edges,
-            "covered": self.covered,
-            "fired": dict(sorted(self.fired.items())),
-            "not_walked": dict(sorted(self.not_walked.items())),
-            "steps": dict(sorted(self.steps.items())),
-            "mismatches": self.mismatches,
-        }
 
 
 def walk_edges(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from impl import TraceError
+from specs.rendering import FLAT, HIDDEN
 from specs.verdict import Finding, Kind, Verdict
 
 
@@ -24,7 +25,7 @@ class TraceReport:
     `details` stand in the JSON beside the counts.
     """
 
-    path: str
+    path: str = field(metadata=HIDDEN)
     verdict: Verdict
     events: int = 0
     accepted: int = 0
@@ -32,9 +33,9 @@ class TraceReport:
     hidden: int = 0
     fired: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
-    tried: int = 0
-    run: list[tuple[int, str, bool]] = field(default_factory=list)
-    details: dict[str, Any] = field(default_factory=dict)
+    tried: int = field(default=0, metadata=HIDDEN)
+    run: list[tuple[int, str, bool]] = field(default_factory=list, metadata=HIDDEN)
+    details: dict[str, Any] = field(default_factory=dict, metadata=FLAT)
 
     def add(self, kind: Kind, file: str, line: int, rule: str, why: str, allowed: str) -> None:
         """One finding more."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from conformance.lockstep import BOUNDS, Mismatch
 from conformance.replay import judge
@@ -35,6 +35,7 @@ from specs.proofs.progress import progress
 from specs.proofs.since_2_7 import PROOF as SINCE_2_7
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
+from specs.rendering import parts, rounded
 from specs.runs import replay_command
 from specs.verdict import Verdict, combine
 
@@ -46,6 +47,8 @@ HISTORY = "as history says"
 class ClaimRow:
     """One claim, and what became of it."""
 
+    ALSO: ClassVar = parts("as_expected")
+
     claim: str
     words: str
     system: str
@@ -55,7 +58,7 @@ class ClaimRow:
     verdict: Verdict = Verdict.NOT_CHECKED
     distinct: int | None = None
     counts: str = ""
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, metadata=rounded(3))
     note: str = ""
     show: str = ""
     without: dict[str, object] = field(default_factory=dict)
@@ -64,16 +67,6 @@ class ClaimRow:
     def as_expected(self) -> bool:
         """A row that should be broken and is not is as bad as the reverse."""
         return self.verdict is self.expected
-
-    def as_json(self) -> dict[str, Any]:
-        """The contract's keys, and more."""
-        return {
-            "claim": self.claim, "words": self.words, "system": self.system,
-            "version": self.version, "without": self.without, "verdict": self.verdict.value,
-            "expected": self.expected.value, "as_expected": self.as_expected,
-            "bounds": self.bounds, "distinct": self.distinct, "counts": self.counts,
-            "seconds": round(self.seconds, 3), "note": self.note, "show": self.show,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)

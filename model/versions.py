@@ -415,15 +415,6 @@ CLASHES: tuple[Clash, ...] = (
 the one says nothing where the other is so, and a claim would hold for that reason alone."""
 
 
-FORMER_NAMES = {"leaving_leader_is_told": "leaving_leader_is_notified"}
-"""Names that switches had: stories and command lines that have them are read as before."""
-
-
-def current_name(switch: str) -> str:
-    """The name of a switch, where it may be given by a name that it had before."""
-    return FORMER_NAMES.get(switch, switch)
-
-
 def presets(switches: Sequence[str]) -> dict[str, Version]:
     """The releases, reduced to the switches that a system has."""
     allowed = {switch: SWITCHES[switch].values for switch in switches}

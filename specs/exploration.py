@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
@@ -17,6 +17,7 @@ from specs.growth import Counts, Grown, growth
 from specs.lasso import LassoResult
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
+from specs.rendering import at, parts, rounded
 from specs.runs import Run, build_run, replay_command
 from specs.verdict import Verdict
 
@@ -83,6 +84,17 @@ class Exploration:
     among the shortest the first in the order of the instances. `ending(claim)` answers for an
     `eventually` once every state is known; `counts` says how often each cell holds which value.
     """
+
+    SHOWN: ClassVar = parts(
+        system=at("grounded.recorded.system.name"), version=at("grounded.recorded.version"),
+        without=at("grounded.recorded.without"), bounds=at("grounded.bounds"),
+        symmetry=at("engine.symmetry"), engine=at("engine.name"), workers=at("engine.workers"),
+        complete={}, stopped={}, distinct={}, generated={}, depth={},
+        seconds=rounded(3), setup_seconds=rounded(3), peak_memory_mb=rounded(1),
+        bytes_per_state=at("engine.bytes_per_state"), claims=at("answers"), levels={}, pruned={},
+        dead_ends={}, ghosts_dropped=at("grounded.dropped_ghosts"), fired={}, never_fired={},
+        refusals_never_first=at("never_first"), replay={},
+    )  # fmt: skip
 
     grounded: Grounded
     tally: SearchTally
@@ -171,6 +183,33 @@ class Exploration:
             if not self.tally.refused[number] and number not in self.grounded.refused_by_parameters
         ]
 
+    @property
+    def never_first(self) -> list[dict[str, str]]:
+        """The same, for the JSON."""
+        return [{"transition": step, "reason": reason} for step, reason in self.unseen_refusals]
+
+    @property
+    def replay(self) -> str:
+        """The command that explores the same."""
+        recorded = self.grounded.recorded
+        return replay_command(
+            "explore", recorded.system.name, recorded.version, recorded.without,
+            self.grounded.bounds,
+        )  # fmt: skip
+
+    @property
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """Every claim's verdict, and the run that settles it."""
+        return {name: self._answer(name, result) for name, result in self.claims.items()}
+
+    def _answer(self, name: str, result: ClaimResult) -> dict[str, Any]:
+        run = self.run(name)
+        return {
+            "verdict": result.verdict, "kind": result.kind, "sentence": result.sentence,
+            "depth": result.depth, "why": result.why,
+            "trace": None if run is None else run.steps, "loop": None if run is None else run.loop,
+        }  # fmt: skip
+
     @cached_property
     def claims(self) -> dict[str, ClaimResult]:
         """The verdict of every claim that was judged."""
@@ -244,54 +283,6 @@ class Exploration:
         return build_run(
             self.grounded, self.code, path, claim, result.verdict, loop, result.sentence
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """The contract of `insync explore --json`."""
-        recorded = self.grounded.recorded
-        claims: dict[str, Any] = {}
-        for name, result in self.claims.items():
-            run = self.run(name)
-            claims[name] = {
-                "verdict": result.verdict.value,
-                "kind": result.kind,
-                "sentence": result.sentence,
-                "depth": result.depth,
-                "why": result.why,
-                "trace": None if run is None else [step.as_json() for step in run.steps],
-                "loop": None if run is None else run.loop,
-            }
-        return {
-            "system": recorded.system.name,
-            "version": recorded.version,
-            "without": recorded.without,
-            "bounds": self.grounded.bounds,
-            "symmetry": self.engine.symmetry,
-            "engine": self.engine.name,
-            "workers": self.engine.workers,
-            "complete": self.complete,
-            "stopped": self.stopped,
-            "distinct": self.distinct,
-            "generated": self.generated,
-            "depth": self.depth,
-            "seconds": round(self.seconds, 3),
-            "setup_seconds": round(self.setup_seconds, 3),
-            "peak_memory_mb": round(self.peak_memory_mb, 1),
-            "bytes_per_state": self.engine.bytes_per_state,
-            "claims": claims,
-            "levels": self.levels,
-            "pruned": self.pruned,
-            "dead_ends": self.dead_ends,
-            "ghosts_dropped": self.grounded.dropped_ghosts,
-            "fired": self.fired,
-            "never_fired": self.never_fired,
-            "refusals_never_first": [
-                {"transition": step, "reason": reason} for step, reason in self.unseen_refusals
-            ],
-            "replay": replay_command(
-                "explore", recorded.system.name, recorded.version, recorded.without,
-                self.grounded.bounds,
-            ),
-        }  # fmt: skip
 
 
 def settling_truths(grounded: Grounded) -> dict[str, bool]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from model.language.schema import Field
 from model.language.sorts import Bounded, Numbers
 from specs.lowering.grounding import Grounded
 from specs.reading import plain, text
+from specs.rendering import called, rounded
 
 Counts = Sequence[Sequence[int]]
 """By cell and by position in its domain: the number of states that hold that value there."""
@@ -19,27 +20,21 @@ Counts = Sequence[Sequence[int]]
 class Grown:
     """One field, over all of its indices and all states.
 
-    `values` are (shown value, how often). `bound` limits the field, `share` of it is at that limit.
+    `values`: each as it is shown, and how often it was held. `bound` limits the field, `share` of
+    it is at that limit.
     """
 
     field: str
-    values: list[tuple[str, int]]
+    values: dict[str, int]
     bound: str | None
-    share: float | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "field": self.field,
-            "bound": self.bound,
-            "share_at_bound": None if self.share is None else round(self.share, 4),
-            "values": dict(self.values),
-        }
+    share: float | None = dataclasses.field(metadata=called("share_at_bound", rounded(4)))
 
     def as_text(self) -> str:
         """`zk.epoch: 62% at the bound epoch; 0: 1%, 1: 37%, 2: 62%`."""
-        total = sum(count for _, count in self.values)
-        shares = ", ".join(f"{value}: {_percent(count / total)}" for value, count in self.values)
+        total = sum(self.values.values())
+        shares = ", ".join(
+            f"{value}: {_percent(count / total)}" for value, count in self.values.items()
+        )
         if self.share is None:
             return f"{self.field}: {shares}"
         return f"{self.field}: {_percent(self.share)} at the bound {self.bound}; {shares}"
@@ -66,11 +61,11 @@ def growth(grounded: Grounded, counts: Counts) -> list[Grown]:
 
 
 def _grown(leaf: Field, domain: range, held: list[int]) -> Grown:
-    values = [
-        (text(plain(leaf.sort, code)), count)
+    values = {
+        text(plain(leaf.sort, code)): count
         for code, count in zip(domain, held, strict=True)
         if count
-    ]
+    }
     sort = leaf.sort
     high = sort.high if isinstance(sort, Numbers) else None
     if not isinstance(high, Bounded):

@@ -8,7 +8,7 @@ it means `unknown (not inductive)`; `insync find` looks for a run that is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
@@ -26,33 +26,24 @@ from specs.progress.obligations import awaited_somewhere, waiting
 from specs.progress.ranking import Ranking
 from specs.prover import Obligation
 from specs.reading import Leaves, Reading, named, shown_arguments, text
+from specs.rendering import HIDDEN, picked
 
 
 @dataclass
 class InductionCounterexample:
     """The state before, the step, and what it changed."""
 
-    obligation: Obligation
-    sentence: str
+    obligation: Obligation = field(metadata=picked("step", "invariant"))
+    sentence: str = field(metadata=HIDDEN)
     step: str
     args: dict[str, Any]
     state: Leaves
     changes: dict[str, list[Any]]
-    lines: list[str]
+    lines: list[str] = field(metadata=HIDDEN)
 
     def as_text(self) -> str:
         """A few lines for a person."""
         return "\n".join(self.lines)
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "obligation": {"step": self.obligation.step, "invariant": self.obligation.invariant},
-            "step": self.step,
-            "args": self.args,
-            "state": self.state,
-            "changes": self.changes,
-        }
 
 
 class SmallScope(GroundedSteps):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
@@ -23,8 +23,9 @@ from specs.invariants import Proof
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas, Goal, Matrix
 from specs.progress.obligations import RankingObligations
+from specs.rendering import called, rounded
 from specs.solvers import PROVED, RLIMIT, SolverQuery, combined
-from specs.verdict import Verdict
+from specs.verdict import ClaimReport, Verdict
 
 INITIALLY = "initially"
 IMPLIED = "implies the claim"
@@ -41,8 +42,8 @@ class Obligation:
 
     step: str
     invariant: str
-    answers: Mapping[str, str]
-    seconds: float
+    answers: Mapping[str, str] = field(metadata=called("result"))
+    seconds: float = field(metadata=rounded(4))
 
     @property
     def answer(self) -> str:
@@ -58,15 +59,6 @@ class Obligation:
     def proved(self) -> bool:
         """Only `proved` is a pass; `unknown` and `refuted` are not."""
         return self.answer == "proved"
-
-    def as_json(self) -> dict[str, Any]:
-        """The contract's form."""
-        return {
-            "step": self.step,
-            "invariant": self.invariant,
-            "result": dict(self.answers),
-            "seconds": round(self.seconds, 4),
-        }
 
 
 @dataclass
@@ -110,6 +102,19 @@ class ProofResult:
             return Verdict.UNKNOWN
         complete = self.obligations and not self.partial
         return Verdict.HOLDS if complete else Verdict.NOT_CHECKED
+
+
+def claim_report(result: ProofResult, sentence: str, **more: Any) -> ClaimReport:
+    """What came of a proof; `more` are parts that it does not say itself, or says otherwise."""
+    said = ClaimReport(
+        claim=result.proof.claim, sentence=sentence, system=result.proof.system,
+        version=result.recorded.version, without=result.recorded.without,
+        verdict=result.verdict, brokers=result.brokers or "any",
+        obligations=len(result.obligations), solver_calls=result.solver_calls,
+        seconds=result.seconds, open=result.open, contradictory=result.contradictory,
+        assumes=result.proof.assumes,
+    )  # fmt: skip
+    return replace(said, **more)
 
 
 def prove(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from model.versions import SWITCHES
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode
 from specs.reading import Reading, named, shown_arguments
+from specs.rendering import HIDDEN, parts
 from specs.verdict import Verdict
 
 
@@ -20,11 +21,7 @@ class RunStep:
     step: str
     args: dict[str, Any]
     changes: dict[str, list[Any]]
-    lines: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """The contract's form: step, args, changes (leaf -> [before, after])."""
-        return {"step": self.step, "args": self.args, "changes": self.changes}
+    lines: list[str] = field(default_factory=list, metadata=HIDDEN)
 
 
 @dataclass
@@ -33,6 +30,9 @@ class Run:
 
     The steps from `loop` on are taken again and again; if there are none, the run stays there.
     """
+
+    ALSO: ClassVar = parts("format", "depth")
+    format: ClassVar = "insync.verdict/1"
 
     claim: str
     sentence: str
@@ -49,23 +49,6 @@ class Run:
     def depth(self) -> int:
         """States on the run, the initial one being 1."""
         return len(self.steps) + 1
-
-    def as_json(self) -> dict[str, Any]:
-        """`insync.verdict/1`."""
-        return {
-            "format": "insync.verdict/1",
-            "claim": self.claim,
-            "sentence": self.sentence,
-            "system": self.system,
-            "version": self.version,
-            "without": self.without,
-            "bounds": self.bounds,
-            "verdict": self.verdict.value,
-            "depth": self.depth,
-            "steps": [step.as_json() for step in self.steps],
-            "loop": self.loop,
-            "replay": self.replay,
-        }
 
     def as_text(self) -> str:
         """The run a person reads: a line a step, only what changed, to the leaf."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from model.language import ImpossibleValue, ProtocolError, RecordedSystem, all_of
 from model.language.errors import unknown_name
@@ -23,6 +23,7 @@ from model.language.properties import Claim
 from model.language.recording import bounds_read, record_condition, record_step_condition
 from specs.explorer import Exploration, explore
 from specs.marks import Marks, marks_of
+from specs.rendering import FLAT, HIDDEN, called, parts
 from specs.story import Story, play
 from specs.verdict import Verdict
 
@@ -38,7 +39,7 @@ SMALL = "it decides nothing within these bounds"
 class Guard:
     """One `require` of one transition."""
 
-    step: str
+    step: str = field(metadata=called("transition"))
     reason: str
 
     def __str__(self) -> str:
@@ -55,17 +56,19 @@ class GuardTrial:
     `within` are the bounds that were made smaller to reach a capacity, where that was needed.
     """
 
-    guard: Guard
-    by: str | None
+    ALSO: ClassVar = parts("verdict")
+
+    guard: Guard = field(metadata=FLAT)
+    by: str | None = field(metadata=called("noticed_by"))
     who: str | None = None
     after: int | None = None
-    mark: str | None = None
-    own_mark: bool = False
+    mark: str | None = field(default=None, metadata=called("redundant"))
+    own_mark: bool = field(default=False, metadata=HIDDEN)
     unknown: str | None = None
     more_states: int | None = None
     more_steps: int | None = None
     within: Mapping[str, int] = field(default_factory=dict)
-    seconds: float = field(default=0.0, compare=False)
+    seconds: float = field(default=0.0, compare=False, metadata=HIDDEN)
 
     @property
     def mark_is_wrong(self) -> bool:
@@ -85,22 +88,6 @@ class GuardTrial:
     def changes_nothing(self) -> bool:
         """In every state within the bounds other guards imply it: without it no step is added."""
         return self.more_states == 0 and self.more_steps == 0
-
-    def as_json(self) -> dict[str, Any]:
-        """A row of `insync.surgery/1`."""
-        return {
-            "transition": self.guard.step,
-            "reason": self.guard.reason,
-            "verdict": self.verdict.value,
-            "noticed_by": self.by,
-            "who": self.who,
-            "after": self.after,
-            "redundant": self.mark,
-            "unknown": self.unknown,
-            "more_states": self.more_states,
-            "more_steps": self.more_steps,
-            "within": dict(self.within),
-        }
 
 
 def guards_of(recorded: RecordedSystem, reason: str | None = None) -> list[Guard]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any
+
+from specs.rendering import picked, rounded
 
 
 class Verdict(Enum):
@@ -79,6 +80,27 @@ class Finding:
         surest = list(Kind).index(Kind(self.kind))
         return surest, self.cluster, self.file, self.line, self.rule, self.why
 
-    def as_json(self) -> dict[str, Any]:
-        """A row of `findings`."""
-        return asdict(self)
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimReport:
+    """What is known of one claim of a system that was proved, or tried to be: an entry of `claims`.
+
+    `open` are the obligations that are not proved. `label` says what kind of theorem it is;
+    `contradictory`, that what is assumed cannot be so together, so that nothing is proved.
+    """
+
+    claim: str
+    sentence: str
+    label: str | None = None
+    system: str | None
+    version: str | None
+    without: Mapping[str, object]
+    verdict: Verdict
+    brokers: int | str = "any"
+    obligations: int
+    solver_calls: int
+    seconds: float = field(metadata=rounded(3))
+    open: Sequence[object] = field(metadata=picked("step", "invariant"))
+    contradictory: bool = False
+    assumes: Sequence[str]
+    counterexample: object = None

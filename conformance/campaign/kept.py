@@ -18,6 +18,7 @@ from typing import Any
 from pyarrow import parquet
 
 from conformance.campaign.plan import CampaignPlan
+from specs.rendering import as_data
 
 _PLAN = "campaign.json"
 FORMAT = "insync.campaign/1"
@@ -36,7 +37,7 @@ class Folder:
 
     def __init__(self, where: Path, plan: CampaignPlan, commit: str) -> None:
         self.where = where
-        asked = {"format": FORMAT, "commit": commit, **plan.as_json()}
+        asked = {"format": FORMAT, "commit": commit, **as_data(plan)}
         where.mkdir(parents=True, exist_ok=True)
         held = sorted(entry.name for entry in where.iterdir())
         if _PLAN not in held:
@@ -45,7 +46,7 @@ class Folder:
             (where / "runs").mkdir()
             _replace(where / _PLAN, json.dumps(asked, indent=1) + "\n")
             return
-        for name in ("format", "commit", *plan.as_json()):
+        for name in ("format", "commit", *as_data(plan)):
             was = _read(where / _PLAN).get(name)
             if was != asked[name]:
                 raise OtherCampaignError(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 NOTHING = "-"
 """No bug is planted: the implementation as it is."""
@@ -42,7 +41,3 @@ class CampaignPlan:
 
     def __len__(self) -> int:
         return (self.last - self.first + 1) * len(self.profiles) * len(self.planted)
-
-    def as_json(self) -> dict[str, Any]:
-        """What a folder remembers of it."""
-        return asdict(self) | {"profiles": list(self.profiles), "planted": list(self.planted)}

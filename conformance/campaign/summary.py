@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.campaign.plan import CampaignRun
+from specs.rendering import HIDDEN, parts
 from specs.verdict import Verdict, combine
 
 
 @dataclass(frozen=True)
 class SummaryLine:
-    """The runs of one profile with one bug; `first` is the broken run of the lowest seed."""
+    """The runs of one profile with one bug; `run` is the broken one of the lowest seed, `first`."""
+
+    ALSO: ClassVar = parts("first")
 
     planted: str
     profile: str
@@ -22,15 +25,13 @@ class SummaryLine:
     events: int
     broken: int
     not_checked: int
-    first: CampaignRun | None
+    run: CampaignRun | None = field(metadata=HIDDEN)
     why: str | None
 
-    def as_json(self) -> dict[str, Any]:
-        """A line of `table` in `--json`."""
-        return asdict(self) | {
-            "verdict": self.verdict,
-            "first": self.first.seed if self.first else None,
-        }
+    @property
+    def first(self) -> int | None:
+        """Its seed."""
+        return self.run.seed if self.run else None
 
 
 def summary(verdicts: Iterable[dict[str, Any]]) -> list[SummaryLine]:

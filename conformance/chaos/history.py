@@ -6,9 +6,11 @@ not: its records may be there once (as often as it was tried, of a plain produce
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
+
+from specs.rendering import HIDDEN
 
 
 @dataclass
@@ -89,18 +91,11 @@ class ClientHistory:
     restored: list[Restored] = field(default_factory=list)
     final: dict[int, dict[int, str]] = field(default_factory=dict)
     clients: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock, repr=False)
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            name: [asdict(one) for one in getattr(self, name)]
-            for name in ("sends", "reads", "commits", "restored")
-        } | {"final": self.final, "clients": self.clients}
+    lock: Lock = field(default_factory=Lock, repr=False, metadata=HIDDEN)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ClientHistory:
-        """What ``as_json`` wrote. KeyError, TypeError for something else."""
+        """What ``as_data`` gave. KeyError, TypeError for something else."""
 
         def read(row: dict[str, Any]) -> Read:
             records = tuple((offset, value) for offset, value in row["records"])

@@ -9,10 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory
@@ -50,6 +50,7 @@ from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.errors import NoNode, ZooKeeperError
 from impl.zookeeper.port import wait
+from specs.rendering import FLAT, HIDDEN, called, parts
 from specs.verdict import Verdict, combine
 
 OF_GROUPS = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "100"}
@@ -71,7 +72,7 @@ OnProgress = Callable[[str], None]
 class ChaosPlan:
     """What is to be done. After so many ``minutes`` no other fault begins."""
 
-    faults: tuple[ChaosFault, ...]
+    faults: tuple[ChaosFault, ...] = field(metadata=HIDDEN)
     seed: int
     version: str
     brokers: int = 3
@@ -87,11 +88,13 @@ class ChaosPlan:
 class ChaosReport:
     """What came of a run. ``unfinished`` says why the log could not be read at the end."""
 
-    plan: ChaosPlan
-    history: ClientHistory = field(default_factory=ClientHistory)
+    ALSO: ClassVar = parts("verdict", "rounds", "counts", "by_client")
+
+    plan: ChaosPlan = field(metadata=FLAT)
+    history: ClientHistory = field(default_factory=ClientHistory, metadata=HIDDEN)
     anomalies: list[Anomaly] = field(default_factory=list)
     allowed: Counter[str] = field(default_factory=Counter)
-    befell: list[dict[str, Any]] = field(default_factory=list)
+    befell: list[dict[str, Any]] = field(default_factory=list, metadata=called("faults"))
     unfinished: str = ""
     trace: TraceReport | None = None
 
@@ -101,24 +104,20 @@ class ChaosReport:
         found = verdict_on(self.history, self.anomalies, self.unfinished)
         return combine([found] if self.trace is None else [found, self.trace.verdict])
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain data."""
-        plan = asdict(self.plan)
-        return {
-            "verdict": self.verdict.value,
-            **{name: value for name, value in plan.items() if name != "faults"},
-            "rounds": len(self.plan.faults),
-            "faults": self.befell,
-            "counts": self.history.counts(),
-            "by_client": self.history.by_client(),
-            "allowed": dict(sorted(self.allowed.items())),
-            "anomalies": [asdict(one) for one in self.anomalies],
-            "unfinished": self.unfinished,
-            "trace": None if self.trace is None else {
-                "verdict": self.trace.verdict.value, "events": self.trace.events,
-                "findings": [one.as_json() for one in self.trace.findings], **self.trace.coverage,
-            },
-        }  # fmt: skip
+    @property
+    def rounds(self) -> int:
+        """Faults that were planned; `befell` are those that were carried out."""
+        return len(self.plan.faults)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What clients did."""
+        return self.history.counts()
+
+    @property
+    def by_client(self) -> dict[str, dict[str, int]]:
+        """What they did, by library."""
+        return self.history.by_client()
 
 
 class ChaosCluster:

@@ -16,6 +16,7 @@ from conformance.cli.tables import show_table
 from conformance.mutants.planted import PLANTED
 from impl import PROFILES
 from impl.world.faults import SWARM
+from specs.rendering import as_data
 from specs.verdict import combine
 
 if TYPE_CHECKING:
@@ -49,21 +50,21 @@ def carry_out_campaign(
                 plan, folder, where, lambda done: progress(f"{done} of {len(plan)} runs done")
             )
             table = summary(verdicts)
-            broken = [line.first for line in table if line.first is not None]
+            broken = [line.run for line in table if line.run is not None]
             if shrink and broken:
                 progress(f"{len(broken)} failures are made small")
             small = _made_small(broken, where, plan, folder, out) if shrink and broken else []
     result = {
         "verdict": combine(line.verdict for line in table),
-        **plan.as_json(),
+        **as_data(plan),
         "commit": commit_of(Path(__file__)),
-        "table": [line.as_json() for line in table],
+        "table": table,
         "runs": verdicts,
         "small": small,
         "seconds": round(time.monotonic() - began, 3),
     }
     _show(result, table, json_target)
-    emit_json(json_target, result)
+    emit_json(json_target, as_data(result))
     finish(combine(line.verdict for line in table))
 
 
@@ -167,7 +168,7 @@ def _show(result: dict[str, Any], table: list[SummaryLine], json_target: str | N
         [
             [
                 line.planted, line.profile, line.verdict, line.runs, line.events, line.broken,
-                line.not_checked, f"seed {line.first.seed}" if line.first else None,
+                line.not_checked, f"seed {line.first}" if line.run else None,
             ]
             for line in table
         ],

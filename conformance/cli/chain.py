@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.cli.choice import Variant, described, refusals, system_named
 from conformance.cli.common import Progress, emit_json, finish, say
 from conformance.cli.tables import show_table
+from specs.prover import claim_report
+from specs.rendering import as_data, rows
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
@@ -70,14 +72,17 @@ def prove_chain(
         json_target,
         {
             "verdict": verdict,
-            "claims": [_claim(name, result) for name, result in proofs.items()],
-            "obligations": [
-                {"claim": name, **one.as_json()}
+            "claims": rows(
+                claim_report(result, _sentence(name, result), claim=name, system="replication")
                 for name, result in proofs.items()
-                for one in result.obligations
+            ),
+            "obligations": [
+                row
+                for name, result in proofs.items()
+                for row in rows(result.obligations, claim=name)
             ],
-            "counterexample": None if why is None else why.as_json(),
-            "chain": [one.as_json() for one in followed],
+            "counterexample": as_data(why),
+            "chain": rows(followed),
         },
     )
     finish(verdict)
@@ -85,23 +90,6 @@ def prove_chain(
 
 def _sentence(name: str, result: ProofResult) -> str:
     return SENTENCE if name == REFINES else result.recorded.claim(name)[0].sentence
-
-
-def _claim(name: str, result: ProofResult) -> dict[str, Any]:
-    return {
-        "claim": name,
-        "sentence": _sentence(name, result),
-        "system": "replication",
-        "version": result.recorded.version,
-        "without": result.recorded.without,
-        "verdict": result.verdict,
-        "brokers": "any",
-        "obligations": len(result.obligations),
-        "solver_calls": result.solver_calls,
-        "seconds": round(result.seconds, 3),
-        "open": [{"step": one.step, "invariant": one.invariant} for one in result.open],
-        "assumes": list(result.proof.assumes),
-    }
 
 
 def _show(

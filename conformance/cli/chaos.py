@@ -29,6 +29,7 @@ from conformance.cli.common import (
 from conformance.cli.kafka_tool import preset_of
 from impl.releases import DEFAULT, Release
 from impl.server.processes import ClusterError
+from specs.rendering import as_data
 
 if TYPE_CHECKING:
     from conformance.chaos.run import ChaosReport
@@ -128,10 +129,10 @@ def chaos(
         except (ClusterError, OSError) as error:
             raise WrongUse(f"the cluster cannot run: {error}") from error
         if out is not None:
-            kept = json.dumps(report.history.as_json(), separators=(",", ":"))
+            kept = json.dumps(as_data(report.history), separators=(",", ":"))
             write_atomically(folder / "history.json", kept + "\n")
     seconds = round(time.monotonic() - began, 1)
-    emit_json(json_target, {"command": "chaos", **report.as_json(), "seconds": seconds})
+    emit_json(json_target, {"command": "chaos", **as_data(report), "seconds": seconds})
     for line in _lines(report, seconds):
         say(line, json_target)
     finish(report.verdict)

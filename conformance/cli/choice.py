@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.common import WrongUse, unknown
 from model.faults import means
+from model.former_names import switch_now
 from model.language import ProtocolError, RecordedSystem, System
 from model.systems import SYSTEMS
 from model.systems import system as system_by_name
-from model.versions import SWITCHES, current_name
+from model.versions import SWITCHES
 
 if TYPE_CHECKING:
     from model.zoo.known import KnownBug
@@ -56,12 +57,12 @@ class Variant:
 
     def _changed(self, system: System, switches: Mapping[str, object]) -> dict[str, object]:
         changed: dict[str, object] = {}
-        for name in map(current_name, self.without):
+        for name in map(switch_now, self.without):
             _refuse_unknown_switch(system, name, switches)
             changed[name] = _before_the_fix(name)
         for text in self.settings:
             name, equals, value = text.partition("=")
-            name = current_name(name)
+            name = switch_now(name)
             _refuse_unknown_switch(system, name, switches)
             if not equals or not value:
                 example = f"{name}={SWITCHES[name].values[0]}"

@@ -13,12 +13,12 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self, TypeVar
 
 import click
 
+from specs.rendering import as_data
 from specs.verdict import Verdict
 
 WRONG_USE = 64
@@ -128,16 +128,16 @@ def emit_json(target: str | None, payload: object) -> None:
     """Write `payload` to a file, or to standard output for "-"; do nothing for None.
 
     Keys keep the order in which the command built them; an object that names no `format` gets that
-    of its command, such as `insync.explore/1`. Enums are written as their values, sets
-    sorted, paths as text; anything else that JSON does not know raises TypeError. A file is
-    written under a temporary name and then renamed, so that nobody ever reads half of it.
+    of its command, such as `insync.explore/1`. Reports in it are written as `specs.rendering` says;
+    anything else that JSON does not know raises TypeError. A file is written under a temporary name
+    and then renamed, so that nobody ever reads half of it.
     Raises WrongUse where the file cannot be written.
     """
     if target is None:
         return
     if isinstance(payload, dict) and "format" not in payload:
         payload = {"format": f"insync.{_command()}/1", **payload}
-    text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+    text = json.dumps(as_data(payload), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if target == STDOUT:
         with output():
             sys.stdout.write(text)
@@ -171,16 +171,6 @@ def write_atomically(path: Path, text: str) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"no JSON form for {type(value).__name__}: {value!r}; make it plain data first")
 
 
 def say(text: str, json_target: str | None = None) -> None:

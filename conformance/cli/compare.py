@@ -15,6 +15,7 @@ from conformance.cli.common import (
     say,
     write_atomically,
 )
+from specs.rendering import as_data
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ def compare(left: str, right: str, out: str | None, opens: bool, json_target: st
     `model LOGS` the logs of brokers beside what is allowed. A step that is refused on one side is
     passed over there, with its reason. Exit code 0 says that both are alike, 1 that they differ.
     """
-    from conformance.web.compare import as_json, as_text, packed, page
+    from conformance.web.compare import as_text, packed, page
 
     if out is not None and Path(out).suffix != ".html":
         raise WrongUse(f"--out {out}: a comparison is a page; name a FILE.html")
     result, opened, verdict = _compared(left, right)
     say(as_text(result), json_target)
-    emit_json(json_target, as_json(result))
+    emit_json(json_target, as_data(result))
     if out is not None:
         try:
             write_atomically(Path(out), page(result))

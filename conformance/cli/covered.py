@@ -13,6 +13,7 @@ import click
 
 from conformance.cli.common import WrongUse, say, write_atomically
 from conformance.cli.tables import show_table
+from specs.rendering import as_data
 
 if TYPE_CHECKING:
     from conformance.coverage import CoreCoverage
@@ -48,7 +49,7 @@ def measured(coverage: str | None, json_target: str | None) -> Iterator[CoreCove
         yield found
     _show(found, json_target)
     if path is not None:
-        write_atomically(path, json.dumps(found.as_json(), indent=1) + "\n")
+        write_atomically(path, json.dumps(as_data(found), indent=1) + "\n")
 
 
 def _show(found: CoreCoverage, json_target: str | None) -> None:
@@ -59,7 +60,7 @@ def _show(found: CoreCoverage, json_target: str | None) -> None:
     ]
     numbers = ("walked", "lines", "share")
     show_table(("module of impl/core", *numbers), rows, json_target, right=numbers)
-    missing = found.missing()
+    missing = found.missing
     explained = [one for one in missing if one.why]
     for why, ones in groupby(sorted(explained, key=lambda one: one.why), key=lambda one: one.why):
         names = ", ".join(one.function for one in ones)

@@ -16,6 +16,7 @@ from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
 from impl.releases import DEFAULT, Release
+from specs.rendering import as_data
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def edges(
         json_target,
     )
     found = {"diagnosis": None if diagnosis is None else diagnosis.as_text()}
-    emit_json(json_target, report.as_json() | found | {"seconds": seconds})
+    emit_json(json_target, as_data(report) | found | {"seconds": seconds})
     story = None if diagnosis is None else diagnosis.story
     if save_story is not None:
         keep_text(save_story, story, json_target)
@@ -197,7 +198,7 @@ def _all(
     emit_json(json_target, {
         "format": "insync.edges/1", "verdict": verdict.value,
         "walks": [
-            one.as_json() | {"release": name.split()[1], "family": where, "seconds": round(s, 3)}
+            as_data(one) | {"release": name.split()[1], "family": where, "seconds": round(s, 3)}
             for name, where, one, s in outcomes
         ],
     })  # fmt: skip

@@ -36,6 +36,7 @@ from conformance.cli.options import (
 from conformance.cli.tables import show_table
 from specs.explorer import DEADLOCK, Exploration, with_companions
 from specs.explorer import explore as visit
+from specs.rendering import as_data
 from specs.runs import replay_command
 from specs.verdict import Verdict, combine
 
@@ -103,7 +104,7 @@ def explore(
     _show(found, verdict, lines, json_target)
     payload = _payload(found, verdict, asked if claims else [], search)
     if grew:
-        payload["grew"] = [one.as_json() for one in found.growth]
+        payload["grew"] = as_data(found.growth)
     emit_json(json_target, payload)
     broken = (name for name in asked if found.claims[name].verdict is Verdict.BROKEN)
     keeping.keep(next((found.run(name) for name in broken), None), json_target)
@@ -139,7 +140,7 @@ def settled(found: Exploration, asked: list[str]) -> Verdict:
 def _payload(
     found: Exploration, verdict: Verdict, asked: list[str], search: Searching
 ) -> dict[str, object]:
-    payload = {**found.as_json(), "verdict": verdict}
+    payload = {**as_data(found), "verdict": verdict}
     payload["ruled_out"] = ruled_out(found.grounded.recorded.system, found.grounded.bounds)
     payload["replay"] += "".join(f" --claim {name}" for name in asked)
     payload["replay"] += search.words()

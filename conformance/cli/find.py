@@ -40,6 +40,7 @@ from model.language import RecordedSystem
 from model.systems import SYSTEMS
 from specs.explorer import DEADLOCK
 from specs.explorer import find as shortest
+from specs.rendering import as_data
 from specs.runs import Run, replay_command
 from specs.verdict import Verdict
 
@@ -106,7 +107,7 @@ def find(
         )
     for line in found.lines():
         say(line, json_target)
-    emit_json(json_target, found.as_json())
+    emit_json(json_target, as_data(found))
     keeping.keep(found.run, json_target)
     finish(found.result.verdict)
 

@@ -11,6 +11,7 @@ from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, w
 from conformance.cli.tables import show_table
 from model.language.errors import unknown_name
 from specs.invariants import Proof
+from specs.rendering import as_data
 from specs.runs import replay_command
 from specs.verdict import Verdict
 
@@ -68,7 +69,7 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
                    "needed_by": sorted(found.needed_by.get(one.name, ()))}
                   for one in found.found],
         "lost": found.lost, "false": found.false,
-        "counterexample": None if shown is None else shown.as_json(), "reached": found.reached,
+        "counterexample": as_data(shown), "reached": found.reached,
         "seconds": round(found.seconds, 1),
     })  # fmt: skip
     finish(found.verdict)

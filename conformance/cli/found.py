@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.cli.choice import described, ruled_out, ruled_out_in_words
 from specs.exploration import ClaimResult
 from specs.lowering.grounding import Grounded
+from specs.rendering import FLAT, at, parts
 from specs.runs import Run
 from specs.verdict import Verdict
 
@@ -19,6 +20,11 @@ class ClaimAnswer:
     `within` names the bounds, `beside_run` and `without_run` say how much was looked at; `more` is
     what the JSON has besides the contract.
     """
+
+    SHOWN: ClassVar = parts(
+        "ruled_out", shown_run=FLAT, depth=at("result.depth"), kind=at("result.kind"),
+        why=at("result.why"), replay={}, more=FLAT,
+    )  # fmt: skip
 
     grounded: Grounded
     result: ClaimResult
@@ -54,18 +60,15 @@ class ClaimAnswer:
         lifted = self.more.get("lifted", ())
         return {name: n for name, n in self.grounded.bounds.items() if name not in lifted}
 
-    def as_json(self) -> dict[str, Any]:
-        """The contract's keys, and more."""
-        run = self.run or self._without_steps()
-        return {
-            **run.as_json(),
-            "depth": self.result.depth,
-            "kind": self.result.kind,
-            "why": self.result.why,
-            "ruled_out": ruled_out(self.grounded.recorded.system, self._bounds()),
-            "replay": self.replay,
-            **self.more,
-        }
+    @property
+    def ruled_out(self) -> Any:
+        """What the bounds leave out."""
+        return ruled_out(self.grounded.recorded.system, self._bounds())
+
+    @property
+    def shown_run(self) -> Run:
+        """The run, or one without a step that says what was asked."""
+        return self.run or self._without_steps()
 
     def _without_steps(self) -> Run:
         recorded = self.grounded.recorded

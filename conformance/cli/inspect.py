@@ -9,6 +9,7 @@ import click
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
 from conformance.cli.tables import show_table
+from specs.rendering import as_data
 
 if TYPE_CHECKING:
     from conformance.disks.comparing import Inspected
@@ -74,7 +75,7 @@ def inspect(
         why = (error.strerror or str(error)).lower()
         raise WrongUse(f"{error.filename}: {why}; name folders that may be read") from error
     _show(found, json_target)
-    emit_json(json_target, found.as_json())
+    emit_json(json_target, as_data(found))
     finish(found.verdict)
 
 

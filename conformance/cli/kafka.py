@@ -27,6 +27,7 @@ from conformance.kafka.lab import LOOPBACK, MOST_BROKERS, PROXIES, STATE, ZOOKEE
 from conformance.kafka.releases import RELEASES, KafkaRelease, NoRelease, release_of
 from conformance.kafka.schedule import WrongSchedule, parse_schedule
 from impl.server.processes import ClusterError, lock_folder
+from specs.rendering import as_data
 from specs.verdict import Verdict
 
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -633,7 +634,7 @@ def mixed(
         f"acknowledged, {report.refused} without an answer, {report.consumed:,} read, "
         f"{report.bytes_compared:,} bytes equal on all replicas, {report.seconds:.0f} s",
         json_target)  # fmt: skip
-    emit_json(json_target, report.as_json())
+    emit_json(json_target, as_data(report))
     finish(report.verdict)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from conformance.cli.common import WrongUse, say, write_atomically
+from specs.rendering import as_data
 from specs.runs import Run
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def open_option(command: Command) -> Command:
 def _open(run: Run) -> None:
     from conformance.web.run_files import of_run
 
-    show(of_run(run.as_json()))
+    show(of_run(as_data(run)))
 
 
 def show(played: ReplayedRun) -> None:

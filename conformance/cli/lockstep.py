@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -26,6 +26,7 @@ from impl import PROFILES
 from impl.releases import DEFAULT
 from impl.world.faults import SWARM, profile_named
 from impl.world.staged.faults import STAGED_PROFILES, staged_profile
+from specs.rendering import parts, rounded, rows
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ RELEASES = {
 class WalkCampaign:
     """The walks under one profile of faults."""
 
+    ALSO: ClassVar = parts("verdict")
+
     system: str
     faults: str
     release: str = DEFAULT
@@ -58,7 +61,7 @@ class WalkCampaign:
     silent: int = 0
     writes: int = 0
     requests: int = 0
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, metadata=rounded(3))
     fired: Counter[str] = field(default_factory=Counter)
     mismatch: str | None = None
     story: str | None = None
@@ -69,15 +72,6 @@ class WalkCampaign:
         if self.mismatch is not None:
             return Verdict.BROKEN
         return Verdict.HOLDS if self.steps else Verdict.NOT_CHECKED
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            **{name: value for name, value in vars(self).items() if name != "fired"},
-            "seconds": round(self.seconds, 3),
-            "fired": dict(sorted(self.fired.items())),
-            "verdict": self.verdict.value,
-        }
 
 
 @click.command()
@@ -206,7 +200,7 @@ def lockstep(
     )
     emit_json(json_target, {
         "format": "insync.lockstep/1", "verdict": verdict.value,
-        "profiles": [one.as_json() for one in done],
+        "profiles": rows(done),
     })  # fmt: skip
     if save_story is not None:
         stories = (one.story for one in done if one.story is not None)

@@ -23,6 +23,7 @@ from conformance.cli.kept import keep_text, open_option, story_option
 from conformance.cli.kept import show as show_run
 from conformance.cli.pace import left_of
 from conformance.cli.tables import show_table
+from specs.rendering import rows
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -151,9 +152,9 @@ def mutants(
         {
             "verdict": verdict,
             "seed": seed,
-            "planted": [one.as_json() for one in planted],
+            "planted": rows(planted),
             "not_planted": all_of.NOT_PLANTED,
-            "mutants": [one.as_json() for one in tried],
+            "mutants": rows(tried),
             "explained": {one.key: because[one.key] for one in survivors if one.key in because},
             "not_explained": [one.key for one in survivors if one.key not in because],
             "population": len(every),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -44,9 +44,10 @@ from specs.proofs import proofs
 from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
 from specs.proofs.progress import progress
 from specs.proofs.since_2_7 import PROOF as SINCE_2_7
-from specs.prover import ProofResult
+from specs.prover import ProofResult, claim_report
+from specs.rendering import rows
 from specs.runs import Run, replay_command
-from specs.verdict import Verdict, combine
+from specs.verdict import ClaimReport, Verdict, combine
 
 if TYPE_CHECKING:
     from specs.induction import InductionCounterexample
@@ -83,25 +84,13 @@ class Attempt:
         """What is known of the claim: a loop that is reached outweighs what is open."""
         return self.result.verdict if self.run is None else Verdict.BROKEN
 
-    def as_json(self) -> dict[str, Any]:
+    def report(self) -> ClaimReport:
         """One entry of `claims`."""
-        result, shown = self.result, self.run or self.counterexample
-        return {
-            "claim": result.proof.claim,
-            "sentence": result.recorded.claim(result.proof.claim)[0].sentence,
-            "system": result.proof.system,
-            "version": result.recorded.version,
-            "without": result.recorded.without,
-            "verdict": self.verdict,
-            "brokers": result.brokers or ANY,
-            "obligations": len(result.obligations),
-            "solver_calls": result.solver_calls,
-            "seconds": round(result.seconds, 3),
-            "open": [{"step": one.step, "invariant": one.invariant} for one in result.open],
-            "contradictory": result.contradictory,
-            "assumes": list(result.proof.assumes),
-            "counterexample": None if shown is None else shown.as_json(),
-        }
+        result = self.result
+        return claim_report(
+            result, result.recorded.claim(result.proof.claim)[0].sentence, verdict=self.verdict,
+            counterexample=self.run or self.counterexample,
+        )  # fmt: skip
 
 
 @click.command()
@@ -275,17 +264,21 @@ def prove(
         json_target,
         {
             "verdict": verdict,
-            "claims": [*(one.as_json() for one in attempts), *(one.as_json() for one in tried)],
+            "claims": rows([*(one.report() for one in attempts), *(one.report() for one in tried)]),
             "obligations": [
-                {
-                    "claim": one.result.proof.claim,
-                    "system": one.result.proof.system,
-                    **obligation.as_json(),
-                }
+                row
                 for one in attempts
-                for obligation in one.result.obligations
+                for row in rows(
+                    one.result.obligations,
+                    claim=one.result.proof.claim,
+                    system=one.result.proof.system,
+                )
             ]
-            + [obligation for one in tried for obligation in one.obligations_as_json()],
+            + [
+                row
+                for one in tried
+                for row in rows(one.result.obligations, claim=one.result.theorem.claim)
+            ],
         },
     )
     if graph is not None:

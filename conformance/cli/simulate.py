@@ -35,6 +35,7 @@ from impl.world.kafka_log import KafkaLogs
 from impl.world.simulator import FIRST_INSTANT_MS, steps_of
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
+from specs.rendering import as_data
 from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ def _row(trace: Trace, folder: Path, journal: KafkaLogs | None, kept: bool) -> d
         "file": str(path) if kept else None,
         "findings": [
             # A temporary folder's name would mean nothing to anybody.
-            {**finding.as_json(), "file": name, "positions": [f"{name}:{finding.line}"]}
+            {**as_data(finding), "file": name, "positions": [f"{name}:{finding.line}"]}
             for finding in report.findings
         ],
     }

@@ -14,6 +14,7 @@ from conformance.cli.kept import keep_text, open_option, show_comparison, story_
 from conformance.cli.options import size_options, system_argument, variant_options
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
+from specs.rendering import rows
 from specs.runs import Run
 from specs.story import Story, read_story
 from specs.story.heading import heading_line
@@ -87,7 +88,7 @@ def surgery(
     emit_json(json_target, {
         "format": "insync.surgery/1", "verdict": verdict, "system": chosen.name,
         "version": recorded.version, "without": recorded.without, "bounds": limits,
-        "symmetry": symmetry, "guards": [one.as_json() for one in findings],
+        "symmetry": symmetry, "guards": rows(findings),
     })  # fmt: skip
     if save_story is not None or opens:
         needed = _first_needed(findings, recorded, limits)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.cli.choice import Variant, described, refusals, system_named
 from conformance.cli.common import Progress, WrongUse, say
 from conformance.cli.tables import show_table
 from model.language import RecordedSystem
+from specs.verdict import ClaimReport
 
 if TYPE_CHECKING:
     from specs.theorems import TheoremResult
@@ -49,30 +50,16 @@ class Tried:
     result: TheoremResult
     recorded: RecordedSystem | None
 
-    def as_json(self) -> dict[str, Any]:
+    def report(self) -> ClaimReport:
         """One entry of `claims`."""
-        result, recorded = self.result, self.recorded
-        return {
-            "claim": result.theorem.claim,
-            "sentence": result.theorem.sentence,
-            "label": result.theorem.label,
-            "system": result.theorem.system,
-            "version": None if recorded is None else recorded.version,
-            "without": {} if recorded is None else recorded.without,
-            "verdict": result.verdict,
-            "brokers": "any",
-            "obligations": len(result.obligations),
-            "solver_calls": len(result.obligations),
-            "seconds": round(result.seconds, 3),
-            "open": [{"step": one.step, "invariant": one.invariant} for one in result.open],
-            "assumes": list(result.theorem.assumes),
-            "counterexample": None,
-        }
-
-    def obligations_as_json(self) -> list[dict[str, Any]]:
-        """Its entries of `obligations`."""
-        claim = self.result.theorem.claim
-        return [{"claim": claim, **one.as_json()} for one in self.result.obligations]
+        result, recorded, theorem = self.result, self.recorded, self.result.theorem
+        return ClaimReport(
+            claim=theorem.claim, sentence=theorem.sentence, label=theorem.label,
+            system=theorem.system, version=None if recorded is None else recorded.version,
+            without={} if recorded is None else recorded.without, verdict=result.verdict,
+            obligations=len(result.obligations), solver_calls=len(result.obligations),
+            seconds=result.seconds, open=result.open, assumes=theorem.assumes,
+        )  # fmt: skip
 
 
 def theorems_among(

@@ -10,6 +10,7 @@ import click
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
 from conformance.cli.pace import Pace
 from conformance.cli.tables import Table
+from specs.rendering import as_data
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def verify(deep: bool, json_target: str | None) -> None:
             "verdict": verdict,
             "deep": deep,
             "seconds": round(seconds, 1),
-            "rows": [row.as_json() for row in rows],
+            "rows": as_data(rows),
         },
     )
     finish(verdict)

@@ -10,11 +10,12 @@ import click
 from conformance.cli.common import emit_json, json_option, say
 from conformance.cli.tables import show_table
 from model.assumptions import ASSUMPTIONS
-from model.language import System, Version
+from model.language import System
 from model.language.system import shown
 from model.systems import SYSTEMS
 from model.versions import CLASHES, RELEASES, SWITCHES
 from model.zoo.flags import FLAGS, Flag
+from specs.rendering import rows
 
 
 @click.command()
@@ -76,7 +77,7 @@ def versions(flags: bool, json_target: str | None) -> None:
                 }
                 for flag in FLAGS.values()
             ],
-            "systems": [_system_as_json(system) for system in SYSTEMS.values()],
+            "systems": [_shown_system(system) for system in SYSTEMS.values()],
         },
     )
 
@@ -182,23 +183,21 @@ def _follows_releases(system: System) -> bool:
     return set(system.versions) == set(RELEASES)
 
 
-def _system_as_json(system: System) -> dict[str, Any]:
+def _shown_system(system: System) -> dict[str, Any]:
     return {
         "name": system.name,
         "about": system.about,
         "default_version": system.default_version,
-        "versions": [_version_as_json(version) for version in system.versions.values()],
-        "switches": dict(system.switches),
+        "versions": [
+            {"name": one.name, "about": one.about, "switches": one.switches}
+            for one in system.versions.values()
+        ],
+        "switches": system.switches,
         "bounds": [
-            {"name": name, "default": bound.default, "least": bound.least, "what": bound.what}
-            for name, bound in system.bounds.items()
+            row for name, bound in system.bounds.items() for row in rows([bound], name=name)
         ],
         "claims": [
             {"name": claim.name, "kind": claim.kind, "sentence": claim.sentence}
             for claim in system.claims
         ],
     }
-
-
-def _version_as_json(version: Version) -> dict[str, Any]:
-    return {"name": version.name, "about": version.about, "switches": dict(version.switches)}

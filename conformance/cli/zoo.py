@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -21,7 +21,8 @@ from model.zoo import ZOO, Expression, ZooEntry
 from model.zoo import entry as entry_named
 from specs.explorer import Exploration, Report
 from specs.explorer import find as shortest
-from specs.runs import Run
+from specs.rendering import rounded
+from specs.runs import Run, RunStep
 from specs.verdict import Verdict, combine
 
 
@@ -148,7 +149,7 @@ def _list(json_target: str | None) -> None:
     for one in ZOO:
         if one.shown is None:
             say(f"  {one.id}: {one.excuse}", json_target)
-    emit_json(json_target, _payload([_as_json(one) for one in ZOO]))
+    emit_json(json_target, _payload([_listed(one) for one in ZOO]))
 
 
 def _one(
@@ -158,13 +159,13 @@ def _one(
         say(line, json_target)
     if entry.shown is None:
         say(f"not shown by any system: {entry.excuse}", json_target)
-        emit_json(json_target, _payload([_as_json(entry)], Verdict.NOT_CHECKED))
+        emit_json(json_target, _payload([_listed(entry)], Verdict.NOT_CHECKED))
         finish(Verdict.NOT_CHECKED)
     with refusals(), Progress() as progress:
         done = hunt(entry, max_states, progress)
     for line in _report(done):
         say(line, json_target)
-    emit_json(json_target, _payload([_hunted_as_json(done)], done.verdict))
+    emit_json(json_target, _payload([_hunted(done)], done.verdict))
     keeping.keep(done.run, json_target)
     finish(done.verdict)
 
@@ -198,7 +199,7 @@ def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: s
         if done.verdict is not Verdict.HOLDS:
             said = "NOT AS HISTORY SAYS" if done.verdict is Verdict.BROKEN else done.verdict
             say(f"{said}: {done.entry.id}; see insync zoo {done.entry.id}", json_target)
-    emit_json(json_target, _payload([_hunted_as_json(one) for one in hunts], verdict))
+    emit_json(json_target, _payload([_hunted(one) for one in hunts], verdict))
     finish(verdict)
 
 
@@ -256,51 +257,60 @@ def _thrown(shown: Expression) -> str:
     )
 
 
-def _as_json(entry: ZooEntry) -> dict[str, Any]:
+@dataclass(frozen=True)
+class EntryReport:
+    """An entry of the zoo; from `steps` on, what came of the hunt for it, if there was one."""
+
+    number: int
+    id: str
+    sources: tuple[str, ...]
+    title: str
+    story: str
+    fixed_in: str
+    flag: str
+    remark: str | None
+    system: str | None
+    base: str | None
+    without: Mapping[str, object]
+    bounds: Mapping[str, int] | None
+    claim: str | None
+    quick: bool
+    verdict: str
+    steps: list[RunStep] | None = None
+    loop: int | None = None
+    distinct: int | None = None
+    seconds: float | None = field(default=None, metadata=rounded(3))
+    replay: str | None = None
+    fixed: dict[str, Any] | None = None
+
+
+def _listed(entry: ZooEntry) -> EntryReport:
     shown = entry.shown
-    return {
-        "number": entry.number,
-        "id": entry.id,
-        "sources": list(entry.sources),
-        "title": entry.title,
-        "story": entry.story,
-        "fixed_in": entry.fixed_in,
-        "flag": entry.flag,
-        "remark": entry.remark or None,
-        "system": shown.system if shown else None,
-        "base": shown.base if shown else None,
-        "without": dict(shown.thrown) if shown else {},
-        "bounds": shown.limits if shown else None,
-        "claim": entry.breaks,
-        "quick": bool(shown and shown.quick),
-        "verdict": "not checked" if shown else f"not expressed ({entry.excuse})",
-        "steps": None,
-        "distinct": None,
-        "seconds": None,
-    }
+    return EntryReport(
+        entry.number, entry.id, entry.sources, entry.title, entry.story, entry.fixed_in,
+        entry.flag, entry.remark or None,
+        system=shown.system if shown else None, base=shown.base if shown else None,
+        without=dict(shown.thrown) if shown else {}, bounds=shown.limits if shown else None,
+        claim=entry.breaks, quick=bool(shown and shown.quick),
+        verdict="not checked" if shown else f"not expressed ({entry.excuse})",
+    )  # fmt: skip
 
 
-def _hunted_as_json(done: Hunt) -> dict[str, Any]:
-    fixed = done.mended.claims[done.shown.claim]
-    return {
-        **_as_json(done.entry),
-        "verdict": _outcome(done),
-        "steps": [step.as_json() for step in done.run.steps] if done.run else None,
-        "loop": done.run.loop if done.run else None,
-        "distinct": done.bug.distinct,
-        "seconds": round(done.bug.seconds, 3),
-        "replay": done.run.replay if done.run else None,
-        "fixed": {
-            "version": done.mended.grounded.recorded.version,
-            "verdict": fixed.verdict.value,
-            "why": fixed.why,
-            "distinct": done.mended.distinct,
-            "depth": done.mended.depth,
+def _hunted(done: Hunt) -> EntryReport:
+    fixed, run = done.mended.claims[done.shown.claim], done.run
+    return replace(
+        _listed(done.entry), verdict=_outcome(done),
+        steps=run.steps if run else None, loop=run.loop if run else None,
+        replay=run.replay if run else None,
+        distinct=done.bug.distinct, seconds=done.bug.seconds,
+        fixed={
+            "version": done.mended.grounded.recorded.version, "verdict": fixed.verdict,
+            "why": fixed.why, "distinct": done.mended.distinct, "depth": done.mended.depth,
             "seconds": round(done.mended.seconds, 3),
         },
-    }
+    )  # fmt: skip
 
 
-def _payload(entries: list[dict[str, Any]], verdict: Verdict | None = None) -> dict[str, Any]:
+def _payload(entries: list[EntryReport], verdict: Verdict | None = None) -> dict[str, Any]:
     said = {} if verdict is None else {"verdict": verdict}
     return {"format": "insync.verdict/1", **said, "entries": entries}

@@ -8,7 +8,7 @@ that a cleaning may have thinned are not compared byte by byte.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +17,7 @@ from conformance.disks.findings import DiskFinding, Severity
 from conformance.disks.reading import InspectedDirectory, ReplicaOnDisk, replica_of
 from conformance.disks.truncation import cut_of
 from impl.log.checkpoint_file import TopicPartition
+from specs.rendering import COUNTED
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Inspected:
     partition: int
     replicas: tuple[ReplicaRow, ...]
     cuts: tuple[Cut, ...]
-    findings: tuple[DiskFinding, ...]
+    findings: tuple[DiskFinding, ...] = field(metadata=COUNTED)
 
 
 def inspect_partition(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from conformance.disks.comparing import Inspected, inspect_partition
 from conformance.disks.findings import RULES, DiskFinding, verdict_of
 from conformance.disks.reading import InspectedDirectory, directories_in, replicas_by_partition
 from impl.log.checkpoint_file import TopicPartition
+from specs.rendering import called, parts
 from specs.verdict import Verdict
 
 Progress = Callable[[str], None]
@@ -24,7 +25,10 @@ class TwoClustersError(Exception):
 class Inspection:
     """What was found in all of them, under the rules of `preset`."""
 
-    preset: str
+    ALSO: ClassVar = parts("verdict", "findings", "rules")
+    rules: ClassVar = RULES
+
+    preset: str = field(metadata=called("rules_of"))
     directories: tuple[InspectedDirectory, ...]
     partitions: tuple[Inspected, ...]
 
@@ -39,28 +43,6 @@ class Inspection:
     def verdict(self) -> Verdict:
         """By `findings.verdict_of`."""
         return verdict_of(self.findings, sum(len(each.replicas) for each in self.partitions))
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain data."""
-        return {
-            "verdict": str(self.verdict),
-            "rules_of": self.preset,
-            "directories": [
-                {
-                    "path": each.path,
-                    "broker": each.broker,
-                    "cluster": each.cluster,
-                    "clean_shutdown": each.clean,
-                    "replicas": len(each.replicas),
-                }
-                for each in self.directories
-            ],
-            "partitions": [
-                asdict(each) | {"findings": len(each.findings)} for each in self.partitions
-            ],
-            "findings": [asdict(each) for each in self.findings],
-            "rules": RULES,
-        }
 
 
 def inspect(

@@ -30,6 +30,7 @@ from impl.log.meta_properties import read_meta
 from impl.log.producer_snapshots import SNAPSHOT
 from impl.log.record_batch import check, header_at, size_at
 from impl.log.segment import CLEANED, DELETED, INDEX, SWAP, TIME_INDEX
+from specs.rendering import COUNTED, HIDDEN, called
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
@@ -53,10 +54,10 @@ class InspectedDirectory:
     path: str
     broker: int | None = None
     cluster: str | None = None
-    clean: bool = False
-    checkpoints: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
-    replicas: dict[TopicPartition, str] = field(default_factory=dict)
-    findings: list[DiskFinding] = field(default_factory=list)
+    clean: bool = field(default=False, metadata=called("clean_shutdown"))
+    checkpoints: dict[str, dict[TopicPartition, int]] = field(default_factory=dict, metadata=HIDDEN)
+    replicas: dict[TopicPartition, str] = field(default_factory=dict, metadata=COUNTED)
+    findings: list[DiskFinding] = field(default_factory=list, metadata=HIDDEN)
 
 
 @dataclass

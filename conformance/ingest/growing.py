@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import count
 from typing import Any
@@ -60,17 +60,9 @@ class Offset:
     quiet: int = 0  # triggers since anything was written or read; stays at QUIET
     size: int = 0  # bytes on disk, of all files
 
-    def as_json(self) -> dict[str, Any]:
-        """As Spark keeps it in a checkpoint."""
-        return {
-            "quiet": self.quiet,
-            "size": self.size,
-            "files": {name: asdict(reach) for name, reach in self.files.items()},
-        }
-
     @classmethod
     def of_json(cls, said: Mapping[str, Any]) -> Offset:
-        """What `as_json` has given."""
+        """What `as_data` gave."""
         return cls(
             {name: FileProgress(**reach) for name, reach in said.get("files", {}).items()},
             int(said.get("quiet", 0)),

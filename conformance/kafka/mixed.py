@@ -18,10 +18,10 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.kafka import keeper
 from conformance.kafka.control import do_line, move_controller
@@ -29,6 +29,7 @@ from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, Lab, ended_at_last
 from conformance.kafka.releases import KafkaRelease
 from impl.log.record_batch import batches_in, records_of
 from impl.server.processes import ClusterError
+from specs.rendering import parts
 from specs.verdict import Verdict
 
 TOPIC = "t"
@@ -47,6 +48,9 @@ class NoClient(RuntimeError):
 class MixedReport:
     """What a course came to. ``steps``: what was done, and what came of it."""
 
+    ALSO: ClassVar = parts("format", "verdict")
+    format: ClassVar = FORMAT
+
     version: str
     kafka: list[int]
     ours: list[int]
@@ -64,10 +68,6 @@ class MixedReport:
         if self.wrong:
             return Verdict.BROKEN
         return Verdict.HOLDS if self.acknowledged and self.bytes_compared else Verdict.NOT_CHECKED
-
-    def as_json(self) -> dict[str, Any]:
-        """The report as data."""
-        return {"format": FORMAT, "verdict": self.verdict.value, **asdict(self)}
 
 
 # What clients do meanwhile

@@ -40,6 +40,7 @@ from conformance.running.workers import working
 from impl.releases import Release
 from impl.server.clients import ClientError
 from impl.server.processes import ClusterError
+from specs.rendering import as_data, rows
 from specs.verdict import Verdict, combine
 
 BROKERS = (1, 2, 3)
@@ -226,7 +227,7 @@ def _judge(one: Round, report: RunningReport) -> None:
     one.steps = sum(report.fired.values())
     one.lines = report.stuck + sum(part.lines + part.left for part in report.replayed)
     one.explained = sum(part.explained for part in report.replayed)
-    one.findings = [found.as_json() for found in report.findings]
+    one.findings = rows(report.findings)
     one.by_force = report.details["by_force"]
     named = {name: name.partition(":")[0] for name in one.by_force if name.startswith("KAFKA-")}
     one.bugs = {named[name]: one.by_force[name] for name in sorted(named)} | {
@@ -281,7 +282,7 @@ def clients_of(
     except (ClientError, OSError) as error:
         unfinished = f"the log could not be read at the end: {error}"
     one.clients = seen_by_clients(work.history, unfinished)
-    text = json.dumps(work.history.as_json())
+    text = json.dumps(as_data(work.history))
     (lab.folder / HISTORY).write_text(text + "\n", encoding="utf-8")
 
 

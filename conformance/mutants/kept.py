@@ -16,6 +16,7 @@ from typing import Any
 
 from conformance.mutants.mutate import MODULES
 from conformance.mutants.trial import Trial
+from specs.rendering import as_data
 
 FORMAT = "insync.mutants/1"
 
@@ -81,4 +82,4 @@ class KeptTrials:
         """Keep a trial that was just made."""
         self.trials[trial.key] = trial
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(trial.as_json(), ensure_ascii=False) + "\n")
+            file.write(json.dumps(as_data(trial), ensure_ascii=False) + "\n")

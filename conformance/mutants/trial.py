@@ -8,11 +8,11 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from typing import Any
+from typing import ClassVar
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.judges import (
@@ -31,6 +31,7 @@ from conformance.mutants.planted import PLANTED, Planted
 from conformance.mutants.survivors import survivors
 from conformance.tours import route, tour, tours
 from conformance.walks import walk
+from specs.rendering import called, parts
 
 NOT_RUN = "no walk runs its line"
 
@@ -50,8 +51,10 @@ class Trial:
     the first difference; of a survivor, why nobody could notice, where that is so.
     """
 
+    ALSO: ClassVar = parts("caught")
+
     key: str
-    label: str
+    label: str = field(metadata=called("mutant"))
     by: str
     why: str
     seconds: float
@@ -60,13 +63,6 @@ class Trial:
     def caught(self) -> bool:
         """Did conformance notice?"""
         return bool(self.by)
-
-    def as_json(self) -> dict[str, Any]:
-        """An entry of `insync mutants --json`."""
-        return {
-            "mutant": self.label, "key": self.key, "caught": self.caught, "by": self.by,
-            "why": self.why, "seconds": self.seconds,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)

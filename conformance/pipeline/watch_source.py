@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from conformance.ingest.growing import Chunk, Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
 from conformance.pipeline.partitions import rows_of
+from specs.rendering import as_data
 
 NAME = "insync_logs"
 SCHEMA = "cluster string, topic string, partition int, events binary, book string"
@@ -54,11 +55,14 @@ class _Reader(DataSourceStreamReader):
         self._layout = options.get("layout") or None
 
     def initialOffset(self) -> dict[str, Any]:
-        return Offset().as_json()
+        begin: dict[str, Any] = as_data(Offset())
+        return begin
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
-        found = next_offset(self._folder, Offset.of_json(start), self._final)
-        return found.as_json()
+        found: dict[str, Any] = as_data(
+            next_offset(self._folder, Offset.of_json(start), self._final)
+        )
+        return found
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         first, last = Offset.of_json(start), Offset.of_json(end)

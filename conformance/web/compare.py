@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.web.board import Board, RunFrame, board
 from conformance.web.frozen import Packer, one_file
 from conformance.web.known import RunNode
 from conformance.web.run_files import ReplayedRun
 from model.language import ProtocolError
+from specs.rendering import HIDDEN, its, parts
 from specs.story.heading import heading_line, read_heading
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class Side:
 class ComparedRow:
     """Both sides after as many lines; None where a run has ended. `differs`: leaf by leaf."""
 
-    left: Side | None
-    right: Side | None
+    left: Side | None = field(metadata=its("label"))
+    right: Side | None = field(metadata=its("label"))
     differs: tuple[str, ...]
     words: str = ""
 
@@ -57,11 +58,19 @@ class ComparedRow:
 class Comparison:
     """What is compared, row by row. `first` is the number of the first difference, if any."""
 
+    ALSO: ClassVar = parts("format", "alike", "first")
+    format: ClassVar = "insync.comparison/1"
+
     left: str
     right: str
     rows: list[ComparedRow] = field(default_factory=list)
     diagnosis: str | None = None
-    unit: str = "step"
+    unit: str = field(default="step", metadata=HIDDEN)
+
+    @property
+    def alike(self) -> bool:
+        """Is there no difference that counts?"""
+        return self.first is None
 
     @property
     def first(self) -> int | None:
@@ -207,21 +216,6 @@ def as_text(result: Comparison) -> str:
 
 def _counted(number: int, unit: str = "step") -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}"
-
-
-def as_json(result: Comparison) -> dict[str, Any]:
-    """`rows` has both labels, refusals, and the leaves that differ."""
-    return {
-        "format": "insync.comparison/1",
-        "left": result.left, "right": result.right, "alike": result.first is None,
-        "first": result.first, "diagnosis": result.diagnosis,
-        "rows": [
-            {"left": row.left.label if row.left else None,
-             "right": row.right.label if row.right else None,
-             "words": row.words, "differs": list(row.differs)}
-            for row in result.rows
-        ],
-    }  # fmt: skip
 
 
 def packed(result: Comparison) -> dict[str, Any]:

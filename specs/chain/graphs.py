@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from model.language import Claim, RecordedSystem, all_of
 from model.language import terms as t
@@ -24,6 +24,7 @@ from specs.chain.refinement import of_the_other_side, refinement
 from specs.explorer import Exploration, explore
 from specs.invariants import Invariant
 from specs.proofs.no_message_loss import PROOF
+from specs.rendering import at, parts, rounded
 from specs.runs import Run
 from specs.verdict import Verdict
 
@@ -104,6 +105,14 @@ def _all(terms: Sequence[StateRule]) -> Callable[[Any], Scalar]:
 class ChainResult:
     """What was followed: states of the two sides together, steps, and how often each was taken."""
 
+    SHOWN: ClassVar = parts(
+        "verdict", "bounds", "states", "edges", "rules", "failure", claim=at("name"),
+        system=at("recorded.system.name"), version=at("recorded.version"),
+        without=at("recorded.without"), symmetry=at("exploration.engine.symmetry"),
+        transitions=at("taken"), stopped=at("exploration.stopped"), seconds=rounded(3),
+    )  # fmt: skip
+    name: ClassVar = "chain"
+
     recorded: RecordedSystem
     bounds: Mapping[str, int]
     exploration: Exploration
@@ -138,6 +147,19 @@ class ChainResult:
         """How often each transition was taken."""
         return Counter(self.exploration.fired)
 
+    @property
+    def rules(self) -> dict[str, int]:
+        """How many rules each claim was asked as."""
+        return {name: len(found) for name, found in self.asked.items()}
+
+    @property
+    def failure(self) -> dict[str, Any] | None:
+        """What fails, and the shortest run to it."""
+        if self.rule is None:
+            return None
+        return {"claim": self.claim, "rule": self.rule.name, "sentence": self.rule.sentence,
+                "run": self.run}  # fmt: skip
+
     def lines(self) -> Iterator[str]:
         """The shortest run to what fails, and what fails."""
         assert self.run is not None
@@ -146,23 +168,6 @@ class ChainResult:
         yield f"and then it is not so that {SENTENCES[self.claim or '']}: {self.rule.name}"
         if self.rule.sentence not in self.rule.name:
             yield f"    {self.rule.sentence}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        exploration = self.exploration
-        return {
-            "claim": "chain", "system": self.recorded.system.name,
-            "version": self.recorded.version, "without": self.recorded.without,
-            "bounds": dict(self.bounds), "verdict": self.verdict.value,
-            "symmetry": exploration.engine.symmetry, "states": self.states, "edges": self.edges,
-            "rules": {name: len(found) for name, found in self.asked.items()},
-            "transitions": dict(sorted(self.taken.items())),
-            "failure": None if self.rule is None else {
-                "claim": self.claim, "rule": self.rule.name, "sentence": self.rule.sentence,
-                "run": None if self.run is None else self.run.as_json(),
-            },
-            "stopped": exploration.stopped, "seconds": round(self.seconds, 3),
-        }  # fmt: skip
 
 
 def follow_everywhere(

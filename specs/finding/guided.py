@@ -112,11 +112,6 @@ class Guided:
     against: list[State] = field(default_factory=list)
     """The states for which candidates of three literals were made, in order."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"chosen": self.chosen, "banned": sorted(self.banned),
-                "against": [list(one) for one in self.against]}  # fmt: skip
-
     @staticmethod
     def of(said: Mapping[str, Any]) -> Guided:
         """Raises KeyError or TypeError where it is something else."""

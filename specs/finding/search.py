@@ -45,6 +45,7 @@ from specs.induction import InductionCounterexample, SmallScope
 from specs.invariants import Invariant, Proof
 from specs.lowering.instances import Instance
 from specs.prover import IMPLIED, Obligation, prove
+from specs.rendering import as_data
 from specs.splitting import substituted
 
 Report = Callable[[str], None]
@@ -611,7 +612,7 @@ class _KeptClauses:
     def _write(self) -> None:
         if self._path is not None:
             part = self._path.with_name(self._path.name + ".part")
-            guided = None if self.guided is None else self.guided.as_json()
+            guided = None if self.guided is None else as_data(self.guided)
             part.write_text(json.dumps({"question": self._question, "rounds": self._rounds,
                                         "guided": guided}), encoding="utf-8")  # fmt: skip
             part.replace(self._path)

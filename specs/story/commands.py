@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from model.former_names import step_now
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.properties import DEADLOCK
@@ -78,6 +79,7 @@ def step_named(recorded: RecordedSystem, name: str, words: tuple[str, ...] = ())
 
     One that another version has is refused with those that have it.
     """
+    name = step_now(name)
     steps = {step.transition.name: step for step in recorded.steps}
     if name in steps:
         return steps[name]
@@ -116,7 +118,7 @@ def _read_step(line: int, verb: str, words: list[str], heading: Heading) -> Comm
     missing = [parameter for parameter in step.parameters if parameter not in arguments]
     if missing:
         raise ProtocolError(f"{name} also needs {', '.join(f'{one}=…' for one in missing)}")
-    return Command(line, verb, name, arguments, label(step, arguments))
+    return Command(line, verb, step.transition.name, arguments, label(step, arguments))
 
 
 def _value(sort: Sort | SetOf, parameter: str, text: str, heading: Heading) -> int | frozenset[int]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from model.former_names import switch_now
 from model.language import ProtocolError, RecordedSystem, System
 from model.language.errors import unknown_name
 from model.language.recording import Recorded
@@ -17,7 +18,7 @@ from model.language.schema import SetOf
 from model.language.sorts import Bounded, Enumeration, Numbers, Sort
 from model.language.terms import Term
 from model.systems import system
-from model.versions import SWITCHES, current_name
+from model.versions import SWITCHES
 
 OPENING = "system replication version 2.3 brokers 3"
 
@@ -82,7 +83,7 @@ def _pairs(words: list[str]) -> Iterable[tuple[str, str]]:
 
 
 def _thrown_back(name: str) -> tuple[str, object]:
-    name = current_name(name)
+    name = switch_now(name)
     values = SWITCHES[name].values if name in SWITCHES else (False,)
     if not isinstance(values[0], bool):
         shown = ", ".join(map(str, values))
@@ -92,7 +93,7 @@ def _thrown_back(name: str) -> tuple[str, object]:
 
 def _setting(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
-    name = current_name(name)
+    name = switch_now(name)
     values = SWITCHES[name].values if name in SWITCHES else ()
     if not equals:
         raise ProtocolError(f"with {text}: write with SWITCH=VALUE, such as with truncation=hw")

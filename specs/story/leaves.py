@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from model.former_names import field_now
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.evaluate import Evaluator, Index, SparseState
@@ -157,6 +158,7 @@ def log_of(fields: Mapping[str, Field], leaf: Field) -> str | None:
 def fields_named(recorded: RecordedSystem, wanted: str) -> list[Field]:
     """The fields at a path or below it; an unknown one is refused with the nearest."""
     name, _ = _split(wanted)
+    name = field_now(recorded.system.name, name)
     fields = recorded.fields
     found = [
         leaf

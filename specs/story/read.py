@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from model.former_names import line_now
 from model.language import ProtocolError
 from specs.story.commands import WORDS, Command, read_command
 from specs.story.errors import StoryError
@@ -111,6 +112,8 @@ class _StoryReader:
                 self.source, number,
                 f"{line!r} is to be played, and stands in the output; leave a blank line above",
             )  # fmt: skip
+        if self.heading is not None:
+            line = line_now(self.heading.recorded.system.name, line)
         self.scenes[-1].output.append(line)
 
     def _line(self, number: int, line: str) -> None:

@@ -23,6 +23,7 @@ from impl.core import strategies
 from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.vectors.stage import ControllerStage
+from specs.rendering import as_data
 
 STRATEGIES = "impl.core.strategies"
 
@@ -62,7 +63,7 @@ def test_what_two_commands_walked_adds_up_in_a_file(tmp_path: Path) -> None:
     first, second = CoreCoverage(), CoreCoverage()
     with first:
         strategies.preferred((1,), (1,), {1})
-    kept.write_text(json.dumps(first.as_json()))
+    kept.write_text(json.dumps(as_data(first)))
     with second:
         strategies.reassign((1,), (1,), {1})
 
@@ -245,7 +246,7 @@ def test_the_command_names_the_lines_that_no_walk_reached() -> None:
 
 def test_a_reason_that_nothing_needs_is_reported_and_a_line_without_one_too() -> None:
     found = CoreCoverage()
-    explained = {f"{one.module} {one.function}" for one in found.missing() if one.why}
+    explained = {f"{one.module} {one.function}" for one in found.missing if one.why}
 
     assert explained == set(reasons())
     assert found.needless() == []
@@ -269,6 +270,6 @@ def test_every_line_of_the_core_is_walked_or_has_a_reason(tmp_path: Path) -> Non
         assert done.exit_code in (0, 2), done.output
 
     found = read(kept)
-    assert [one for one in found.missing() if not one.why] == []
+    assert [one for one in found.missing if not one.why] == []
     assert found.needless() == []
     assert found.share > 0.93

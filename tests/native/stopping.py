@@ -10,6 +10,7 @@ import pytest
 from model.classic import SYSTEM as CLASSIC
 from model.language import ProtocolError, RecordedSystem
 from specs.explorer import explore
+from specs.rendering import as_data
 from tests.native.test_agreement import common
 
 KIP_101 = CLASSIC.limits({"log": 1})
@@ -26,7 +27,7 @@ def visited(
     found = explore(
         recorded or CLASSIC.recorded("kip_101"), bounds or KIP_101, checkpoint=folder, **more
     )
-    return common(found.as_json())
+    return common(as_data(found))
 
 
 def refused(folder: Path, *given: Any, **more: Any) -> str:

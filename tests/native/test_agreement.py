@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from model.language import ImpossibleValue
 from model.systems import SYSTEMS
 from specs.explorer import explore
+from specs.rendering import as_data
 from tests.native.instances import (
     BUSY,
     SMALLEST,
@@ -40,8 +41,7 @@ def by_both(size: Size, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     recorded = system.recorded(size.version, size.changed)
     limits = system.limits(dict(size.bounds))
     native, python = (
-        explore(recorded, limits, engine=engine, **more).as_json()
-        for engine in ("native", "python")
+        as_data(explore(recorded, limits, engine=engine, **more)) for engine in ("native", "python")
     )
     return common(native), common(python)
 

@@ -26,6 +26,7 @@ from specs.lowering.llvm_terms import LANES
 from specs.lowering.packing import Packing
 from specs.lowering.symmetry import canonical_text, permutations, renamed_codes
 from specs.native.machine import build
+from specs.rendering import as_data
 from tests.language.small import BROKERS, system
 from tests.native.instances import (
     SMALLEST,
@@ -197,7 +198,7 @@ def answers(reported: dict[str, Any]) -> dict[str, Any]:
     ]
 )
 def test_verdicts_depths_and_runs_are_the_same_with_symmetry_and_without(size):
-    with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
+    with_it, plain = (as_data(by_native(size, symmetry=chosen)) for chosen in (True, False))
 
     assert answers(with_it) == answers(plain)
     assert plain["distinct"] / 24 <= with_it["distinct"] < plain["distinct"]
@@ -227,7 +228,7 @@ def test_larger_sizes_agree_with_the_plain_count_divided_into_orbits(size):
 @pytest.mark.deep
 @each([*SMALLEST[-4:-1], *THREE_BROKERS, *sizes("classic"), *sizes("replication", crashes=1)])
 def test_larger_sizes_have_the_same_answers(size):
-    with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
+    with_it, plain = (as_data(by_native(size, symmetry=chosen)) for chosen in (True, False))
 
     assert answers(with_it) == answers(plain)
 
@@ -237,6 +238,6 @@ def test_larger_sizes_have_the_same_answers(size):
 def test_every_design_has_the_same_answers_with_two_epochs(design):
     size = Size("classic", design, (("epoch", 2),))
 
-    with_it, plain = (by_native(size, symmetry=chosen).as_json() for chosen in (True, False))
+    with_it, plain = (as_data(by_native(size, symmetry=chosen)) for chosen in (True, False))
 
     assert answers(with_it) == answers(plain)

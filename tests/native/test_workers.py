@@ -16,6 +16,7 @@ from specs.native import driver, table
 from specs.native.kernel import kernel_of
 from specs.native.search import Options, Search
 from specs.native.store import Store
+from specs.rendering import as_data
 from tests.language.small import BROKERS, system
 from tests.native.instances import Size, each, sizes
 from tests.native.test_agreement import common
@@ -32,7 +33,7 @@ BROKEN = [
 def told(size: Size, **more: Any) -> dict[str, Any]:
     chosen = SYSTEMS[size.system]
     recorded = chosen.recorded(size.version, size.changed)
-    return common(explore(recorded, chosen.limits(dict(size.bounds)), **more).as_json())
+    return common(as_data(explore(recorded, chosen.limits(dict(size.bounds)), **more)))
 
 
 def searched(size: Size, report: Any = lambda line: None, **more: Any) -> Search:
@@ -100,9 +101,9 @@ def test_steps_that_break_a_claim_are_found_by_any_number_of_workers(monkeypatch
     recorded = system(grows, starts_anew, broker=BROKERS, claims=claims)
     bounds = {"brokers": 3, "epoch": 3, "log": 1, "hottest": 1}
 
-    plain = explore(recorded, bounds, engine="python").as_json()["claims"]
+    plain = as_data(explore(recorded, bounds, engine="python"))["claims"]
     found = [
-        explore(recorded, bounds, workers=n, symmetry=symmetry).as_json()["claims"]
+        as_data(explore(recorded, bounds, workers=n, symmetry=symmetry))["claims"]
         for n in (1, 2, 3)
     ]
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from conformance.ingest.growing import QUIET, Offset, chunks, closed, next_offset
 from conformance.ingest.parse import rows_of_file
 from conformance.ingest.pieces import Piece, piece_of
+from specs.rendering import as_data
 from tests.pipeline.written import line, obeys
 
 TRACE = ["java.lang.IllegalStateException: no", "\tat kafka.Some.where(Some.scala:7)"]
@@ -36,7 +37,7 @@ class Reader:
         self.pieces: list[Piece] = []
 
     def trigger(self, final: bool = False, most: int = 1 << 26) -> list[Piece]:
-        end = Offset.of_json(next_offset(self.folder, self.offset, final, most).as_json())
+        end = Offset.of_json(as_data(next_offset(self.folder, self.offset, final, most)))
         new = [piece_of(chunk, None) for chunk in chunks(self.folder, self.offset, end)]
         self.offset = end
         self.pieces += new

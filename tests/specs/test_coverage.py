@@ -10,6 +10,7 @@ from model.classic import SYSTEM as CLASSIC
 from model.election import SYSTEM as ELECTION
 from model.language import require
 from specs.explorer import explore
+from specs.rendering import as_data
 from tests.language.sampling import Small
 from tests.language.small import BROKERS, EPOCHS, system
 
@@ -25,7 +26,7 @@ def test_successors_beyond_a_bound_are_counted_and_reported():
     found = explore(system(epoch_grows), {**BOUNDS, "epoch": 1})
 
     assert (found.distinct, found.complete) == (2, True)
-    assert found.pruned == found.as_json()["pruned"] == {"epoch": 1}
+    assert found.pruned == as_data(found)["pruned"] == {"epoch": 1}
     assert found.fired == {"epoch_grows": 1}
 
 
@@ -55,7 +56,7 @@ def test_what_never_fires_and_what_never_refuses_is_named():
 
     assert found.never_fired == ["owner_is_found"]
     assert found.unseen_refusals == [("owner_is_found", "the epoch is small")]
-    assert found.as_json()["refusals_never_first"] == [
+    assert as_data(found)["refusals_never_first"] == [
         {"transition": "owner_is_found", "reason": "the epoch is small"}
     ]
 

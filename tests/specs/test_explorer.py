@@ -14,6 +14,7 @@ import pytest
 from model.classic import SYSTEM as CLASSIC
 from model.language import Claim, ProtocolError, always, eventually, sometimes
 from specs.explorer import Exploration, explore
+from specs.rendering import as_data
 from specs.verdict import Verdict, combine
 from tests.language.small import system
 
@@ -116,8 +117,8 @@ def without_clocks(reported: dict[str, Any]) -> dict[str, Any]:
 def test_two_visits_see_the_same_in_the_same_order():
     one, other = (explore(CLASSIC.recorded("kip_101"), classic_bounds(1)) for _ in range(2))
 
-    assert without_clocks(one.as_json()) == without_clocks(other.as_json())
-    assert one.as_json()["claims"]["strong_isr"]["trace"] is not None
+    assert without_clocks(as_data(one)) == without_clocks(as_data(other))
+    assert as_data(one)["claims"]["strong_isr"]["trace"] is not None
 
 
 def test_the_order_of_python_s_sets_changes_nothing():

@@ -13,6 +13,7 @@ from model.language import System, require
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import explore
 from specs.reading import Reading
+from specs.rendering import as_data
 from tests.language.sampling import Small
 from tests.language.small import BROKERS, EPOCHS, system
 
@@ -45,7 +46,7 @@ def test_values_are_counted_over_all_states_and_indices(engine):
 
     seen = next(one for one in found.growth if one.field == "seen")
     # Four states: the first broker sees none in any, the second none, 0, 1 and 2.
-    assert seen.values == [("none", 5), ("0", 1), ("1", 1), ("2", 1)]
+    assert seen.values == {"none": 5, "0": 1, "1": 1, "2": 1}
     assert (seen.bound, seen.share) == ("epoch", 1 / 8)
     assert seen.as_text() == "seen: 12% at the bound epoch; none: 62%, 0: 12%, 1: 12%, 2: 12%"
 
@@ -67,7 +68,7 @@ def test_the_field_that_is_most_often_at_its_bound_comes_first_and_unbounded_one
 def test_a_level_that_is_forgotten_is_not_counted(engine):
     found = explore(system(epoch_grows), BOUNDS, engine=engine, max_states=2)
 
-    assert found.growth[0].values == [("0", 1), ("1", 1)]
+    assert found.growth[0].values == {"0": 1, "1": 1}
 
 
 @pytest.mark.parametrize(
@@ -115,13 +116,13 @@ def test_under_symmetry_orbits_are_counted():
 
     for one in found.growth:
         cells = sum(cell.field.name == one.field for cell in found.grounded.cells)
-        assert sum(count for _, count in one.values) == found.distinct * cells
+        assert sum(one.values.values()) == found.distinct * cells
 
 
 def test_json_has_every_field_with_its_values():
     found = explore(system(epoch_grows), BOUNDS)
 
-    reported = [one.as_json() for one in found.growth]
+    reported = [as_data(one) for one in found.growth]
 
     assert reported[0] == {
         "field": "epoch", "bound": "epoch", "share_at_bound": 0.25,

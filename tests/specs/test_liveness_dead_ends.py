@@ -9,6 +9,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import require
 from model.language.evaluate import Evaluator
 from specs.explorer import DEADLOCK, explore, find
+from specs.rendering import as_data
 from specs.verdict import Verdict
 from tests.language.small import BROKERS, system
 from tests.specs.following import codes, follow
@@ -51,7 +52,7 @@ def test_both_engines_find_the_same_dead_end_at_the_same_depth():
         for engine, symmetry in (("native", False), ("python", False), ("native", True))
     ]
 
-    runs = [run.as_json() for _, run in reported if run is not None]
+    runs = [as_data(run) for _, run in reported if run is not None]
     assert len(runs) == 3
     assert runs[0] == runs[1] == runs[2]
     assert reported[0][0].levels == reported[1][0].levels
@@ -67,7 +68,7 @@ def test_several_workers_find_the_dead_end_of_one(monkeypatch, workers):
 
     assert run is not None
     assert alone is not None
-    assert run.as_json() == alone.as_json()
+    assert as_data(run) == as_data(alone)
     assert found.engine.workers == workers
 
 

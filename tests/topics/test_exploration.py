@@ -7,6 +7,7 @@ import pytest
 from model.topics import SYSTEM
 from specs.exploration import Exploration
 from specs.explorer import explore, find
+from specs.rendering import as_data
 from specs.verdict import Verdict
 
 SMALL = {"crashes": 0, "expiries": 0, "controllers": 1, "partitions": 2}
@@ -39,7 +40,7 @@ def test_whoever_is_asked_for_something_does_it_in_the_end():
 
 def test_both_engines_find_the_same_states():
     native, python = (
-        explore(SYSTEM.recorded(), SYSTEM.limits(SMALL), PROMISES, engine=engine).as_json()
+        as_data(explore(SYSTEM.recorded(), SYSTEM.limits(SMALL), PROMISES, engine=engine))
         for engine in ("native", "python")
     )
 

@@ -1,0 +1,52 @@
+"""Names that were changed: stories and command lines that have the old ones are read as before.
+
+A story keeps the names of steps, switches and parts of the state; so does a command that was noted
+down. Whoever renames one of these writes the old name here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+SWITCHES: Mapping[str, str] = {"leaving_leader_is_told": "leaving_leader_is_notified"}
+
+STEPS: Mapping[str, str] = {"controller_is_still_in_office": "controller_is_still_active"}
+
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "cluster": {"untold": "failure_unreported"},
+    "reassignment": {"told": "metadata_epoch"},
+    "topics": {"cache.told": "cache.fired"},
+}
+"""By system: a part of the state, without indices."""
+
+
+def switch_now(name: str) -> str:
+    """The name of a switch, where it may be given by the one that it had."""
+    return SWITCHES.get(name, name)
+
+
+def step_now(name: str) -> str:
+    """The name of a step likewise."""
+    return STEPS.get(name, name)
+
+
+def field_now(system: str, path: str) -> str:
+    """The path of a field without indices likewise: `cache.told.topics` is `cache.fired.topics`."""
+    for old, new in FIELDS.get(system, {}).items():
+        if path == old or path.startswith(f"{old}."):
+            return new + path[len(old) :]
+    return path
+
+
+def line_now(system: str, line: str) -> str:
+    """A line of a story's output with the names of now: of steps, and of parts of the state."""
+    for old, new in STEPS.items():
+        line = re.sub(rf"\b{old}\b", new, line)
+    for old, new in FIELDS.get(system, {}).items():
+        *above, last = old.split(".")
+        path = "".join(rf"{part}(?:\[[^\]]*\])*\." for part in above)
+        # A field stands at the beginning of its line, or in what a refusal shows of the state.
+        field = rf"((?:^\s*|\(|, ){path}){last}(?=[.:\[]| (?:\d|none|true|false|\{{))"
+        line = re.sub(field, rf"\g<1>{new.rpartition('.')[2]}", line)
+    return line

@@ -1,0 +1,61 @@
+"""What was renamed is known by its former name: in stories that people keep, and their output."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from model.former_names import FIELDS, STEPS, field_now, line_now, step_now
+from model.systems import SYSTEMS
+from specs.story import parse, play
+from specs.verdict import Verdict
+
+STORIES = Path(__file__).parents[2] / "specs" / "stories"
+
+
+@pytest.mark.parametrize(
+    ("story", "now", "former"),
+    [
+        ("cluster_refused_before_events_were_dropped", "controller_is_still_active",
+         "controller_is_still_in_office"),
+        ("log_directory_fails", "failure_unreported", "untold"),
+        ("reassign_clients_know_the_old_epoch", "metadata_epoch", "told"),
+        ("addition_is_undone", ".fired.", ".told."),
+    ],
+)  # fmt: skip
+def test_a_story_of_before_is_played_as_it_was(story: str, now: str, former: str) -> None:
+    text = (STORIES / f"{story}.story").read_text(encoding="utf-8")
+    assert now in text
+
+    outcome = play(parse(text.replace(now, former)))
+
+    assert outcome.verdict is Verdict.HOLDS
+
+
+def test_a_field_is_shown_by_its_former_path():
+    shown = parse("system topics brokers 2\nshow cache[1].told.topics\n----\n")
+
+    assert play(shown).lines == [["cache[1].fired.topics: false"]]
+
+
+def test_words_of_a_sentence_are_left_alone():
+    line = "    nobody was told, none at all (told 3, log none)"
+
+    assert line_now("reassignment", line) == line.replace("(told 3", "(metadata_epoch 3")
+    assert line_now("classic", line) == line
+
+
+def test_former_names_are_gone_and_the_names_of_now_are_there():
+    steps = {step.name for system in SYSTEMS.values() for step in system.transitions}
+    for old, new in STEPS.items():
+        assert old not in steps
+        assert step_now(old) == new in steps
+    for system, renamed in FIELDS.items():
+        fields = SYSTEMS[system].recorded().fields
+        for old, new in renamed.items():
+            known = [name for name in fields if re.match(rf"{new}(\.|$)", name)]
+            assert known
+            assert not any(re.match(rf"{old}(\.|$)", name) for name in fields)
+            assert field_now(system, old + known[0][len(new) :]) == known[0]
