@@ -142,7 +142,7 @@ def mutants(
             f"(95 %: {new.low:.1%} to {new.high:.1%}), drawn with seed {seed} from {len(every):,}; "
             f"of {len(survivors)} survivors {sum(one.key in because for one in survivors)} have a "
             f"reason, {sum(one.why == all_of.NOT_RUN for one in survivors)} are in lines that no "
-            f"walk runs; of those caught {all_of.by_logs(tried)} by logs, "
+            f"walk runs; of those caught {all_of.by_logs(tried)} by logs or claims, "
             f"{all_of.by_rule(tried)} by plain rules alone",
             json_target,
         )

@@ -50,9 +50,11 @@ _HOSTED = "a process hosts the partition from its start, as after a request with
 
 
 def _checks(world: World, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Up to 1.0 it becomes a controller of an epoch that it did not win."""
+    """Up to 1.0 a winner that did not hear of it becomes controller of an epoch it did not win."""
     known = ("broker_learns_it_won", "broker_finds_it_moved")
-    return (known if world.release.since("1.1") else ()), {}
+    candidacy = world.brokers[broker].controller.candidacy
+    has_won = candidacy is not None and candidacy.won
+    return (() if has_won and not world.release.since("1.1") else known), {}
 
 
 def _drops(

@@ -33,6 +33,7 @@ from conformance.vectors.judge import Outcome, answers_of
 from conformance.vectors.judge import judge as judge_cases
 from conformance.walks import walk, walk_cluster
 from impl.releases import Release
+from impl.world.wide import run_wide
 from specs.verdict import Verdict
 
 STATES = 150
@@ -46,7 +47,7 @@ SEEDS = (224, 46, 50, 52, 13, *range(1, 8))
 
 STEPS = 220
 
-OLD_RELEASES = ("1.1",)
+OLD_RELEASES = ("1.1", "0.10")
 """Releases that one partition walks in beside the one of today."""
 
 CLUSTER_WALKS = (
@@ -93,12 +94,28 @@ leader epoch that goes back."""
 
 LOGGED_STEPS = 2_000
 
+CLAIMED_RUNS = (
+    *((seed, faults, "2.7") for faults in ("failures", "everything", "denials") for seed in (0, 1)),
+    *((seed, "one-replica", release) for release in ("2.3", "2.7") for seed in (0, 1)),
+    *((seed, "small-fetches", release) for release in ("2.3", "2.7") for seed in (0, 1)),
+    *((seed, "no-deletion", release) for release in ("1.0", "2.3") for seed in (0, 1)),
+    (0, "no-deletion", "0.10.0"), (0, "retention", "2.3"), (0, "retention", "2.7"),
+    (0, "requests", "2.4"), (0, "requests", "2.7"), (0, "operators", "2.0"),
+    (0, "operators", "2.3"),
+)  # fmt: skip
+"""Runs of whole clusters that are held to the claims of the simulator alone: a second each."""
+
+CLAIMED_STEPS = 1_000
+
 CASES = Path(__file__).parents[2] / "tests" / "data" / "vectors"
 """Cases that both sides answer; without the folder there is no such judge."""
 
 OF_LOGS = "logs"
 """Rules of logs look once the model's walks of each kind have looked: they ask the model about each
 write and epoch, and have more to say than it does."""
+
+OF_CLAIMS = "claims"
+"""So do the simulator's claims: they are written beside the model."""
 
 OF_RULES = ("rules", "cases of rules")
 """These ask plain rules of the model's side, which no transition uses: they look last of all, so
@@ -173,6 +190,11 @@ def _logged(seed: int, faults: str, release: str) -> str:
     return judged_logs(seed, LOGGED_STEPS, faults, release).first
 
 
+def _claimed(seed: int, faults: str, release: str) -> str:
+    run = run_wide(seed, CLAIMED_STEPS, faults, release=release)
+    return run.broken or run.goes_on
+
+
 @cache
 def _answered_by_the_model() -> tuple[tuple[str, bool, list[Case]], ...]:
     """File, whether a plain rule answered in place of a transition -> the cases that the model's
@@ -235,6 +257,9 @@ def _all() -> Iterator[Judge]:
     for seed, faults, release in LOGGED_RUNS:
         name = f"logs of {release}, {faults}, seed {seed}"
         yield Judge(name, OF_LOGS, partial(_logged, seed, faults, release))
+    for seed, faults, release in CLAIMED_RUNS:
+        name = f"claims of {release}, {faults}, seed {seed}"
+        yield Judge(name, OF_CLAIMS, partial(_claimed, seed, faults, release))
     if CASES.is_dir():
         yield Judge("cases", "cases", partial(_cases, False))
         yield Judge("cases of plain rules", "cases of rules", partial(_cases, True))
@@ -324,7 +349,7 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
     """The judges that run a mutant's line: those that look first, and the rest.
 
     Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Who is worth most goes first; then logs are looked at, and plain rules go last.
+    Who is worth most goes first; then logs and claims are looked at, and plain rules go last.
     """
     kinds: dict[str, list[str]] = {}
     for name in reached.judges.get((mutant.module, mutant.line), ()):
@@ -335,7 +360,7 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}
     first = [one for one in turns if one in drawn and JUDGES[one].kind not in OF_RULES]
-    first.sort(key=lambda name: JUDGES[name].kind == OF_LOGS)
+    first.sort(key=lambda name: JUDGES[name].kind in (OF_LOGS, OF_CLAIMS))
     rest = iter([one for one in turns if one not in drawn])
     left = MOST_S - sum(reached.seconds.get(name, 1.0) for name in drawn)
     last = []

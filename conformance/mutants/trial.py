@@ -17,6 +17,7 @@ from typing import ClassVar
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.judges import (
     JUDGES,
+    OF_CLAIMS,
     OF_LOGS,
     OF_ONE_PARTITION,
     OF_RULES,
@@ -92,8 +93,9 @@ def by_rule(trials: Iterable[Trial]) -> int:
 
 
 def by_logs(trials: Iterable[Trial]) -> int:
-    """How many of them were noticed by logs, after some of the model's walks of each kind."""
-    return sum(one.by in JUDGES and JUDGES[one.by].kind == OF_LOGS for one in trials)
+    """How many of them were noticed by logs, or by claims of the simulator, after some of the
+    model's walks of each kind."""
+    return sum(one.by in JUDGES and JUDGES[one.by].kind in (OF_LOGS, OF_CLAIMS) for one in trials)
 
 
 def score(trials: Iterable[Trial]) -> Score:

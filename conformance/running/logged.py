@@ -30,8 +30,8 @@ from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.node import WideBroker
-from impl.world.wide.rest import is_at_rest
-from impl.world.wide.runs import DIRECTORIES, WideSimulator, keeps_records
+from impl.world.wide.rest import is_at_rest, what_goes_on
+from impl.world.wide.runs import REST_EVERY, WideSimulator, keeps_records, world_of
 from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
@@ -176,8 +176,8 @@ def logged_run(
     which of the model's claims about what happens in the end.
     """
     world = LoggedWorld(
-        folder, brokers=brokers, topics=topics, partitions=partitions, factor=min(3, brokers),
-        release=release, seed=seed, directories=2 if faults == DIRECTORIES else 1,
+        folder, brokers=brokers, topics=topics, partitions=partitions, release=release, seed=seed,
+        **world_of(faults, brokers),
     )  # fmt: skip
     simulator, claims, taken = WideSimulator(world, seed, faults), WideClaims(world), 0
     claims.keeps_committed = keeps_records(faults)
@@ -195,7 +195,7 @@ def _settled(world: LoggedWorld, simulator: WideSimulator, claims: WideClaims) -
     """What has not happened once faults were over for long enough, by the model's claims."""
     simulator.calm_down()
     for number in range(SETTLING_STEPS):
-        if number % 50 == 0 and is_at_rest(world):
+        if number % REST_EVERY == 0 and is_at_rest(world):
             claims.at_rest()
             return ""
         if simulator.advance() is None:
@@ -208,7 +208,7 @@ def _settled(world: LoggedWorld, simulator: WideSimulator, claims: WideClaims) -
         return "no_wedge: a topic is still to be deleted"
     if paths.REASSIGN_PARTITIONS in nodes:
         return "moves_finish: a move is still under way"
-    return "the_cluster_comes_to_rest: something is left to be done, or to arrive"
+    return f"the_cluster_comes_to_rest: {what_goes_on(world)}"
 
 
 WRONG = {kind.value for kind in (*BREAKS, Kind.KNOWN_BUG)}

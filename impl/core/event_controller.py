@@ -265,8 +265,6 @@ class EventController:
         self.brokers.last_change = dict(memory.last_change)
         self.reassigner.looks_again = memory.looks_again
         self.core.batch.clear()
-        self.core.partitions.trouble.clear()
-        self.core.replicas.trouble.clear()
 
     # What was told by ZooKeeper
 

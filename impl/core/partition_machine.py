@@ -46,7 +46,7 @@ _Failures = dict[TopicPartition, ChangeFailure]
 
 
 class PartitionMachine:
-    """Moves partitions of a context; ``trouble`` collects what Kafka logs as errors.
+    """Moves partitions of a context; what does not come about its journal is told.
 
     ``unclean_allowed`` says of a topic whether its config allows an unclean election; it is asked
     only where no member of the ISR lives.
@@ -65,7 +65,6 @@ class PartitionMachine:
         self.client = client
         self.release = release
         self.unclean_allowed = unclean_allowed
-        self.trouble: list[str] = []
 
     # Startup
 
@@ -138,9 +137,7 @@ class PartitionMachine:
         for partition, failure in failed.items():
             before = self.context.partition_state(partition)
             await self.context.journal.partition_failed(partition, before, target, failure)
-        texts = {partition: failure.text for partition, failure in failed.items()}
-        self.trouble += texts.values()
-        return texts
+        return {partition: failure.text for partition, failure in failed.items()}
 
     async def _initialize(self, partitions: list[TopicPartition]) -> _Failures:
         """The first leader is the first live replica, and all live ones are in sync."""

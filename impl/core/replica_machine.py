@@ -19,7 +19,7 @@ _State = LeaderIsrAndControllerEpoch
 
 
 class ReplicaMachine:
-    """Moves replicas of a context; ``trouble`` collects what Kafka logs as errors.
+    """Moves replicas of a context; what does not come about its journal is told.
 
     ``unclean_by_default``: whether unclean elections are allowed, which up to 1.0 decides whether
     the last member of an ISR may leave it.
@@ -38,14 +38,12 @@ class ReplicaMachine:
         self.client = client
         self.release = release
         self.unclean_by_default = unclean_by_default
-        self.trouble: list[str] = []
         # Kafka goes by a hash map's order, so that nothing may depend on it; a test may choose.
         self.in_turn: Callable[[Iterable[int]], list[int]] = sorted
 
     async def _fails(
         self, broker: int, partition: TopicPartition, target: ReplicaState, failure: ChangeFailure
     ) -> None:
-        self.trouble.append(failure.text)
         before = self.context.replica_state(Replica(partition, broker))
         await self.context.journal.replica_failed(broker, partition, before, target, failure)
 

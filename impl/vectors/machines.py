@@ -7,6 +7,7 @@ from typing import Any
 
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.journal import ChangeFailure, ControllerJournal
 from impl.core.partition_machine import Kind, Strategy
 from impl.core.states import (
     PartitionState,
@@ -182,12 +183,27 @@ def _effects(
     }
 
 
+class _Refusals(ControllerJournal):
+    """Notes the replicas whose transition does not come about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replicas: list[tuple[TopicPartition, int]] = []
+
+    async def replica_failed(
+        self, broker: int, partition: TopicPartition, before: ReplicaState, target: ReplicaState,
+        failure: ChangeFailure,
+    ) -> None:  # fmt: skip
+        self.replicas.append((partition, broker))
+
+
 def replica_effects(question: Question) -> dict[str, Any]:
     """What a replica's transition writes and sends."""
     asked = given(question)
     stage = ControllerStage(release(question))
     config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
-    core = stage.core(asked.get("self", 5), asked["controllerEpoch"], config)
+    refused = _Refusals()
+    core = stage.core(asked.get("self", 5), asked["controllerEpoch"], config, refused)
     partition, broker = TopicPartition.of(asked["partition"]), asked["replica"]
     replica = Replica(partition, broker)
     _set_up(core, stage, asked, partition)
@@ -203,7 +219,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
         "stateEntry": None if entry is None else entry.value,
         "assignment": list(core.context.replicas(partition)),
         "updateMetadata": shown_metadata(stage.sent, [partition]),
-        "error": "StateChangeFailed" if core.replicas.trouble else None,
+        "error": "StateChangeFailed" if refused.replicas else None,
     }
 
 

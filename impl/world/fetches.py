@@ -128,14 +128,17 @@ class FollowerConnection(LeaderByEffect):
         self.observer(RecordsReplicated(key, offset, log_end, high_watermark))
 
 
-def answer(leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int) -> Exchange:
+def answer(
+    leader: ReplicaManager, follower: int, asked: Exchange, now_ms: int,
+    most_bytes: int = MOST_BYTES,
+) -> Exchange:  # fmt: skip
     """The leader's answers; where the follower is, is noted, and its ISR may grow by that."""
     replies: Mapping[TopicPartition, Any]
     hosted = leader.partitions  # as they are now: a log directory may fail in the course of it
     epochs = {one: hosted[one].leader_epoch for one in asked.questions if one in hosted}
     match asked.kind:
         case "Fetch":
-            found = wait(leader.fetch(follower, asked.questions, MOST_BYTES, now_ms))
+            found = wait(leader.fetch(follower, asked.questions, most_bytes, now_ms))
             replies = {one: _sent(reply) for one, reply in found.items()}
         case "OffsetForLeaderEpoch":
             replies = wait(leader.epoch_ends(asked.questions))

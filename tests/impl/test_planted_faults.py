@@ -138,6 +138,18 @@ PLANTED = {
         AcksAwaited.outcome, "return manager.not_leader", "return None",
         "nothing is left to happen, and of the partitions whose producers", "sessions",
     ),
+    "a leader asks for an ISR of an older leader epoch": Fault(
+        Partition._take, "self.isr_requests.clear(self.partition)", "pass",
+        "asks in leader epoch", "failures", "2.7",
+    ),
+    "a broker that goes is kept back by what nobody else has": Fault(
+        BrokerEvents.shut_down, "len(context.replicas(one.partition)) > 1", "True",
+        "keeps back a broker that goes", "one-replica",
+    ),
+    "a deletion that nobody carries out is forgotten (0.10.0)": Fault(
+        EventController.deletion_requested, 'if self.release.since("0.10.1")', "if True",
+        "nobody carries out", "no-deletion", "0.10.0",
+    ),
     "brokers are not told of the ISRs that changed": Fault(
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
         "nothing is left to happen, and of what broker . tells clients", "sessions",

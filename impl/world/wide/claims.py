@@ -23,8 +23,10 @@ from impl.world.wide.ghosts import (
     ConsumerRead,
     FetchAnswered,
     FetchApplied,
+    IsrsAsked,
     LateAnswerTaken,
     RequestAnswered,
+    ShutdownAnswered,
     values_in,
 )
 from impl.world.wide.knowledge import unknown_at_rest
@@ -82,6 +84,14 @@ class WideClaims:
                     self._consumed(happened)
                 case LogTruncating():
                     self._truncating(broker, happened)
+                case IsrsAsked(epochs):
+                    for one, (asked, own) in epochs.items():
+                        _claim(asked == own, f"broker {broker} asks in leader epoch {asked} for "
+                               f"another ISR of {one}, and leads in {own}")  # fmt: skip
+                case ShutdownAnswered(remaining):
+                    for one, replicas in remaining.items():
+                        _claim(len(replicas) > 1, f"the controller on broker {broker} keeps back a "
+                               f"broker that goes, for {one}, which nobody else has")  # fmt: skip
                 case IsrsAnswered() | MovesAnswered() | MovesListed() | LeadersAnswered():
                     wrong = wrong_answer(self.world, self.world.nodes[broker], happened)
                     _claim(not wrong, f"the controller on broker {broker} answers {wrong}")
@@ -155,15 +165,22 @@ class WideClaims:
     keeps_committed = True
     """False where disks lose what was written: then logs are cut below what is committed."""
 
+    @property
+    def keeps_records(self) -> bool:
+        """What is committed stays. Before KIP-101 (0.11) a follower that comes back cuts its log to
+        its high watermark, and may lead then."""
+        return self.keeps_committed and self.world.release.since("0.11")
+
     # Consumers
 
     def _consumed(self, done: ConsumerRead) -> None:
         """Nobody reads two different records at one offset."""
+        is_kept = self.keeps_committed and (done.partition, done.born) not in self.world.misled
         known = self.read.setdefault((done.partition, done.born), {})
         for offset, record in done.records.items():
             before = known.setdefault(offset, record)
             _claim(
-                before == record or not self.keeps_committed,
+                before == record or not is_kept,
                 f"consumers read records {before} and {record} at offset {offset} of "
                 f"{done.partition}",
             )
@@ -220,16 +237,21 @@ class WideClaims:
         """Everything is up and still: what was acknowledged is there, on all replicas, and what is
         registered is known.
         """
-        if self.keeps_committed:
+        if self.keeps_records:
             self._records_are_there()
             self._replicas_agree()
+        if self.world.keeps_requests:
+            for topic in sorted(self.world.to_be_deleted):
+                there = paths.deletion(topic) in self.world.zookeeper.nodes
+                _claim(there, f"nobody carries out that {topic} is to be deleted, and the request "
+                       "is gone (0.10.0)")  # fmt: skip
         unknown = unknown_at_rest(self.world)
         _claim(not unknown, f"nothing is left to happen, and of {unknown}")
 
     def _records_are_there(self) -> None:
         world = self.world
         for one, reported in sorted(world.told.at.items()):
-            if waits_in_vain(world, one):
+            if waits_in_vain(world, one) or (one, world.born(one.topic)) in world.misled:
                 continue
             leader = leader_of(world, one)
             _claim(leader is not None, f"{one} has no leader, though every broker is up")
@@ -239,7 +261,8 @@ class WideClaims:
                 self._is_there(held, offset, record, leader, "acknowledged")
         for (one, born), read in sorted(self.read.items()):
             leader = leader_of(world, one)
-            is_owed = world.born(one.topic) == born and not waits_in_vain(world, one)
+            is_there = world.born(one.topic) == born and (one, born) not in world.misled
+            is_owed = is_there and not waits_in_vain(world, one)
             if leader is not None and is_owed:
                 held = records_in(leader)
                 for offset, record in read.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from impl.core.requests import Request
@@ -51,6 +51,22 @@ class FetchApplied:
     leader_epoch: int | None
     answered_in: int | None
     is_comparison: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IsrsAsked:
+    """A leader's AlterIsr goes out: partition -> the leader epoch that it asks in, and its own then
+    (None: it does not lead)."""
+
+    epochs: Mapping[TopicPartition, tuple[int, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownAnswered:
+    """A controller answered a ControlledShutdown: what the broker still leads, with the replicas
+    that the controller knew."""
+
+    remaining: Mapping[TopicPartition, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.event_controller import EventController
 from impl.sim.steps import offered
 from impl.world.wide.controller_answers import IsrsAnswered
+from impl.world.wide.ghosts import IsrsAsked
 from impl.world.wide.node import IsrRequest
 from impl.world.wide.world import WideWorld
 
@@ -33,7 +34,11 @@ def isr_is_asked_for(world: WideWorld, broker: int) -> None:
     node = world.nodes[broker]
     controller = node.replicas.metadata.controller
     assert controller is not None, "the broker knows a controller"
-    node.isr_request = IsrRequest(node.alter_isr.batch(), node.epoch, controller)
+    changes, led = node.alter_isr.batch(), {one.partition: one for one in node.replicas.leading()}
+    epochs = {one: led[one].leader_epoch if one in led else None for one in node.alter_isr.waiting}
+    asked = {one.partition: (one.state.leader_epoch, epochs[one.partition]) for one in changes}
+    world.happened.append((broker, IsrsAsked(asked)))
+    node.isr_request = IsrRequest(changes, node.epoch, controller)
 
 
 def _sent(world: WideWorld) -> One:

@@ -32,7 +32,7 @@ def unknown_at_rest(world: WideWorld) -> str:
     active = [node for node in world.nodes.values() if node.controller.active]
     if len(active) != 1:
         return f"{len(active)} brokers believe that they are the controller"
-    registered = _Registered(world)
+    registered = _Registered(world, active[0])
     for about, known, there in (
         *_of_controller(active[0].controller, registered),
         *(one for node in world.nodes.values() for one in _of_broker(node, active[0], registered)),
@@ -43,12 +43,22 @@ def unknown_at_rest(world: WideWorld) -> str:
 
 
 class _Registered:
-    """What ZooKeeper holds. ``owed``: partitions with a state for which nobody waits in vain."""
+    """What ZooKeeper holds, of partitions for which nobody waits in vain.
 
-    def __init__(self, world: WideWorld) -> None:
+    ``overlooked``: brokers that went and came, and the controller did not notice (up to 2.1): it
+    tells them nothing, and takes what it knew of their last life for true (KIP-380).
+    """
+
+    def __init__(self, world: WideWorld, office: WideBroker) -> None:
         admin = world.admin
         self.release = world.release
         self.brokers = {broker: epoch for broker, (_, epoch) in wait(admin.brokers()).items()}
+        known = office.controller.core.context.broker_epochs
+        self.overlooked = {
+            one
+            for one, epoch in self.brokers.items()
+            if known.get(one) != epoch and not self.release.since("2.2")
+        }
         self.queued = set(wait(admin.deletions()))
         self.asked = set(wait(admin.reassignments()))
         self.assigned: dict[str, dict[int, ReplicaAssignment]] = {}
@@ -77,9 +87,10 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
     yield "the brokers", sorted(context.broker_epochs), sorted(there.brokers)
     if there.release.since("2.2"):  # before KIP-380 a broker that bounced is not noticed
         yield "the brokers' epochs", context.broker_epochs, there.brokers
-    yield "the brokers that are about to go", context.shutting_down, set()
+    yield "the brokers that are about to go", context.shutting_down - there.overlooked, set()
     yield "the replicas on failed log directories", context.offline_directories, {}
-    yield "the topics to be deleted", context.queued_for_deletion, there.queued
+    if controller.core.deletion.enabled or there.release.since("0.10.1"):
+        yield "the topics to be deleted", context.queued_for_deletion, there.queued
     yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()
     yield "the topics", sorted(context.assignments), sorted(there.assigned)
     moving = controller.reassigner.in_progress()
@@ -91,7 +102,7 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield f"the state of {one}", _state(known), _state(state)
         yield f"{one}", context.partition_state(one).value, PartitionState.ONLINE.value
         for replica in context.replicas_of(one.topic):
-            if replica.partition == one:
+            if replica.partition == one and replica.broker not in there.overlooked:
                 yield (
                     f"the replica of {one} on broker {replica.broker}",
                     context.replica_state(replica).value, ReplicaState.ONLINE.value,
@@ -104,6 +115,8 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
 
 def _of_broker(node: WideBroker, office: WideBroker, there: _Registered) -> Iterator[Difference]:
     broker, replicas = node.broker, node.replicas
+    if broker in there.overlooked:
+        return
     cache = replicas.metadata
     yield f"broker {broker}'s controller", cache.controller, office.broker
     yield f"broker {broker}'s controller epoch", replicas.controller_epoch, there.controller_epoch

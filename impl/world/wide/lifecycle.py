@@ -12,6 +12,7 @@ from impl.world.simulated_cluster import (
     brokers_that,
     leaders_are_rebalanced,
 )
+from impl.world.wide.ghosts import ShutdownAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -75,9 +76,15 @@ def broker_shuts_down(world: WideWorld, broker: int) -> None:
     active = _active(world)
     assert active is not None, "somebody is the controller"
     controller = world.nodes[active].controller
+
+    async def go() -> None:
+        left = await controller.brokers.shut_down(broker)
+        known = {one: controller.core.context.replicas(one) for one in left}
+        world.happened.append((active, ShutdownAnswered(known)))
+
     with contextlib.suppress(BrokerNotAvailable, SessionExpired, ZooKeeperError):
         # If the controller has not heard of the broker yet it goes all the same.
-        wait(controller.guarded(lambda: controller.brokers.shut_down(broker)))
+        wait(controller.guarded(go))
     world.nodes[active].events.close_channels()
     world.nodes[broker].logs.stop()
     broker_stops(world, broker)

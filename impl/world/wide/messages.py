@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from impl.core.answers import NONE
 from impl.core.fetcher_thread import Answer
+from impl.core.requests import LeaderAndIsr
 from impl.sim.steps import offered
 from impl.world.fetches import Exchange, answer
 from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
@@ -69,6 +71,10 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     channel.answer = node.hear(sent)
     done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0])
     world.happened.append((broker, done))
+    if isinstance(sent.request, LeaderAndIsr) and channel.epoch != node.epoch:
+        obeyed = [one for one, error in channel.answer[1].items() if error == NONE]
+        led = [one for one in obeyed if node.replicas.partitions[one].leads]
+        world.misled |= {(one, node.incarnations[one]) for one in led}
     if channel.orphan:
         channel.under_way = None
 
@@ -147,7 +153,9 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "a question is under way"
     manager = world.nodes[leader].replicas
-    connection.exchange = answer(manager, follower, connection.exchange, world.now_ms())
+    connection.exchange = answer(
+        manager, follower, connection.exchange, world.now_ms(), world.fetch_bytes
+    )
     world.happened.append((leader, FetchAnswered(follower, connection.exchange)))
 
 

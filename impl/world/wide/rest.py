@@ -30,24 +30,36 @@ def is_at_rest(world: WideWorld) -> bool:
 
     But for partitions that wait in vain.
     """
+    return not what_goes_on(world)
+
+
+def what_goes_on(world: WideWorld) -> str:
+    """The first that keeps the world from rest; empty if nothing does."""
     pending = world.zookeeper.watches.pending
-    for node in world.nodes.values():
-        if not (node.running and node.alive) or pending.get(node.session.session):
-            return False
+    for number, node in world.nodes.items():
+        if not (node.running and node.alive):
+            return f"broker {number} is down, or paused, or without a session"
+        if pending.get(node.session.session):
+            return f"notifications are on their way to broker {number}"
         if node.alter_isr.waiting or node.isr_request is not None:
-            return False
-        if node.channels.busy() or node.replicas.isr_changes or node.events.waiting:
-            return False
-    if not _moves_are_over(world):
-        return False
-    if not all(_waits_for_a_broker(world, topic) for topic in wait(world.admin.deletions())):
-        return False
-    for topic in range(world.topics):
+            return f"broker {number} waits for another ISR"
+        if node.channels.busy() or node.events.waiting:
+            return f"the controller on broker {number} has requests or events under way"
+        if node.replicas.isr_changes:
+            return f"broker {number} has changes of ISRs to tell"
+    move = _move_under_way(world)
+    if move:
+        return move
+    if not world.keeps_requests:
+        for topic in wait(world.admin.deletions()):
+            if not _waits_for_a_broker(world, topic):
+                return f"{topic} is to be deleted"
+    for at in range(world.topics):
         for number in range(world.partitions):
-            one = TopicPartition(f"t{topic}", number)
+            one = TopicPartition(f"t{at}", number)
             if not (waits_in_vain(world, one) or _is_in_sync(leader_of(world, one))):
-                return False
-    return True
+                return f"{one} has no leader, or not all of its replicas are in sync"
+    return ""
 
 
 def _is_in_sync(leader: Replica | None) -> bool:
@@ -64,15 +76,15 @@ def _active_controller(world: WideWorld) -> WideBroker | None:
     return max(active, key=lambda node: node.controller.core.context.epoch, default=None)
 
 
-def _moves_are_over(world: WideWorld) -> bool:
-    """No move is asked for or under way, but in vain."""
+def _move_under_way(world: WideWorld) -> str:
+    """A move that is asked for or under way, and not in vain; empty if there is none."""
     active = _active_controller(world)
     moving = set() if active is None else active.controller.reassigner.in_progress()
     asked = wait(world.admin.reassignments())
-    return all(
-        waits_in_vain(world, one) or _is_of_an_earlier_topic(world, one, one in moving)
-        for one in {*moving, *asked}
-    )
+    for one in sorted({*moving, *asked}):
+        if not (waits_in_vain(world, one) or _is_of_an_earlier_topic(world, one, one in moving)):
+            return f"a move of {one} is under way"
+    return ""
 
 
 def _is_of_an_earlier_topic(world: WideWorld, partition: TopicPartition, is_moving: bool) -> bool:
@@ -126,15 +138,22 @@ def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
 def _is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
     """A broker that went and came before the controller looked is told nothing (up to 2.1).
 
-    It hosts no such replica, or is in the leader epoch that a late request of its last life named.
-    Since KIP-380 a controller finds it by its broker epoch.
+    It hosts no such replica, or is in the leader epoch that a late request of its last life named;
+    or a StopReplica of its last life has stopped it, and in the leader epoch that it knows it
+    ignores what it is told. Since KIP-380 (KAFKA-7235) a controller finds it by its broker epoch,
+    and it refuses such requests.
     """
     if world.release.since("2.2"):
         return False
     state = wait(world.admin.state(partition))
     epoch = -1 if state is None else state.leader_epoch
     hosted = [world.nodes[one].replicas.partitions for one in _assigned(world, partition)]
-    return any(partition not in there or there[partition].leader_epoch < epoch for there in hosted)
+    return any(
+        partition not in there
+        or there[partition].leader_epoch < epoch
+        or there[partition].leader is None
+        for there in hosted
+    )
 
 
 def _assigned(world: WideWorld, partition: TopicPartition) -> tuple[int, ...]:

@@ -6,11 +6,13 @@ import hashlib
 import random
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
+from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT
 from impl.sim.steps import Step
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
-from impl.world.wide.rest import is_at_rest
+from impl.world.wide.rest import is_at_rest, what_goes_on
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 from impl.zookeeper.port import wait
 
@@ -40,14 +42,26 @@ WIDE_PROFILES: dict[str, Weights] = {
         "denials": 6, "isr_denials": 60, "crashes": 1, "sessions": 1, "moves": 1, "deletions": 1,
     },
     "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
+    "one-replica": {"shutdowns": 2, "crashes": 1, "moves": 2, "elections": 1},
+    "small-fetches": {"crashes": 1, "losses": 4, "shutdowns": 1},
+    "no-deletion": {"deletions": 6, "controllers": 2, "crashes": 1, "moves": 1},
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
 
 SWARM = "swarm"
-DIRECTORIES = "directories"
-"""Under it brokers have two log directories."""
+
+_WORLDS: dict[str, dict[str, Any]] = {
+    "directories": {"directories": 2},
+    "one-replica": {"factor": 1},
+    "small-fetches": {"fetch_bytes": 1},
+    "no-deletion": {"config": ControllerConfig(delete_topics=False)},
+}
+"""What is otherwise in the world of a profile; no answer of ``small-fetches`` has two batches."""
 
 SETTLING_STEPS = 6_000
+REST_EVERY = 25
+"""After so many steps it is looked whether all is still: an odd number, since near rest every other
+step is the event that leaders are balanced."""
 SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kept_small")
 
 
@@ -66,6 +80,11 @@ def profile(name: str, seed: int) -> Weights:
         known = ", ".join((*WIDE_PROFILES, SWARM))
         raise ValueError(f"no fault profile {name!r} of a cluster; there are {known}")
     return WIDE_PROFILES[name]
+
+
+def world_of(faults: str, brokers: int) -> dict[str, Any]:
+    """What `WideWorld` is given for a profile: how many replicas, for one, a partition has."""
+    return {"factor": min(3, brokers), **_WORLDS.get(faults, {})}
 
 
 class WideSimulator:
@@ -121,7 +140,10 @@ class WideSimulator:
 
 @dataclass(frozen=True)
 class WideRun:
-    """What a run came to. ``broken`` is the claim that did not hold, with the step; else empty."""
+    """What a run came to. ``broken`` is the claim that did not hold, with the step; else empty.
+
+    ``goes_on``: the first that never came to rest, though nothing went wrong any more.
+    """
 
     seed: int
     faults: str
@@ -133,6 +155,7 @@ class WideRun:
     at_rest: bool
     digest: str
     """SHA-256 over the steps: two runs are the same if this is."""
+    goes_on: str = ""
 
 
 def run_wide(
@@ -151,13 +174,12 @@ def run_wide(
     """
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
-    directories = 2 if faults == DIRECTORIES else 1
     world = WideWorld(
-        brokers, topics, partitions, min(3, brokers), release, seed, directories=directories
+        brokers, topics, partitions, release=release, seed=seed, **world_of(faults, brokers)
     )
     simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
     claims.keeps_committed = keeps_records(faults)
-    digest, broken, rest = hashlib.sha256(), "", False
+    digest, broken, goes_on, rest = hashlib.sha256(), "", "", False
     try:
         for _ in range(steps):
             step = simulator.advance()
@@ -167,9 +189,10 @@ def run_wide(
             claims.look()
         taken = world.clock
         if settle:
-            rest = _settles(simulator, claims)
-            if rest:
+            goes_on = _settles(simulator, claims)
+            if not goes_on:
                 claims.at_rest()
+                rest = True
     except ClusterClaimBroken as claim:
         broken = f"{claim} (after {world.clock} steps)"
         taken = min(world.clock, steps)
@@ -177,16 +200,17 @@ def run_wide(
     return WideRun(
         seed, faults, taken, world.told.acknowledged, 0 if registered is None else registered.epoch,
         {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),
+        goes_on,
     )  # fmt: skip
 
 
-def _settles(simulator: WideSimulator, claims: WideClaims) -> bool:
-    """Calm down; whether everything came to rest."""
+def _settles(simulator: WideSimulator, claims: WideClaims) -> str:
+    """Calm down; what never comes to rest, empty if everything does."""
     simulator.calm_down()
     for number in range(SETTLING_STEPS):
-        if number % 50 == 0 and is_at_rest(simulator.world):
-            return True
+        if number % REST_EVERY == 0 and is_at_rest(simulator.world):
+            return ""
         if simulator.advance() is None:
-            return is_at_rest(simulator.world)
+            break
         claims.look()
-    return False
+    return what_goes_on(simulator.world)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT, Release
 from impl.sim.steps import Step, StepKind
+from impl.world.fetches import MOST_BYTES
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import SimulatedCluster
 from impl.world.wide.node import WideBroker
@@ -42,8 +43,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
 
     ``factor``: replicas of each partition, at most as many as there are brokers. ``seed`` only
     decides what a disk that loses power keeps; ``config`` is the controllers'. Brokers have so many
-    log ``directories``. ValueError for numbers that make no sense. ``happened``: what the last step
-    did, by broker, for those who look on: events of replicas, and what ``ghosts`` has.
+    log ``directories``; a follower asks for ``fetch_bytes``. ValueError for numbers that make no
+    sense. ``happened``: what the last step did, by broker, for those who look on: events of
+    replicas, and what ``ghosts`` has.
     """
 
     kinds = WIDE_KINDS
@@ -60,6 +62,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         seed: int = 0,
         config: ControllerConfig | None = None,
         directories: int = 1,
+        fetch_bytes: int = MOST_BYTES,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a wide world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
@@ -74,6 +77,11 @@ class WideWorld(SimulatedCluster[WideBroker]):
         self.told = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
         self._running: list[tuple[int, WideBroker]] | None = None
+        self.fetch_bytes = fetch_bytes
+        self.to_be_deleted: set[str] = set()  # topics of which that was asked
+        self.misled: set[tuple[TopicPartition, int]] = set()  # with the topic's incarnation
+        """Led by a broker that a request of its last life told to (before KIP-380, KAFKA-7235):
+        what it acknowledges by an ISR that is not registered any more, nobody else may have."""
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         kind = type("Broker", (self._broker_type(),), {"folders": self.folders})
@@ -104,6 +112,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
             number: [ids[(topic + number + one) % len(ids)] for one in range(self.factor)]
             for number in range(self.partitions)
         }
+        self.to_be_deleted.discard(f"t{topic}")
         wait(self.admin.create_topic(f"t{topic}", assignment))
 
     def forget(self, topic: str) -> None:
@@ -135,6 +144,12 @@ class WideWorld(SimulatedCluster[WideBroker]):
         if self._running is None:  # asked for by most kinds of steps, and changed by few steps
             self._running = [(number, node) for number, node in self.nodes.items() if node.running]
         return self._running
+
+    @property
+    def keeps_requests(self) -> bool:
+        """Nobody carries out requests to delete a topic, nor takes them back (up to 0.10.0)."""
+        deletion = next(iter(self.nodes.values())).controller.core.deletion
+        return not (deletion.enabled or self.release.since("0.10.1"))
 
     # Stepping
 
