@@ -10,28 +10,26 @@ from collections.abc import Iterable
 
 from impl.releases import DEFAULT
 from impl.sim.steps import StepKind
-from impl.world import lifecycle
-from impl.world.cluster import PartitionCluster
+from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.replicas import Replicas
-from impl.world.steps import PROCESS_IS_UP, each_broker
 from impl.world.world import KINDS, World
 
 
-def broker_starts_empty(world: PartitionCluster, broker: int) -> None:
+def broker_starts_empty(world: World, broker: int) -> None:
     """A new incarnation under the old id, with a new disk: no log, no epochs, no checkpoint."""
     server = world.brokers[broker]
     server.log.truncate_to(0)
     server.checkpoint.write(0)
-    lifecycle.broker_starts(world, broker)
+    world.start(broker)
 
 
-def each_shorter_end(world: PartitionCluster) -> Iterable[tuple[int, int]]:
+def each_shorter_end(world: World) -> Iterable[tuple[int, int]]:
     """(broker, end) for every end below that of a broker's log."""
     return [(broker, end) for broker, server in world.brokers.items()
             for end in range(server.log.end)]  # fmt: skip
 
 
-def _loses_refusal(world: PartitionCluster, broker: int, end: int) -> str | None:
+def _loses_refusal(world: World, broker: int, end: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
     return (
@@ -39,9 +37,9 @@ def _loses_refusal(world: PartitionCluster, broker: int, end: int) -> str | None
     )
 
 
-def broker_crashes_and_loses_its_tail(world: PartitionCluster, broker: int, end: int) -> None:
+def broker_crashes_and_loses_its_tail(world: World, broker: int, end: int) -> None:
     """The machine stops, and the disk lacks what was appended from an offset on."""
-    lifecycle.broker_crashes(world, broker)
+    world.crash(broker)
     world.brokers[broker].log.truncate_to(end)
 
 
