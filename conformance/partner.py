@@ -34,7 +34,7 @@ class ModelStepper:
     ) -> None:
         self.about = about
         self.recorded: RecordedSystem = system(about.system).recorded(
-            version or DEFAULT, about.switches
+            version or DEFAULT, about.switches_of(version)
         )
         # No budget of faults is among these bounds: the walk's own weights keep faults rare.
         self.grounded = Grounded(self.recorded, bounds, [])

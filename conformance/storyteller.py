@@ -20,6 +20,7 @@ from conformance.mapping import (
     map_of,
     model_arguments,
 )
+from conformance.not_played import NO_SYSTEM, ReasonKind, WhyNotPlayed, of_switches
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded
@@ -40,13 +41,15 @@ FEW = 4
 class Retelling:
     """How the implementation played a story.
 
-    `why_not` says why it does not apply, `release` as which release it was played (`as_released`);
+    `why_not` says why it does not apply, `kind` of which kind that reason is; `release` as which
+    release it was played (`as_released`);
     `failed` is the line where the two part, with the reason.
     `compared` counts states, `refusals` lines on which both refuse.
     """
 
     story: Story
     why_not: str | None = None
+    kind: ReasonKind | None = None
     failed: tuple[int, str] | None = None
     release: str | None = None
     steps: int = 0
@@ -61,13 +64,13 @@ class Retelling:
         return Verdict.HOLDS if self.compared else Verdict.NOT_CHECKED
 
 
-def why_not_applicable(story: Story) -> str | None:
+def why_not_applicable(story: Story) -> WhyNotPlayed | None:
     """Why the implementation cannot play a story, None if it can; it is asked to play nothing."""
     found = as_released(story)
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, WhyNotPlayed) else None
 
 
-def as_released(story: Story) -> Story | str:
+def as_released(story: Story) -> Story | WhyNotPlayed:
     """The story as the implementation plays it, or why it cannot.
 
     That is in its own version; else, where switches set it apart from that, in the newest release
@@ -75,19 +78,24 @@ def as_released(story: Story) -> Story | str:
     of each claim that it checks what the story finds.
     """
     if story.heading is None:
-        return "the story names no system"
+        return NO_SYSTEM
     recorded = story.heading.recorded
     name = recorded.system.name
     if name not in MAPPED:
-        return f"the implementation is mapped to {' and '.join(MAPPED)}, not to {name}"
-    about = map_of(name)
+        return WhyNotPlayed(
+            ReasonKind.DESIGN,
+            f"{name} has designs as they were published, without "
+            f"ZooKeeper and controllers; a release is in {', '.join(MAPPED)}",
+        )
+    about = _map_for(story)
     apart = {
         one: value for one, value in recorded.without.items() if about.switches.get(one) != value
     }
+    beyond: str | None = None
     if not apart:
-        why = _why_not_as(story, about)
-        if why is not None:
-            return why
+        beyond = _why_not_as(story, about)
+        if beyond is not None:
+            return WhyNotPlayed(ReasonKind.BEYOND, beyond)
         if recorded.without == about.switches or _is_played_alike(story, about, about.switches):
             return story
     releases = [recorded.version, *[one for one in reversed(RELEASES) if one != recorded.version]]
@@ -95,17 +103,31 @@ def as_released(story: Story) -> Story | str:
     for release in releases:
         if release in recorded.system.versions and _has(release, apart):
             there = _in_release(story, about, release)
-            if _why_not_as(there, about) is None:
+            why = _why_not_as(there, about)
+            if why is None:
                 here = here or play(story)
                 if _comes_to_the_same(here, play(there)):
                     return there
+            beyond = beyond or why
     if apart:
-        return f"the implementation is as released, without a switch for {', '.join(apart)}"
+        why_not = of_switches(apart)
+        told = beyond is not None and why_not.kind is ReasonKind.BEYOND
+        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if told else why_not
     alone = [
         name for name, value in sorted(about.switches.items())
         if not _is_played_alike(story, about, {**recorded.without, name: value})
     ]  # fmt: skip
-    return f"no release does what it tells ({', '.join(alone or sorted(about.switches))})"
+    return WhyNotPlayed(
+        ReasonKind.DESIGN,
+        f"no release does what it tells ({', '.join(alone or sorted(about.switches))})",
+    )
+
+
+def _map_for(story: Story) -> SystemMap:
+    """The map of the story's system, for what befalls in it besides."""
+    assert story.heading is not None, "the story names a system"
+    recorded = story.heading.recorded
+    return map_of(recorded.system.name).where(recorded.version, recorded.without)
 
 
 def _has(release: str, switches: Mapping[str, object]) -> bool:
@@ -203,8 +225,8 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
 def retell(story: Story) -> Retelling:
     """Play a story on the implementation, to its end or to the first line where the two part."""
     played = as_released(story)
-    if isinstance(played, str):
-        return Retelling(story, played)
+    if isinstance(played, WhyNotPlayed):
+        return Retelling(story, played.text, played.kind)
     assert played.heading is not None, "the story applies"
     retelling = Retelling(story, release=played.heading.recorded.version)
     stage = _Stage(played)
@@ -227,7 +249,7 @@ class _Stage:
         assert heading is not None, "the story applies"
         self.recorded = heading.recorded
         self.steps = {one.transition.name: one for one in self.recorded.steps}
-        self.about = map_of(self.recorded.system.name)
+        self.about = _map_for(story)
         self.twin = Evaluator(self.recorded, heading.step_bounds)
         self.state: SparseState = self.twin.initial()
         self.world: Any = self.about.world(heading.step_bounds, self.recorded.version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -94,10 +95,10 @@ def story(
     steps = sum(result["steps"] for result in played)
     checks = sum(result["checks"] for result in played)
     count = f"{len(paths)} stor{'y' if len(paths) == 1 else 'ies'}"
-    left = len(results) - len(played)
-    besides = f", {left} not applicable to the implementation" if left else ""
     where = "the model and the implementation" if on == "both" else f"the {_SIDES[on]}"
-    say(f"{verdict}: {count}, {steps} steps, {checks} checks, on {where}{besides}", json_target)
+    say(f"{verdict}: {count}, {steps} steps, {checks} checks, on {where}", json_target)
+    for line in _not_played(results):
+        say(line, json_target)
     emit_json(json_target, {"format": "insync.story/1", "verdict": verdict, "on": on,
                             "stories": results})  # fmt: skip
     if opens:
@@ -105,6 +106,21 @@ def story(
         worst = next(wrong, results[0])
         show_file(Path(worst["story"]))
     finish(verdict)
+
+
+def _not_played(results: list[dict[str, Any]]) -> list[str]:
+    """How many stories the implementation does not play, by kind of reason."""
+    kinds = Counter(one["not_applicable_kind"] for one in results if one.get("not_applicable"))
+    return [
+        f"    not on the implementation: {count} stor{'y' if count == 1 else 'ies'} that "
+        f"{kind if count > 1 else _of_one(kind)}"
+        for kind, count in sorted(kinds.items())
+    ]
+
+
+def _of_one(kind: str) -> str:
+    verb, _, rest = kind.partition(" ")
+    return f"{verb}s {rest}"
 
 
 _SIDES = {"model": "model", "impl": "implementation"}
@@ -120,8 +136,9 @@ def _played_by_impl(
     progress.wipe()
     lines: list[str] = []
     if retelling.why_not is not None:
+        assert retelling.kind is not None, "a reason is of a kind"
         head = "not applicable"
-        lines.append(f"    {retelling.why_not}")
+        lines.append(f"    {_of_one(retelling.kind)}: {retelling.why_not}")
     else:
         head = f"{retelling.verdict}"
         if retelling.failed is not None:
@@ -138,6 +155,7 @@ def _played_by_impl(
         "on": "impl",
         "verdict": retelling.verdict.value,
         "not_applicable": retelling.why_not,
+        "not_applicable_kind": retelling.kind,
         "release": retelling.release,
         "steps": retelling.steps,
         "checks": retelling.compared + retelling.refusals,

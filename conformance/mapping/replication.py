@@ -7,11 +7,13 @@ reason: steps the model does not see (*silent*), and steps whose outcome names t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
 from impl import Step, World
+from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
+from impl.world.mishaps import UnluckyWorld
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
@@ -377,6 +379,23 @@ def _world(bounds: Mapping[str, int], version: str | None) -> World:
     return World(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
+def _unlucky(
+    bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
+) -> UnluckyWorld:
+    release = version or DEFAULT
+    if release not in RELEASES:
+        raise ValueError(f"the world of one partition is of no release {release}")
+    if "late_answers_ignored" in switches:
+        if release != "2.1":
+            raise ValueError(f"2.1.0 alone takes late answers (KAFKA-7786), not {release}")
+        release = "2.1.0"
+    world = UnluckyWorld(
+        bounds["brokers"], release, int(cast("int", switches.get("min_insync_replicas", 1)))
+    )
+    world.assumes = str(switches.get("disk_lost", "never"))
+    return world
+
+
 def _facts(world: World) -> Facts:
     return abstract(world.observe(), world.release)
 
@@ -406,6 +425,30 @@ FAMILIES = {
 }  # fmt: skip
 """Two epochs, and all that is not about them left out."""
 
+
+def _may_be_empty(world: UnluckyWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Which brokers lose their disks a story assumes; the world loses any."""
+    is_member = broker in world.registered_state.isr
+    is_known = any(
+        one.replicas.partition.leads and one.replicas.partition.known(broker).end != UNKNOWN_END
+        for one in world.brokers.values() if one.id != broker
+    )  # fmt: skip
+    ruled_out = world.assumes != "by_any" and (
+        is_member or (is_known and world.assumes == "when_forgotten")
+    )
+    return (() if ruled_out else ("broker_starts_empty",)), {}
+
+
+MORE_ROWS: dict[str, Row] = {
+    one.step: one
+    for one in (
+        row("broker_starts_empty", "broker", "broker_starts_empty", stands=_may_be_empty,
+            why="any disk may fail; which do is what the model assumes"),
+        row("broker_crashes_and_loses_its_tail", "broker end", "broker_crashes_and_loses_its_tail"),
+    )
+}  # fmt: skip
+"""Steps of what befalls a cluster of any release."""
+
 MAP = SystemMap(
     system="replication",
     rows=ROWS,
@@ -419,6 +462,14 @@ MAP = SystemMap(
     switches=AS_RELEASED,
     families=FAMILIES,
     leader_of=_leader_of,
+    befalls={
+        "disk_lost": ("by_any", "outside_isr", "when_forgotten"),
+        "log_survives_crash": (False,),
+        "min_insync_replicas": (2,),
+        "late_answers_ignored": (False,),
+    },
+    unlucky=_unlucky,
+    more_rows=MORE_ROWS,
 )  # fmt: skip
 
 STEPS_OF: dict[str, list[Row]] = MAP.steps_of

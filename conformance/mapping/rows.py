@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 from impl import Step
+from impl.releases import DEFAULT, Release
 
 Arguments = Mapping[str, int]
 
@@ -131,6 +132,11 @@ class SystemMap:
     version and a run of transitions why the two sides differ in it on purpose, None if they do not.
     `in_releases` says of transitions that no release has as what its presets have them.
     `walked_since` is the first release whose whole graph is alike; of earlier ones stories may be.
+
+    What may befall a cluster of any release, or is configured, walks leave out and stories may
+    have: `befalls` names such switches with the values that `unlucky` makes a world for; it takes
+    the steps of `more_rows` as well. `faulty` says of switches that the presets have as mended from
+    which release on, and up to which, releases and the implementation have the fault.
     """
 
     system: str
@@ -147,6 +153,27 @@ class SystemMap:
     not_alike: Callable[[str, Run], str | None] = lambda version, run: None
     in_releases: Mapping[str, str] = field(default_factory=dict)
     walked_since: str = "0.10"
+    befalls: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    unlucky: Callable[[Mapping[str, int], str | None, Mapping[str, object]], Any] | None = None
+    more_rows: Mapping[str, Row] = field(default_factory=dict)
+    faulty: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def where(self, version: str, switches: Mapping[str, object]) -> SystemMap:
+        """The map for a protocol with these switches beside its version, as far as it can be."""
+        befalls = {one: value for one, value in switches.items()
+                   if value in self.befalls.get(one, ())}  # fmt: skip
+        about = replace(self, switches={**self.switches_of(version), **befalls}, faulty={})
+        if not befalls or (unlucky := self.unlucky) is None:
+            return about
+        return replace(about, rows={**self.rows, **self.more_rows},
+                       world=lambda bounds, known: unlucky(bounds, known, befalls))  # fmt: skip
+
+    def switches_of(self, version: str | None) -> dict[str, object]:
+        """What the partner is recorded with beside a version."""
+        release = Release.of(version or DEFAULT)
+        faults = [one for one, (since, until) in self.faulty.items()
+                  if release.since(since) and not release.since(until)]  # fmt: skip
+        return {**self.switches, **dict.fromkeys(faults, False)}
 
     @cached_property
     def steps_of(self) -> dict[str, list[Row]]:

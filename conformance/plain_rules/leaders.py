@@ -176,8 +176,9 @@ def starts_fetcher(before: tuple[int, int] | None, leader: int, epoch: int, way:
     """A follower needs another fetcher: notified of another leader, or of a newer epoch.
 
     `before` is the leader and the epoch until now. `way`: the same leader never does ("leader",
-    to 1.1), does where an epoch was missed ("missed", 2.0), or in any newer epoch ("epoch", 2.1).
+    to 1.1), does where an epoch was missed ("missed", 2.0), or in any other epoch ("epoch", 2.1):
+    that it is no older one was looked at before.
     """
     if before is None or before[0] != leader or way == "leader":
         return before is None or before[0] != leader
-    return epoch - before[1] > (1 if way == "missed" else 0)
+    return epoch - before[1] not in ((0, 1) if way == "missed" else (0,))

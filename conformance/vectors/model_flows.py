@@ -22,7 +22,8 @@ class Flow:
 
     def __init__(self, question: Question, assignment: list[int], live: list[int]) -> None:
         self.release = Release.of(question["release"])
-        self.unclean = bool(question["input"].get("unclean"))
+        unclean = question["input"].get("unclean")
+        self.unclean = not self.release.since("0.11") if unclean is None else bool(unclean)
         self.assignment, self.live, self.going = assignment, set(live), set[int]()
         self.state = RegisteredState(NOBODY, ())
         self._take(transitions.created(assignment, live, CONTROLLER_EPOCH))

@@ -149,7 +149,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
         ] if stops else [],
         "updateMetadata": [
             {"to": list(live), "partitions": [asked["partition"]]}
-        ] if effect.known_anew else [],
+        ] if effect.known_anew or effect.told is not None else [],
         "error": None if effect.moved else "StateChangeFailed",
     }  # fmt: skip
     if _is_removal(asked, question):

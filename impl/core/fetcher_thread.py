@@ -243,9 +243,12 @@ class FetcherThread(Generic[Key]):
     def _is_of(self, asked: FetchState, state: FetchState) -> bool:
         """An answer is of the leader epoch that the partition is in now.
 
-        Up to 2.0 a fetcher knew no leader epochs: whatever its leader answered was taken.
+        Up to 2.0 a fetcher knew no leader epochs: whatever its leader answered was taken. 2.1.0
+        took what was answered about epochs still (KAFKA-7786).
         """
-        return asked.leader_epoch == state.leader_epoch or not self.release.since("2.1")
+        takes_late = self.release.parts == (2, 1, 0) and asked.phase is Phase.TRUNCATING
+        knows = self.release.since("2.1") and not takes_late
+        return asked.leader_epoch == state.leader_epoch or not knows
 
     async def truncate(self, key: Key, offset: int) -> None:
         """Cut a partition's log."""

@@ -149,6 +149,10 @@ IsrAnswered = Callable[[str, LeaderIsrAndControllerEpoch | None, int], None]
 """Takes the error, the state that is registered if there is none, and the time (ms)."""
 
 
+class NotAssignedReplica(LookupError):
+    """A member of the ISR is none of the replicas that the leader knows."""
+
+
 class Partition(Generic[SomeLog]):
     """A replica on ``broker``, over ``log``.
 
@@ -333,8 +337,24 @@ class Partition(Generic[SomeLog]):
         self.observer(IsrShrinking(self.partition, self.isr, kept, late, self.hw, self.log_end))
         await self.change(kept, now_ms)
 
+    @property
+    def stranger(self) -> int | None:
+        """A member of the ISR that is no replica, if the look for laggards throws over one.
+
+        A move shortens the list of replicas before the old ones leave the ISR. From 2.4 to 2.8 such
+        a member is looked up among the replicas; before and since it may be dropped (KAFKA-9672).
+        """
+        if not self.release.since("2.4") or self.release.since("3.0"):
+            return None
+        known = {self.broker, *self.remotes}
+        return next((member for member in self.isr if member not in known), None)
+
     def lagging(self, now_ms: int) -> list[int]:
-        """The members of the ISR that are out of sync."""
+        """The members of the ISR that are out of sync. NotAssignedReplica if one is a stranger."""
+        if (stranger := self.stranger) is not None:
+            raise NotAssignedReplica(
+                f"Replica with id {stranger} is not available on broker {self.broker}"
+            )
         return [
             member
             for member in self.isr
@@ -350,11 +370,7 @@ class Partition(Generic[SomeLog]):
         ]
 
     def known(self, member: int) -> Remote:
-        """What is known of a follower: nothing of one in the ISR that is no replica.
-
-        A move shortens the list of replicas before the old ones leave the ISR. Up to 2.3 nothing
-        stood against dropping such a one, and since 3.0 neither (KAFKA-9672).
-        """
+        """What is known of a follower: nothing of one in the ISR that is no replica."""
         return self.remotes.get(member) or Remote()
 
     async def maybe_shrink(self, now_ms: int) -> None:

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+from impl.core.partition import NotAssignedReplica
 from impl.core.requests import request_version
 from impl.disk import Disk, RealDisk
 from impl.log import LogManager, LogRemoval, LogSettings
@@ -314,7 +315,7 @@ class Broker:
     def _carefully(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except (ZooKeeperError, OSError) as error:
+        except (ZooKeeperError, OSError, NotAssignedReplica) as error:
             self._trouble(f"{getattr(work, '__name__', 'a task')}: {error}")
 
     def _min_isr(self, topic: str) -> int:

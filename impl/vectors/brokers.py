@@ -121,7 +121,7 @@ def stop_replica(question: Question) -> dict[str, Any]:
     request = StopReplica(0, OTHER, sent, -1, {PARTITION: stop})
     top, errors = broker.hears(request)
     broker.disk.failing.clear()
-    gone = top == answers.NONE and not broker.has_log
+    gone = asked["delete"] and top == answers.NONE and not broker.has_log
     return {
         "topError": top,
         "partitionError": errors.get(PARTITION),

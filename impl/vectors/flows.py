@@ -129,10 +129,12 @@ def _observed(stage: ControllerStage, partition: TopicPartition = PARTITION) -> 
 def creation(question: Question) -> dict[str, Any]:
     """A topic, or partitions of one, come into being while some replicas are dead."""
     asked, stage = given(question), ControllerStage(release(question))
-    for broker in asked["live"]:
-        stage.start_broker(broker)
-    controller = stage.controller(asked.get("controller", asked["live"][0]))
     wanted = asked["assignment"]
+    named = wanted if isinstance(wanted, list) else [one for ids in wanted.values() for one in ids]
+    keeper = max(named) + 1  # where none of them lives somebody has to be the controller
+    for broker in asked["live"] or [keeper]:
+        stage.start_broker(broker)
+    controller = stage.controller(asked.get("controller", (asked["live"] or [keeper])[0]))
     if isinstance(wanted, list):
         stage.create_topic("t", {0: wanted})
         stage.run(controller)
@@ -156,16 +158,17 @@ def _grow(stage: ControllerStage, assignment: dict[int, Any]) -> None:
 class TopicLife:
     """A topic of one partition, brokers that stop and start, and a controller that stays."""
 
-    def __init__(self, question: Question, assignment: list[int], config: ControllerConfig) -> None:
+    def __init__(self, question: Question, assignment: list[int], steps: Sequence[str]) -> None:
         self.stage = ControllerStage(release(question))
         self.assignment = assignment
         self.remaining: list[int] = []  # what a broker that shut down still leads, each time
-        keeper = max(assignment) + 1
-        brokers = sorted({*assignment, *([keeper] if len(assignment) == 1 else [])})
-        for broker in brokers:
+        gone = {int(step.split()[-1]) for step in steps if step.startswith("stop ")}
+        staying = [one for one in assignment if one not in {*gone, assignment[0]}]
+        keeper = min(staying, default=max({*assignment, *gone}) + 1)
+        for broker in sorted({*assignment, keeper}):
             self.stage.start_broker(broker)
-        first = min(one for one in brokers if one != assignment[0])
-        self.controller = self.stage.controller(first, config)
+        config = ControllerConfig(unclean_leader_election=given(question).get("unclean"))
+        self.controller = self.stage.controller(keeper, config)
         self.stage.create_topic("t", {0: assignment})
         self.stage.run(self.controller)
 
@@ -206,8 +209,7 @@ class TopicLife:
 def leaders(question: Question) -> dict[str, Any]:
     """What brokers that come and go, and elections, make of a partition."""
     asked = given(question)
-    config = ControllerConfig(unclean_leader_election=asked.get("unclean", False))
-    life = TopicLife(question, asked["assignment"], config)
+    life = TopicLife(question, asked["assignment"], asked["steps"])
     seen = []
     for step in asked["steps"]:
         life.do(step)

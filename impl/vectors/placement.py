@@ -98,6 +98,7 @@ def _common(values: Any) -> int | list[int]:
 def add_partitions(question: Question) -> dict[str, Any]:
     """Replicas of the partitions that a topic grows by."""
     asked = given(question)
+    brokers = dict(sorted(_brokers(asked).items()))  # as getBrokerMetadatas sorts them
     existing = {int(number): replicas for number, replicas in asked["existing"].items()}
     manual = asked.get("manual")
     by_hand = {int(p): r for p, r in manual.items()} if manual is not None else None
@@ -106,12 +107,12 @@ def add_partitions(question: Question) -> dict[str, Any]:
         added = placement.add_partitions(
             asked.get("topic", "t"),
             existing,
-            _brokers(asked),
+            brokers,
             asked["newTotal"],
             release(question),
             by_hand,
         )
-        start, first = placement.added_from(existing, list(_brokers(asked)))
+        start, first = placement.added_from(existing, list(brokers))
         return {"added": by_number(added), "startIndex": start, "startPartitionId": first}
 
     return or_refusal(ask)

@@ -50,13 +50,13 @@ class World(WorldOfSteps, PartitionCluster):
         super().__init__(brokers, seed, strategy, journal, version)
         self._grid = {
             name: {args: Step(name, args) for args in kind.candidates(self)}
-            for name, kind in KINDS.items()
+            for name, kind in self.kinds.items()
             if kind.fixed
         }
         # Looked up once for every world: this is what stepping spends its time on.
         self._asked = [
             (name, kind.refusal, kind.candidates, self._grid.get(name), GROUP_OF.get(name))
-            for name, kind in KINDS.items()
+            for name, kind in self.kinds.items()
         ]
 
     # Stepping
@@ -81,7 +81,7 @@ class World(WorldOfSteps, PartitionCluster):
     def why_not(self, step: Step) -> str | None:
         """The first condition of the step that does not hold, None if it may be taken."""
         grid = self._grid.get(step.name)
-        as_many = grid is not None and len(step.args) == len(KINDS[step.name].parameters)
+        as_many = grid is not None and len(step.args) == len(self.kinds[step.name].parameters)
         if grid is not None and as_many and step.args not in grid:
             return f"the brokers named are among 1 to {len(self.brokers)}, and two different ones"
         return super().why_not(step)

@@ -45,7 +45,9 @@ def broker_crashes(now, new, broker):
 
 
 def unreached(now, other, broker):
-    """What a controller has, less the registration of a broker that ended."""
+    """What a controller has, less the registration of a broker that ended: up to 2.1 it has ids."""
+    if not version.broker_epoch:
+        return now.cache[other]
     return now.cache[other].but(reached=now.cache[other].reached.without(broker))
 
 
@@ -61,8 +63,8 @@ def session_expires(now, new, broker):
 def end_session(now, new, broker):
     """The nodes go; those of an ended session that was known to have ended, too."""
     new.zk    = without_nodes_of(now.zk, broker).but(outlived=now.zk.outlived.without(broker))
-    new.cache = notified(now, "broker_change", but=broker, caches=lambda other: unreached(
-        now, other, broker) if version.broker_epoch else now.cache[other])
+    new.cache = notified(
+        now, "broker_change", but=broker, caches=lambda other: unreached(now, other, broker))
 
 
 @transition(ends="lost", broker=BROKERS)

@@ -109,8 +109,11 @@ def note_drop(now, new, replica):
 
 
 def require_known(now, leader, replica):
+    """The look for laggards goes through the ISR, and throws over whom it does not know."""
     if not version.leader_drops_strangers:
         require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
+        require(now.replica[leader].isr.within(now.replica[leader].replicas)
+                == now.replica[leader].isr,                "it knows the others of the ISR, too")
 
 
 @transition(only=lambda v: not v.leader_drops_strangers, leader=BROKERS, replica=BROKERS)

@@ -117,7 +117,9 @@ def leader_refuses_epoch(now, new, leader, follower):
     late = all_of(                                         # KAFKA-7786: fenced, but long moved on
         now.replica[leader].role == "leader", slot.epoch < now.replica[leader].epoch,
         slot.epoch < now.replica[follower].epoch)
-    new.fetch[follower][leader] = when(late, slot.but(state="given_up"), BLANK)
+    new.fetch[follower][leader] = when(
+        late, slot.but(state="given_up", epoch=None, last_epoch=None, offset=0), BLANK)
+    new.replica[follower].truncating = all_of(now.replica[follower].truncating, not_(late))
 
 
 @transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)

@@ -1,7 +1,7 @@
 # A deposed controller writes the state, and the leader refuses to hear of it.
 # Shows: 'Cached zkVersion not equal', for ever: the write was not fenced up to 2.0, the request that
 # should tell of it is. (KAFKA-2729, KAFKA-6082)
-system cluster version 2.3 without zk_writes_fenced brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0
+system cluster version 2.0 brokers 2 partitions 1 replicas 2 versions 2 epoch 2 controllers 2 queue 3 crashes 0 expiries 2 losses 0 shutdowns 0 requests 0 lingering 0
 
 session_expires broker=1
 broker_becomes_controller broker=2
@@ -18,7 +18,7 @@ controller_tells_elections broker=1
 controller_announces_brokers broker=2
 controller_restores_replicas broker=2
 controller_reads_state broker=2 partition=0
-controller_removes_replica broker=2 replica=1 partition=0
+controller_elects_leader broker=2 leader=2 partition=0
 broker_updates_metadata broker=1 sender=1
 older_epoch_is_refused broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
@@ -62,41 +62,44 @@ controller_reads_context(broker=1)
     cache[1].reached: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
-    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][1].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → onlining
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_elections(broker=1)
     cache[1].stage: onlining → looking
 controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
-    cache[2][2].queue: [] → [kind update_metadata about {} alive {2} endpoints {}]
+    cache[2][2].queue: [] → [kind update_metadata about {0: 0} alive {2} endpoints {}]
 controller_restores_replicas(broker=2)
-    cache[2].stage: restoring → burying
-    cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}] → [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
-    partition[0][2].context.gone: {} → {1}
+    cache[2].stage: restoring → onlining
+    cache[2][2].queue: [kind update_metadata about {0: 0} alive {2} endpoints {}] → [kind update_metadata about {0: 0} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
+    partition[0][2].context.offline: false → true
+    partition[0][2].context.due: false → true
 controller_reads_state(broker=2, partition=0)
     partition[0][2].context.read: none → 0
-controller_removes_replica(broker=2, replica=1, partition=0)
+controller_elects_leader(broker=2, leader=2, partition=0)
     partition[0].version: 0 → 1
+    partition[0][1].state.leader: none → 2
     partition[0][1].state.epoch: 0 → 1
     partition[0][1].state.isr: {} → {2}
     partition[0][1].state.controller: 0 → 1
     partition[0][2].context.version: 0 → 1
-    partition[0][2].context.gone: {1} → {}
+    partition[0][2].context.offline: true → false
+    partition[0][2].context.due: true → false
     partition[0][2].context.read: 0 → none
     partition[0][2].context.batched: false → true
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[1]: 0 → 2
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[2]: 0 → 2
 older_epoch_is_refused(broker=2, sender=1, partition=0)
     cache[1][2].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
@@ -105,4 +108,4 @@ broker_updates_metadata(broker=2, sender=1)
 controller_finds_no_request(broker=1)
     cache[1].stage: looking → idle
 no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
-    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, leaving[2] stays, partition[0].failed {}, partition[0].version 1, partition[0][1].state.isr {2}, partition[0][1].state.leader none, up {1,2}, zk.controller 1, zk.epoch 2, zk.registered {1,2})
+    (belief[1] 2, cache[1].events.end 0, cache[1].stage idle, leaving[2] stays, partition[0].failed {}, partition[0].version 1, partition[0][1].state.isr {2}, partition[0][1].state.leader 2, up {1,2}, zk.controller 1, zk.epoch 2, zk.registered {1,2})

@@ -1,6 +1,6 @@
 # What is refused while preferred leaders are elected, as asked for and as the balance wants.
 # Shows: the request is read, worked off and deleted; the timer may find nothing to do.
-system cluster version 2.3 without preferred_leaders_stay brokers 2 partitions 2 replicas 2
+system cluster version 2.1 brokers 2 partitions 2 replicas 2
 
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
@@ -29,8 +29,8 @@ quietly controller_begins_preferred_election broker=2
 refused controller_finds_balance broker=2
 quietly controller_reads_state broker=2 partition=0
 refused controller_elects_preferred broker=2 leader=2 partition=1
-quietly controller_elects_preferred broker=2 leader=1 partition=0
 quietly controller_reads_state broker=2 partition=1
+quietly controller_elects_preferred broker=2 leader=1 partition=0
 refused controller_elects_leader broker=2 leader=2 partition=1
 refused controller_elects_preferred broker=2 leader=1 partition=0
 quietly controller_elects_preferred broker=2 leader=2 partition=1
@@ -75,9 +75,9 @@ refused controller_cannot_elect_preferred broker=2 partition=0
 quietly controller_elects_leader broker=2 leader=2 partition=0
 quietly controller_tells_elections broker=2
 quietly controller_reads_state broker=2 partition=0
+quietly controller_finds_it_removed broker=2 replica=1 partition=0
 quietly controller_reads_state broker=2 partition=1
 quietly controller_removes_replica broker=2 replica=1 partition=1
-quietly controller_finds_it_removed broker=2 replica=1 partition=0
 quietly controller_tells_removals broker=2
 quietly broker_becomes_leader broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2

@@ -1,6 +1,6 @@
 # What is refused to leaders that write the ISR, and to the controller that hears of it.
 # Shows: a leader writes as its cached version says, and what it knows of its followers.
-system cluster version 2.3 without preferred_leaders_stay brokers 3 partitions 1 replicas 2
+system cluster version 2.1 brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=3
 quietly broker_learns_it_won broker=3
@@ -27,12 +27,13 @@ quietly controller_finds_no_request broker=3
 quietly controller_reads_isr_changes broker=3
 quietly controller_finds_no_isr_change broker=3
 quietly session_expires broker=2
-quietly broker_starts broker=2
-quietly controller_sees_bounced_brokers broker=3
+quietly controller_sees_dead_brokers broker=3
 quietly controller_reads_state broker=3 partition=0
 quietly controller_finds_it_removed broker=3 replica=2 partition=0
 quietly controller_tells_removals broker=3
 quietly controller_notifies_brokers broker=3
+quietly broker_starts broker=2
+quietly controller_sees_new_brokers broker=3
 quietly controller_welcomes_brokers broker=3
 quietly controller_instates_replicas broker=3
 quietly controller_tells_elections broker=3

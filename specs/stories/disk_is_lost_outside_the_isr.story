@@ -45,9 +45,17 @@ controller_removes_replica(broker=1, replica=2)
 refused broker_starts_empty(broker=2)
     no leader remembers how far it was — false (known_end[1][2] 1, replica[1].role leader)
 
-# A leader that becomes leader again has forgotten it.
+# A leader that was restarted has forgotten it. Being alone in the ISR, it is elected, and has committed
+# all that it has.
+quietly broker_crashes broker=1
+quietly session_expires broker=1
+quietly broker_starts broker=1
+quietly broker_becomes_controller broker=1
+quietly broker_learns_it_won broker=1
+quietly controller_reads_partition broker=1
 quietly controller_elects_leader broker=1 leader=1
-quietly broker_becomes_leader broker=1 epoch=3 controller=1
+quietly broker_becomes_leader broker=1 epoch=3 controller=2
+quietly leader_advances_hw broker=1
 broker_starts_empty broker=2
 refused leader_expands_isr leader=1 replica=2
 check no_message_loss
@@ -65,7 +73,7 @@ isr_holds_committed: holds
 
 # It fetches what it lacks. Only then is it taken back.
 quietly controller_informs broker=1 replica=2
-quietly broker_becomes_follower broker=2 epoch=3 controller=1
+quietly broker_becomes_follower broker=2 epoch=3 controller=2
 quietly follower_asks_records broker=2 leader=1
 quietly leader_answers_fetch leader=1 follower=2
 quietly follower_appends follower=2 leader=1
@@ -84,7 +92,7 @@ leader_expands_isr(leader=1, replica=2)
     zk.version: 3 → 4
     isr_write[1].state: none → applied
     isr_write[1].isr: {} → {1,2}
-    isr_write[1].state_epoch: 0 → 1
+    isr_write[1].state_epoch: 0 → 2
     isr_write[1].version: 0 → 4
 log[1]: [id 0 epoch 1]
 log[2]: [id 0 epoch 1]

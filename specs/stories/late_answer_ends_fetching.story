@@ -1,7 +1,7 @@
 # A fenced answer to a question of the last epoch arrives in the next, and ends the fetching.
 # Shows: in 2.1.0 a follower that was refused dropped the partition without looking whether the
 # question was still its own; nothing starts it again but a new epoch. (KAFKA-7786)
-system replication version 2.3 without late_answers_ignored brokers 2
+system replication version 2.1 without late_answers_ignored brokers 2
 
 # Broker 2 follows in epoch 2, has a record, and asks where its last epoch ends.
 quietly broker_becomes_controller broker=1
@@ -28,8 +28,11 @@ refused follower_asks_epoch broker=2 leader=1
 refused follower_asks_records broker=2 leader=1
 ----
 leader_refuses_epoch(leader=1, follower=2)
+    replica[2].truncating: true → false
     fetch[2][1].state: asks_epoch → given_up
+    fetch[2][1].epoch: 2 → none
+    fetch[2][1].last_epoch: 1 → none
 refused follower_asks_epoch(broker=2, leader=1)
-    it has no request under way to it — false (fetch[2][1].state given_up)
+    it does not know where to cut yet — false (replica[2].truncating false)
 refused follower_asks_records(broker=2, leader=1)
-    it knows that its log fits the leader's — false (replica[2].truncating true)
+    it has no request under way to it — false (fetch[2][1].state given_up)

@@ -1,7 +1,7 @@
 # A StopReplica of a broker's last incarnation stops the next one.
 # Shows: it is sent twice over a broken connection, and the first copy arrives behind what the new
 # incarnation is notified; broker epochs refuse it since 2.2. (KAFKA-7235, KIP-380)
-system cluster version 2.3 without broker_epoch brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 1 queue 3 crashes 0 expiries 0 losses 1 shutdowns 1 requests 0 lingering 0
+system cluster version 2.1 brokers 2 partitions 1 replicas 2 versions 3 epoch 2 controllers 1 queue 3 crashes 0 expiries 1 losses 1 shutdowns 1 requests 0 lingering 0
 
 broker_asks_to_go broker=2
 broker_becomes_controller broker=1
@@ -29,22 +29,26 @@ broker_starts broker=2
 broker_becomes_leader broker=1 sender=1 partition=0
 broker_updates_metadata broker=1 sender=1
 stop_replica_is_sent_again broker=2 sender=1
-controller_sees_bounced_brokers broker=1
+controller_finds_brokers_unchanged broker=1
+session_expires broker=2
+controller_sees_dead_brokers broker=1
 controller_reads_state broker=1 partition=0
 controller_finds_it_removed broker=1 replica=2 partition=0
 controller_tells_removals broker=1
 controller_notifies_brokers broker=1
 older_epoch_is_refused broker=1 sender=1 partition=0
-controller_welcomes_brokers broker=1
 broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=1 sender=1
+broker_reconnects broker=2
+controller_sees_new_brokers broker=1
+controller_welcomes_brokers broker=1
 controller_instates_replicas broker=1
 controller_tells_elections broker=1
-broker_updates_metadata broker=1 sender=1
-broker_updates_metadata broker=1 sender=1
-broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=2 sender=1
 broker_becomes_follower broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=1 sender=1
 late_stop_replica_arrives broker=2
 check no_wedge
 ----
@@ -65,12 +69,12 @@ controller_reads_context(broker=1)
     cache[1].reached: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
-    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
-    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][1].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → onlining
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 controller_tells_elections(broker=1)
     cache[1].stage: onlining → looking
 shutdown_request_arrives(broker=1, subject=2)
@@ -83,14 +87,14 @@ controller_begins_shutdown(broker=1, subject=2)
     cache[1].events: [kind controlled_shutdown subject 2] → []
     partition[0][1].context.gone: {} → {2}
 broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[1]: 0 → 1
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}] → []
 broker_updates_metadata(broker=2, sender=1)
-    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
+    cache[1][2].queue: [kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
 controller_stops_follower(broker=1)
     cache[1].stage: stopping → retiring
@@ -123,7 +127,6 @@ controller_answers_shutdown(broker=1)
 broker_stops(broker=2)
     zk.registered: {1,2} → {1}
     up: {1,2} → {1}
-    cache[1].reached: {1,2} → {1}
     cache[1].events: [] → [kind broker_change subject none]
     seen[2]: 1 → 0
     alive[2]: {1,2} → {}
@@ -145,11 +148,16 @@ stop_replica_is_sent_again(broker=2, sender=1)
     late[2].controller: 0 → 1
     late[2][0].about: false → true
     spent.losses: 0 → 1
-controller_sees_bounced_brokers(broker=1)
+controller_finds_brokers_unchanged(broker=1)
+    cache[1].events: [kind broker_change subject none] → []
+session_expires(broker=2)
+    zk.registered: {1,2} → {1}
+    cache[1].events: [] → [kind broker_change subject none]
+    spent.expiries: 0 → 1
+controller_sees_dead_brokers(broker=1)
     cache[1].stage: idle → removing_followers
     cache[1].live: {1,2} → {1}
-    cache[1].reached: {1} → {1,2}
-    cache[1].started: {} → {2}
+    cache[1].reached: {1,2} → {1}
     cache[1].shutting: {2} → {}
     cache[1].events: [kind broker_change subject none] → []
     cache[1][2].queue: [kind stop_replica about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind stop_replica about {0: 1} alive {} endpoints {}] → []
@@ -165,32 +173,35 @@ controller_tells_removals(broker=1)
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_notifies_brokers(broker=1)
-    cache[1].stage: notifying → welcoming
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}]
+    cache[1].stage: notifying → idle
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
 older_epoch_is_refused(broker=1, sender=1, partition=0)
-    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}]
+    cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}]
+    alive[1]: {1,2} → {1}
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}] → []
+broker_reconnects(broker=2)
+    zk.registered: {1} → {1,2}
+    cache[1].events: [] → [kind broker_change subject none]
+controller_sees_new_brokers(broker=1)
+    cache[1].stage: idle → welcoming
+    cache[1].live: {1} → {1,2}
+    cache[1].reached: {1} → {1,2}
+    cache[1].started: {} → {2}
+    cache[1].events: [kind broker_change subject none] → []
 controller_welcomes_brokers(broker=1)
     cache[1].stage: welcoming → instating
-    cache[1].live: {1} → {1,2}
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][1].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
-broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
-    alive[1]: {1,2} → {1}
 controller_instates_replicas(broker=1)
     cache[1].stage: instating → electing
     cache[1].started: {2} → {}
-    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 controller_tells_elections(broker=1)
     cache[1].stage: electing → idle
-broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
-broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
-    alive[1]: {1} → {1,2}
-broker_updates_metadata(broker=1, sender=1)
-    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     seen[2]: 0 → 1
@@ -202,6 +213,11 @@ broker_becomes_follower(broker=2, sender=1, partition=0)
     partition[0][2].replica.fetching: false → true
 broker_updates_metadata(broker=2, sender=1)
     cache[1][2].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}, kind update_metadata about {0: 1} alive {1,2} endpoints {}] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
+    alive[1]: {1} → {1,2}
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {0: 1} alive {1,2} endpoints {}] → []
 late_stop_replica_arrives(broker=2)
     late[2].held: true → false
     late[2].controller: 1 → 0

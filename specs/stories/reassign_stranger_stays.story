@@ -1,17 +1,16 @@
 # A leader cannot drop from its ISR who is none of its replicas.
-# Shows: step 7 sends a list of replicas shorter than the ISR; the expiration of the ISR throws over
-# whoever is not in the list, and drops nobody. (KAFKA-9672, 2.4 to 2.8)
-system reassignment version 2.3 without leader_drops_strangers brokers 2
+# Shows: the last request of a move sends a list of replicas shorter than the ISR; the expiration of the
+# ISR throws over whoever is not in the list, and drops nobody. (KAFKA-9672, 2.4 to 2.8)
+system reassignment version 2.4 without leader_drops_strangers brokers 2
 
 quietly topic_is_created first=1 second=2 third=none
-quietly administrator_asks_for_move first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_cluster broker=1
-quietly controller_begins_with_targets_in_sync broker=1
+quietly older_epoch_is_refused broker=1 epoch=0 controller=1
+quietly controller_is_asked_for_move broker=1 first=1 second=none third=none
 quietly controller_adopts_target broker=1
 controller_keeps_leader broker=1
-quietly older_epoch_is_refused broker=1 epoch=0 controller=1
 quietly broker_becomes_leader broker=1 epoch=1 controller=1
 quietly leader_appends leader=1
 refused leader_shrinks_isr leader=1 replica=2

@@ -33,7 +33,7 @@ def in_the_middle_of_a_move() -> SteppedCluster:
 
 
 @pytest.mark.parametrize(
-    ("version", "edges", "states"), [("2.3", 1_772, 689), ("2.4", 3_120, 1_209)]
+    ("version", "edges", "states"), [("2.3", 1_772, 689), ("2.4", 3_152, 1_209)]
 )
 def test_every_edge_of_a_move_without_faults_is_covered(
     version: str, edges: int, states: int
@@ -50,8 +50,8 @@ def test_every_edge_of_a_move_without_faults_is_covered(
     [
         ("2.3", {"replicas": 2}, 13_782, "request_to_no_replica_is_refused"),
         ("2.3", {"moves": 2}, 7_104, "controller_drops_what_is_so_already"),
-        ("2.4", {"moves": 2}, 21_744, "controller_deletes_needless_replicas"),
-        ("2.7", {}, 3_120, "controller_is_asked_for_move"),
+        ("2.4", {"moves": 2}, 22_008, "controller_deletes_needless_replicas"),
+        ("2.7", {}, 3_152, "controller_is_asked_for_move"),
     ],
 )
 def test_every_edge_of_larger_graphs_is_covered(
@@ -71,7 +71,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("leader_writes", 6_780, "leader_reads_another_write_back"),
         ("controller_writes", 5_724, "controller_write_conflicts"),
         ("unknown_partition", 4_202, "controller_drops_unknown_partition"),
-        ("cancelled", 9_724, "controller_deletes_needless_replicas"),
+        ("cancelled", 9_916, "controller_deletes_needless_replicas"),
         ("two_targets", 24_154, "controller_sees_targets_in_sync"),
         ("withdrawn", 3_790, "administrator_withdraws_request"),
         ("crashes", 4_802, "broker_crashes"),
@@ -134,14 +134,14 @@ def to_two_targets() -> Family:
     return replace(family, begins=(*family.begins, *begins))
 
 
-@pytest.mark.parametrize("version", ["2.3", "2.4"])
-def test_every_edge_of_a_move_to_two_targets_is_covered(version: str) -> None:
+@pytest.mark.parametrize(("version", "edges"), [("2.3", 3_129), ("2.4", 2_979)])
+def test_every_edge_of_a_move_to_two_targets_is_covered(version: str, edges: int) -> None:
     family = to_two_targets()
 
     report = walk_edges({**MAP.small, **family.bounds}, about=MAP, version=version, family=family)
 
     assert (report.verdict, report.complete) == (Verdict.HOLDS, True)
-    assert (report.covered, report.edges, report.states) == (3_129, 3_129, 785)
+    assert (report.covered, report.edges, report.states) == (edges, edges, 785)
 
 
 def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

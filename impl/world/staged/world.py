@@ -14,7 +14,7 @@ from typing import Any
 
 from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import NO_BROKER_EPOCH, RequestBatch, Round
-from impl.core.requests import LeaderAndIsr, UpdateMetadata
+from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
@@ -145,8 +145,11 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
     def send(self, controller: int, to: int, sent: SentRequest) -> None:
         """A controller's request takes its place.
 
-        Not if there is no channel to the broker, or it names a registration that has ended.
+        Not if there is no channel to the broker, or it names a registration that has ended; nor, up
+        to 2.2, the empty StopReplica that comes before the others.
         """
+        if isinstance(sent.request, StopReplica) and not sent.request.partitions:
+            return
         if sent.request.broker_epoch not in (NO_BROKER_EPOCH, self.nodes[to].registered):
             return
         node = self.nodes[controller]

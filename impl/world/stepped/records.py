@@ -107,8 +107,9 @@ class RecordSteps(RequestSteps):
 
     @step(each_two)
     def leader_shrinks_isr(self, leader: int, replica: int) -> None:
-        """The leader looks for laggards and writes the smaller ISR."""
-        wait(self.replica(leader).shrink([replica], 0))
+        """The leader looks for laggards and writes the smaller ISR, unless its look throws."""
+        if self.replica(leader).stranger is None:
+            wait(self.replica(leader).shrink([replica], 0))
 
     # Answers that are lost: what was written is done, and the leader sends it again
 
@@ -119,6 +120,8 @@ class RecordSteps(RequestSteps):
 
     def _leader_shrink_is_unheard_refusal(self, leader: int, replica: int) -> Refusal:
         refusal = self._leader_shrinks_isr_refusal(leader, replica)
+        if refusal is None and self.replica(leader).stranger is not None:
+            return "the leader knows every member of the ISR as a replica"
         return refusal or self._version_refusal(leader)
 
     @step(each_two)

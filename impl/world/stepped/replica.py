@@ -159,8 +159,9 @@ class SteppedReplica(Partition[RecordLog]):
             await super().expand(replica, now_ms)
 
     def laggards(self) -> list[int]:
-        """Whom a look for laggards finds, late enough for each of them."""
-        return self.lagging(2 * LONG_MS)
+        """Whom a look for laggards finds, late enough for each of them; a stranger, over whom it
+        throws, is found alone."""
+        return self.lagging(2 * LONG_MS) if self.stranger is None else [self.stranger]
 
     async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
         """Write another ISR; memory follows the write, and a refused one changes nothing."""

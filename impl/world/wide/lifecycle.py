@@ -113,7 +113,8 @@ def with_lagging(world: WideWorld) -> One:
     return [
         (number,)
         for number, node in world.running()
-        if node.alive and any(one.lagging(now) for one in node.replicas.leading())
+        if node.alive
+        and any(one.stranger is None and one.lagging(now) for one in node.replicas.leading())
     ]
 
 

@@ -1,0 +1,70 @@
+"""Why the implementation does not play a story: there are three kinds of reasons, and no other.
+
+A story tells of a protocol. Where that is a *design* that no release has, or one *older* than the
+first release that the implementation has, nothing here could play it. What a release did and its
+worlds cannot show is *beyond* them: that is a gap, and is counted as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from impl.releases import PUBLISHED
+from model.versions import SWITCHES
+
+FIRST = next(iter(PUBLISHED))
+
+
+class ReasonKind(StrEnum):
+    """Which kind of reason it is, as the summary says it."""
+
+    DESIGN = "show a design that no release has"
+    OLDER = f"show Kafka before {FIRST}"
+    BEYOND = "show what the implementation's worlds do not"
+
+
+@dataclass(frozen=True)
+class WhyNotPlayed:
+    """One reason: its kind, and a sentence."""
+
+    kind: ReasonKind
+    text: str
+
+
+NO_SYSTEM = WhyNotPlayed(ReasonKind.DESIGN, "the story names no system")
+
+NO_RELEASE: Mapping[str, str] = {
+    "isr_adopted_when_written":
+        "a leader takes over a smaller ISR when it is written (to 2.6), or when the controller "
+        "says so (2.7)",
+    "epoch_taken_with_role":
+        "what may fail, making the log, comes before the leader epoch is stored "
+        "(Partition.makeFollower); KAFKA-9769 was about other partitions of the request",
+    "winner_finds_itself":
+        "who finds /controller looks whose session made it (to 2.0), or whether broker id and "
+        "epoch are its own (2.1)",
+}  # fmt: skip
+"""Switch -> what every release from 0.10.0 to 2.8 does, and the switch thrown does not."""
+
+BEFORE_THE_FIRST = frozenset({
+    "requests_fenced", "leader_epoch_checked", "isr_write_conditional", "isr_write_read_back",
+    "checkpoint_complete", "leader_knows_replicas", "deletion_resumed", "node_owner_checked",
+})  # fmt: skip
+"""Switches that Kafka had thrown before the first release that the implementation has."""
+
+
+def of_switches(apart: Mapping[str, object]) -> WhyNotPlayed:
+    """Why no release of the implementation has these switches so."""
+    for name in apart:
+        if name in NO_RELEASE:
+            return WhyNotPlayed(ReasonKind.DESIGN, f"{NO_RELEASE[name]} ({name})")
+    for name in apart:
+        if name in BEFORE_THE_FIRST:
+            about, source = SWITCHES[name].about, SWITCHES[name].source
+            return WhyNotPlayed(ReasonKind.OLDER, f"by then {about} ({name}; {source})")
+    names = ", ".join(apart)
+    return WhyNotPlayed(
+        ReasonKind.BEYOND, f"the implementation is as released, without a switch for {names}"
+    )

@@ -1,0 +1,76 @@
+"""What befalls a cluster of any release, and walks leave out: disks fail, a machine loses power.
+
+Kafka asks for no fsync: what a disk has not written yet is gone with the machine. Nothing in
+ZooKeeper tells a broker with a new disk from the one that it was (KIP-966 does, in KRaft).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from impl.releases import DEFAULT
+from impl.sim.steps import StepKind
+from impl.world.processes import PROCESS_IS_UP, each_broker
+from impl.world.replicas import Replicas
+from impl.world.world import KINDS, World
+
+
+def broker_starts_empty(world: World, broker: int) -> None:
+    """A new incarnation under the old id, with a new disk: no log, no epochs, no checkpoint."""
+    server = world.brokers[broker]
+    server.log.truncate_to(0)
+    server.checkpoint.write(0)
+    world.start(broker)
+
+
+def each_shorter_end(world: World) -> Iterable[tuple[int, int]]:
+    """(broker, end) for every end below that of a broker's log."""
+    return [(broker, end) for broker, server in world.brokers.items()
+            for end in range(server.log.end)]  # fmt: skip
+
+
+def _loses_refusal(world: World, broker: int, end: int) -> str | None:
+    if not world.brokers[broker].up:
+        return PROCESS_IS_UP
+    return (
+        None if 0 <= end < world.brokers[broker].log.end else "what is left of its log is shorter"
+    )
+
+
+def broker_crashes_and_loses_its_tail(world: World, broker: int, end: int) -> None:
+    """The machine stops, and the disk lacks what was appended from an offset on."""
+    world.crash(broker)
+    world.brokers[broker].log.truncate_to(end)
+
+
+MISHAPS: dict[str, StepKind] = {
+    kind.name: kind
+    for kind in (
+        StepKind(
+            "broker_crashes_and_loses_its_tail", ("broker", "end"), each_shorter_end,
+            _loses_refusal, broker_crashes_and_loses_its_tail, fixed=False,
+        ),
+        StepKind(
+            "broker_starts_empty", ("broker",), each_broker,
+            KINDS["broker_starts"].refusal, broker_starts_empty,
+        ),
+    )
+}  # fmt: skip
+
+
+class UnluckyWorld(World):
+    """A world of one partition in which disks fail, with this ``min.insync.replicas``.
+
+    ``assumes`` is what its caller assumes of them; nothing here asks for it.
+    """
+
+    assumes = ""
+
+    kinds = dict(sorted({**KINDS, **MISHAPS}.items()))
+
+    def __init__(self, brokers: int = 3, version: str = DEFAULT, min_isr: int = 1) -> None:
+        super().__init__(brokers, version=version)
+        demanding = type("DemandingReplicas", (Replicas,), {"min_isr": min_isr})
+        for broker in self.brokers.values():
+            broker.new_replicas = demanding
+            broker.replicas = broker.fresh_replicas(0)
