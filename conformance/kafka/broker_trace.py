@@ -10,7 +10,7 @@ nothing tells of something, no event is written; `UNSEEN` lists it.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,7 @@ UNSEEN = (
 """What the trace of a real broker does not show."""
 
 Event = tuple[str, dict[str, Any]]
+NOT_LEADER = "NOT_LEADER_FOR_PARTITION"
 
 _STATE = re.compile(
     r"controllerEpoch=(-?\d+), leader=(-?\d+), leaderEpoch=(-?\d+), isr=\[?([\d, ]*?)\]?, "
@@ -113,6 +114,7 @@ class BrokerTraceOf:
         self.wants: set[str] = set()  # of which it told that it wants another ISR
         self.loading: dict[str, int] = {}
         self.present: set[str] = set()
+        self.tells_of_logs = False
         self.orders: dict[str, tuple[dict[str, Any], dict[str, int]]] = {}
         self.fetches: dict[str, _Fetch] = {}  # thread -> what it serves
         self.reading: dict[str, list[_Again]] = {}  # thread -> what it reads again
@@ -162,7 +164,7 @@ class BrokerTraceOf:
         all_: list[Event] = []
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
-        return _after_causes(list(_rising(all_)))
+        return _after_causes(list(_appended_first(list(_rising(all_)))))
 
     def tell(
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
@@ -264,17 +266,21 @@ class BrokerTraceOf:
     def _reads(self, found: re.Match[str], line: LogLine) -> None:
         partition, offset = found[1], int(found[2])
         fetch = self.fetches.get(line.thread)
-        its_own = fetch is not None and not fetch.closed
+        # A thread that counts what it has read may complete another's fetch meanwhile.
+        its_own = fetch is not None and not fetch.closed and partition in fetch.question.asked
         if fetch is not None and its_own and partition not in {*fetch.read, *fetch.begun}:
             fetch.begun[partition] = self._read(partition, offset)
             return
         self._reads_again(line, partition, offset)
 
     def _reads_log(self, found: re.Match[str], line: LogLine) -> None:
+        self.tells_of_logs = True
         fetch = self.fetches.get(line.thread)
-        read = None if fetch is None or fetch.closed else fetch.begun.get(found[1])
-        if read is not None and read.offset == int(found[2]):
-            read.is_of_log = True
+        reads = [read for name, read in self.reading.get(line.thread, ()) if name == found[1]]
+        if fetch is not None and found[1] in fetch.begun:
+            reads = [fetch.begun[found[1]]]
+        for one in reads[-1:]:
+            one.is_of_log = one.offset == int(found[2])
 
     def _reads_again(self, line: LogLine, partition: str, offset: int) -> None:
         """For whom, the thread tells when it has read everything: by the session of the fetch."""
@@ -341,7 +347,12 @@ class BrokerTraceOf:
     def _reply(self, fetch: _Fetch, partition: str, read: _Read) -> dict[str, Any]:
         """What was answered; an answer within a session is silent of what has not changed."""
         part = fetch.question.answer.get(partition)
-        return self._nothing(read.offset, read.hw) if part is None else _answered(part, read.offset)
+        if part is not None:
+            return _answered(part, read.offset)
+        nothing = self._nothing(read.offset, read.hw)
+        if not fetch.question.answered and self.tells_of_logs and not read.is_of_log:
+            return nothing | {"error": NOT_LEADER}  # nobody saw it: its log was not even read
+        return nothing
 
     def _handles_control(self, kind: str, key: tuple[int, int] | None, line: LogLine) -> None:
         """A request of a controller is taken up; a lock may have it wait for another one's."""
@@ -674,7 +685,7 @@ class BrokerTraceOf:
         leader, api = int(found[1]), _APIS[found[2]]
         number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
         question = number and self.questions.sent_by(
-            self.broker, leader, api, int(number[1]), line.at
+            self.broker, leader, api, int(number[1]), line.at, line.text
         )
         if not question:
             return
@@ -761,6 +772,44 @@ def _rising(events: Iterable[Event]) -> Iterator[Event]:
                 continue
             args["before"], hw[partition] = hw[partition], args["now"]
         yield step, args
+
+
+def _appended_first(events: list[Event]) -> Iterator[Event]:
+    """What was read, or committed, had been appended: the thread that appended tells of it behind
+    its append, when others may have read that, and have told of it."""
+    coming: dict[str, deque[tuple[int, Event]]] = defaultdict(deque)
+    for at, (step, args) in enumerate(events):
+        if step in ("records_appended", "became_leader", "became_follower"):
+            coming[args["partition"]].append((at, (step, args)))
+    end: dict[str, int] = defaultdict(int)
+    done: set[int] = set()
+    for at, (step, args) in enumerate(events):
+        if at in done:
+            continue
+        partition = args.get("partition", "")
+        ahead = coming[partition]
+        while ahead and ahead[0][0] <= at:
+            ahead.popleft()
+        while _end_seen(step, args) > end[partition] and ahead:
+            number, (other, its) = ahead[0]
+            if other != "records_appended":
+                break  # of another leader epoch
+            ahead.popleft()
+            done.add(number)
+            end[partition] = its["end"]
+            yield other, its
+        if step == "became_leader":
+            end[partition] = args["start"]
+        elif step == "records_appended":
+            end[partition] = args["end"]
+        yield step, args
+
+
+def _end_seen(step: str, args: Mapping[str, Any]) -> int:
+    """How far the log of a leader reaches at least, as an event of it shows; 0 if it does not."""
+    if step == "fetch_served" and args["reply"]["error"] == "NONE":
+        return int(max(args["reply"]["end"], args["asked"]["offset"]))
+    return int(args["now"]) if step == "high_watermark_raised" else 0
 
 
 def _after_causes(events: list[Event]) -> list[Event]:

@@ -8,6 +8,7 @@ before it on its connection asked, where it does not say otherwise.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ APIS = ("Fetch", "OffsetForLeaderEpoch", "Produce")
 EARLY_S = 0.1
 LATE_S = 5.0
 SAME_MS = 0.001
+_SESSION_EPOCH = re.compile(r"session_?[eE]poch=(-?\d+)")
+_OFFSET = re.compile(r"fetch_?[oO]ffset=(-?\d+)")
 Parts = dict[str, dict[str, Any]]
 
 
@@ -34,12 +37,30 @@ class Question:
     at: float
     asked: Parts
     acks: int = 0
-    in_session: bool = False
-    """A fetch that is not the first of its session (KIP-227)."""
+    session_epoch: int = -1
+    """Which one of its session a fetch is (KIP-227); 0 for the first, which asks for everything."""
     answer: Parts = field(default_factory=dict)
     answered: bool = False
     sent: bool = False
     """A line of its sender is about it already."""
+
+    @property
+    def in_session(self) -> bool:
+        """A fetch that is not the first of its session."""
+        return self.session_epoch > 0
+
+    def is_in_words(self, text: str) -> bool:
+        """May this be what its sender says that it sends? An earlier one of that number may never
+        have come to the proxy."""
+        session = _SESSION_EPOCH.search(text)
+        if self.api != "Fetch" or session is None:
+            return True
+        if int(session[1]) != self.session_epoch:
+            return False
+        if self.in_session:  # which asks for what has changed alone
+            return True
+        asked = sorted(one["offset"] for one in self.asked.values())
+        return asked == sorted(int(one) for one in _OFFSET.findall(text))
 
 
 class Questions:
@@ -72,8 +93,7 @@ class Questions:
         number = line["correlation"] if line["from"] in self.ours else line["number"]
         one = Question(
             number, line["from"], line["to"], line["api"], line["correlation"],
-            line["at"], asked, line.get("acks", 0),
-            line.get("session_epoch", -1) > 0,
+            line["at"], asked, line.get("acks", 0), line.get("session_epoch", -1),
         )  # fmt: skip
         self.of[line.get("port", 0), one.correlation].append(one)
         self._by_sender[one.sender, one.to, one.api, one.correlation].append(one)
@@ -119,12 +139,13 @@ class Questions:
         )  # fmt: skip
 
     def sent_by(
-        self, sender: int, to: int, api: str, correlation: int, at: float
+        self, sender: int, to: int, api: str, correlation: int, at: float, text: str
     ) -> Question | None:
         """The one that a broker says that it sends; None if it did not come to the proxy."""
         key = (str(sender), str(to), api, correlation)
         for one in self._by_sender.get(key, ()):
-            if not one.sent and -EARLY_S <= one.at - at <= LATE_S:
+            in_time = -EARLY_S <= one.at - at <= LATE_S
+            if not one.sent and in_time and one.is_in_words(text):
                 one.sent = True
                 return one
         return None

@@ -7,6 +7,7 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Callable
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -556,6 +557,78 @@ def test_a_read_that_raised_a_high_watermark_counts_though_its_answer_was_refuse
 
     assert raised[0][2:] == ["fetch_served", "fetch_served", "high_watermark_raised"]
     assert raised[1][2:] == ["fetch_served", "high_watermark_raised", "fetch_served"]
+
+
+def test_an_append_that_others_have_read_stands_before_their_reads(tmp_path: Path) -> None:
+    """The thread that appended came to tell of it when its records had been asked for already."""
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), handles(50), reads("t-0", 7), reads("t-1", 0),
+        records("t-0", 2, 7), records("t-1", 2, 0), *by_another(appends(5, 7)),
+        messages=fetch(50, 2, {}, t_0=7, t_1=0),
+    )  # fmt: skip
+
+    assert [(step, args["partition"]) for step, args in found][2:] == [
+        ("records_appended", "t-0"), ("fetch_served", "t-0"), ("fetch_served", "t-1")
+    ]  # fmt: skip
+
+
+def test_a_thread_may_answer_anothers_fetch_between_what_it_has_read_and_what_it_tells_of_it(
+    tmp_path: Path,
+) -> None:
+    asked = fetch(50, 2, {}, t_0=5)
+    other = fetch(60, -1, {}, t_0=5, t_1=0)
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *by_another(handles(60), reads("t-0", 5)),
+        *by_another(reads("t-1", 0), "[KafkaApi-1] Handling request:another"),
+        handles(50), reads("t-0", 5), reads("t-1", 0), sends(60), records("t-0", 2, 5),
+        *by_another(reads("t-0", 5), sends(50)), done(50), messages=[*asked, *other],
+    )  # fmt: skip
+    served = [(args["reader"], args["partition"], args["waited"])
+              for step, args in found if step == "fetch_served"]  # fmt: skip
+
+    assert (2, "t-0", True) in served
+    assert (2, "t-1", False) not in served
+
+
+@pytest.mark.parametrize(("lines", "error"), [(1, "NOT_LEADER_FOR_PARTITION"), (2, "NONE")])
+def test_what_waited_at_a_leader_that_is_none_any_more_was_refused_if_its_log_was_not_read(
+    lines: int, error: str, tmp_path: Path
+) -> None:
+    """Nobody saw the answer."""
+    log_read = "[Log partition=t-0, dir=/data] Reading 9 bytes from offset 5 of length 9"
+    again = [reads("t-0", 5), log_read][:lines]
+    question, _ = fetch(50, 2, {}, t_0=5)
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), handles(50), reads("t-0", 5), log_read,
+        records("t-0", 2, 5), *by_another(*again, sends(50)), done(50), messages=[question],
+    )  # fmt: skip
+
+    assert [(args["waited"], args["reply"]["error"]) for _, args in found[2:]] == [
+        (False, "NONE"), (True, error)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "of"),
+    [
+        ("sessionId=0, sessionEpoch=0, topics=[fetchOffset=0]", False),
+        ("sessionId=9, sessionEpoch=1, topics=[]", True),
+        ("session_id=9,session_epoch=1,topics=[]", True),
+    ],
+)
+def test_a_fetch_that_never_came_to_the_proxy_is_not_a_later_one_of_its_number(
+    words: str, of: bool, tmp_path: Path
+) -> None:
+    """A fetcher thread counts from 0 again."""
+    now = datetime(2026, 1, 1).timestamp()
+    asked = {**fetch(50, 1, {}, t_0=5)[0], "to": "2", "session_epoch": 1, "at": now}
+    sends_fetch = (
+        "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Sending FETCH request with header "
+        f"RequestHeader(correlationId=7): FetchRequestData({words})"
+    )
+    found = events_of(tmp_path, sends_fetch, messages=[asked])
+
+    assert [step for step, _ in found] == ["records_asked"] * of
 
 
 def test_a_high_watermark_that_is_told_of_when_a_follower_is_beyond_it_is_no_step(
