@@ -61,6 +61,7 @@ _ROLE_LINES = frozenset(
 )
 _ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
+_NO_NEW_ZOOKEEPER = 1000  # milliseconds in which none begins
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _ASSIGN = frozenset(("topics_changed", "partitions_added"))
 _ASSIGNED = re.compile(
@@ -335,9 +336,26 @@ class History:
         """A new beginning of the cluster that may lie between `a` and `b`."""
         low, high = _between(a, b)
         for reset in self.resets:
-            if max(reset.low, low) < min(reset.high, high):
+            if max(reset.low, low) < min(reset.high, high) and not self._in_one_go(a, b, reset):
                 return reset
         return None
+
+    def _in_one_go(self, a: Event, b: Event, reset: Reset) -> bool:
+        """Whether one process wrote two lines so soon after each other that none began in between.
+
+        A new ZooKeeper that began at some time within hours, by its signs, has to be started, its
+        brokers' sessions have to expire, and a controller has to be elected.
+        """
+        low, high = _between(a, b)
+        return (
+            a.file == b.file
+            and a.broker == b.broker
+            and high - low < _NO_NEW_ZOOKEEPER
+            and reset.low < low - _NO_NEW_ZOOKEEPER
+            and high + _NO_NEW_ZOOKEEPER < reset.high
+            and not self.put_together(a, b)
+            and self.restarted(a, b) is None
+        )
 
     def age(self, event: Event) -> int | None:
         """How many resets lie before this line; None where that cannot be said."""

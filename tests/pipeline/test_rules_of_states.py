@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from conformance.ingest.schema import Event
+from conformance.pipeline.history import History
+from conformance.pipeline.places import Place
+from conformance.pipeline.resets import Reset
 from tests.pipeline.written import (
     PARTITION,
     SERVER,
@@ -170,6 +174,21 @@ def test_a_leader_that_starts_again_in_its_epoch_with_less_is_found(tmp_path: Pa
     assert found(tmp_path, b1__server=server) == [
         ("a_leader_starts_once_in_an_epoch", "server.log", 4)
     ]
+
+
+def test_a_new_zookeeper_that_began_within_hours_began_not_between_two_lines_of_one_second():
+    def at(moment: int, line: int, file: str = "server.log") -> Event:
+        return Event(cluster="c", file=file, line=line, at=moment, kind="leader_started", broker=1)
+
+    one, soon, apart = at(1_000_000, 1), at(1_000_200, 2), at(1_500_000, 3)
+    elsewhere = at(1_000_200, 1, "state-change.log")
+    logs = ("server.log", "state-change.log")
+    history = History([one, soon, apart, elsewhere], {name: Place(name, "b1", 0) for name in logs})
+    history.resets = (Reset(0, 5_000_000, "the cluster id changes", apart, strong=True),)
+
+    assert history.reset(one, soon) is None
+    assert history.reset(one, apart) is not None
+    assert history.reset(one, elsewhere) is not None
 
 
 def test_a_leader_whose_process_began_anew_may_start_again_and_its_loss_is_told(tmp_path: Path):
