@@ -93,10 +93,10 @@ def controller_restores_replicas(now, new, broker):
 
     starts = states_by(now, broker, cache.live)
     if version.dead_replicas_taken_offline:
-        buries = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
-        stage = when(buries, at("burying"), at("onlining"))
+        offlines = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
+        stage = when(offlines, at("offlining"), at("onlining"))
         keep(now, new, broker, lambda partition: when(
-            buries, own(now, broker, partition).but(gone=is_dead(partition)), starts(partition)))
+            offlines, own(now, broker, partition).but(gone=is_dead(partition)), starts(partition)))
     else:
         stage = "onlining"
         keep(now, new, broker, starts)

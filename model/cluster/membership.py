@@ -99,14 +99,14 @@ def less(brokers, gone):
 
 @transition(broker=BROKERS)
 def controller_sees_new_brokers(now, new, broker):
-    """Registered ids that it does not have: they are welcomed."""
+    """Registered ids that it does not have: they are announced as new."""
     found = change(now, broker)
     require_change(now, broker)
     require(not_(found.new.is_empty()),             "a registered broker is new to it")
 
     cache = with_change(now, broker, found)
     new.cache[broker] = cache.but(
-        stage="welcoming", started=found.new, live=cache.live.joined(found.new),
+        stage="announcing_new", started=found.new, live=cache.live.joined(found.new),
         reached=cache.reached.joined(found.new))
 
 
@@ -215,19 +215,19 @@ def controller_notifies_brokers(now, new, broker):
     require(cache.stage == "notifying",             "replicas went offline that did not lead")
 
     new.cache[broker] = cache.but(
-        stage=when(cache.started.is_empty(), done(cache), at("welcoming")),
+        stage=when(cache.started.is_empty(), done(cache), at("announcing_new")),
         queue=live_brokers(now, broker))
 
 
 @transition(broker=BROKERS)
-def controller_welcomes_brokers(now, new, broker):
+def controller_announces_new_brokers(now, new, broker):
     """UpdateMetadata: to those that started about every partition, to the others about none.
 
     Until 2.1 every broker was notified of every partition.
     """
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "welcoming",             "brokers have started")
+    require(cache.stage == "announcing_new",        "brokers have started")
 
     live = cache.live.joined(cache.started)         # those that bounced were taken out before
     new.cache[broker] = cache.but(

@@ -41,7 +41,7 @@ STAGES = Names("stage", (
     "starting",             # it was elected, and has read nothing yet
     "announcing",           # failover: UpdateMetadata, so that all know who is alive
     "restoring",            # failover: replicas of live brokers to Online
-    "burying",              # failover: replicas of dead brokers to Offline
+    "offlining",            # failover: replicas of dead brokers to Offline
     "onlining",             # failover: offline partitions to Online
     "looking",              # failover: is there a request for preferred leaders?
     "electing",             # offline partitions to Online
@@ -49,7 +49,7 @@ STAGES = Names("stage", (
     "removing",             # replicas of failed brokers to Offline, after an election
     "removing_followers",   # the same, where every partition's leader lives
     "notifying",            # UpdateMetadata, for no other request said who is alive
-    "welcoming",            # a broker started: UpdateMetadata
+    "announcing_new",       # a broker started: UpdateMetadata
     "instating",            # its replicas to Online
     "moving",               # controlled shutdown: what the broker leads to others
     "stopping",             # controlled shutdown: StopReplica for what it follows

@@ -57,9 +57,9 @@ ENTRIES = (
         (), "no such change merged",
         "The answer to its registration is lost; it finds a controller, does not ask who, and "
         "nobody acts.",
-        "controller_is_in_office", "elect_no_self_check",
+        "registered_controller_is_active", "elect_no_self_check",
         Expression(
-            "replication", "2.5", "controller_is_in_office", {"losses": 1},
+            "replication", "2.5", "registered_controller_is_active", {"losses": 1},
             {"winner_finds_itself": False}, quick=True,
         ),
     ),

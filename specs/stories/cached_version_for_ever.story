@@ -74,7 +74,7 @@ controller_announces_brokers(broker=2)
     cache[2].stage: announcing → restoring
     cache[2][2].queue: [] → [kind update_metadata about {} alive {2} endpoints {}]
 controller_restores_replicas(broker=2)
-    cache[2].stage: restoring → burying
+    cache[2].stage: restoring → offlining
     cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}] → [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}]
     partition[0][2].context.gone: {} → {1}
 controller_reads_state(broker=2, partition=0)

@@ -33,7 +33,7 @@ quietly controller_reads_state broker=3 partition=0
 quietly controller_finds_it_removed broker=3 replica=2 partition=0
 quietly controller_tells_removals broker=3
 quietly controller_notifies_brokers broker=3
-quietly controller_welcomes_brokers broker=3
+quietly controller_announces_new_brokers broker=3
 quietly controller_instates_replicas broker=3
 refused controller_finds_no_isr_change broker=3
 quietly controller_tells_elections broker=3

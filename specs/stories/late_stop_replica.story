@@ -35,7 +35,7 @@ controller_finds_it_removed broker=1 replica=2 partition=0
 controller_tells_removals broker=1
 controller_notifies_brokers broker=1
 older_epoch_is_refused broker=1 sender=1 partition=0
-controller_welcomes_brokers broker=1
+controller_announces_new_brokers broker=1
 broker_updates_metadata broker=1 sender=1
 controller_instates_replicas broker=1
 controller_tells_elections broker=1
@@ -165,12 +165,12 @@ controller_tells_removals(broker=1)
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_notifies_brokers(broker=1)
-    cache[1].stage: notifying → welcoming
+    cache[1].stage: notifying → announcing_new
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}]
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}]
-controller_welcomes_brokers(broker=1)
-    cache[1].stage: welcoming → instating
+controller_announces_new_brokers(broker=1)
+    cache[1].stage: announcing_new → instating
     cache[1].live: {1} → {1,2}
     cache[1][1].queue: [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]

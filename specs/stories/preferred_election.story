@@ -22,7 +22,7 @@ quietly controller_finds_it_removed broker=2 replica=1 partition=0
 quietly controller_tells_removals broker=2
 quietly broker_reconnects broker=1
 quietly controller_sees_new_brokers broker=2
-quietly controller_welcomes_brokers broker=2
+quietly controller_announces_new_brokers broker=2
 quietly controller_instates_replicas broker=2
 quietly controller_tells_elections broker=2
 admin_asks_for_preferred_leaders
