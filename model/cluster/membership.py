@@ -116,7 +116,7 @@ def controller_sees_bounced_brokers(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    require(not_(found.bounced.is_empty()),         "a broker has registered anew")
+    require(not_(found.bounced.is_empty()),         "a broker has registered again")
 
     fail(now, new, broker, found, found.bounced, started=found.bounced)
 
@@ -128,7 +128,7 @@ def controller_sees_dead_brokers(now, new, broker):
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     if version.bounces_seen:
-        require(found.bounced.is_empty(),           "no broker has registered anew")
+        require(found.bounced.is_empty(),           "no broker has registered again")
     require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
 
     fail(now, new, broker, found, found.dead)
@@ -140,7 +140,7 @@ def controller_finds_brokers_unchanged(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    require(found.bounced.is_empty(),               "no broker has registered anew")
+    require(found.bounced.is_empty(),               "no broker has registered again")
     require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
 
     new.cache[broker] = with_change(now, broker, found)
@@ -157,7 +157,7 @@ def controller_overlooks_bounced_brokers(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    require(not_(found.bounced.is_empty()),         "a broker has registered anew")
+    require(not_(found.bounced.is_empty()),         "a broker has registered again")
     require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
 
     new.cache[broker] = with_change(now, broker, found)
@@ -187,7 +187,7 @@ def without_their_log_dirs(mine, failed):
 
 
 def take_offline(now, new, broker, cache, context):
-    """onReplicasBecomeOffline: elections where there is no leader that lives, then the replicas go
+    """onReplicasBecomeOffline: elections where there is no live leader, then the replicas go
     offline. A partition that has been without for long counts as one that lost its leader now.
 
     `cache` and `context(partition)` are what the controller has by now, with who is `gone`.

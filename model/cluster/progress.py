@@ -63,8 +63,8 @@ def meets_a_limit(now):
         some(BROKERS, lambda one: now.cache[one].events.end == limit("events")))
 
 
-@eventually("once faults are over, a partition of whose ISR a member lives has a live leader that "
-            "takes itself for one",
+@eventually("once faults are over, a partition of whose ISR a member is alive has a live leader "
+            "that takes itself for one",
             fair=FAIR)
 def partitions_get_leaders(now):
     return any_of(

@@ -66,7 +66,7 @@ def controller_finds_it_removed(now, new, broker, replica):
 def controller_tells_removals(now, new, broker):
     """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
 
-    A broker that shuts down lives, and so does one of whose directories one has failed, so that
+    A broker that shuts down is alive, and so is one with a failed log directory, so that
     StopReplica reaches it. Next at a failover: elections.
     After a failure, brokers that bounced are announced; if no partition lost its leader, all are
     sent the live brokers once more.

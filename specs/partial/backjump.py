@@ -314,7 +314,7 @@ class Backjumping:
         return [early + choice.plan for early in found]
 
     def _follow(self, old: list[Decision], change: Conflict) -> bool:
-        """Go on as before where that is possible, and otherwise anew, past the line in question."""
+        """Go on as before where that is possible, otherwise again, past the line in question."""
         plans = {choice.change.at: choice.plan for choice in old}
         while (next_change := self._next_change(change.at + 1)) is not None:
             self._spend()

@@ -14,7 +14,7 @@ def a_lost_disk_is_survived(now):
 
 
 def visible_records_are_committed(now):
-    """Below the high watermark that the leader of any epoch told is what is committed."""
+    """Below the high watermark that the leader of any epoch sent is what is committed."""
     return every(EPOCHS, lambda e: every(OFFSETS, lambda o: implies(
         o < now.told_hw[e],
         all_of(o < now.committed.end, now.history[e][o] == now.committed.at[o]))))

@@ -1,5 +1,5 @@
 # What is refused where the state has changed since it was read, and nothing was to be written.
-# Shows: nobody of the ISR that was read lives for the controller: it has no conflict either.
+# Shows: nobody of the ISR that was read is alive for the controller: it has no conflict either.
 system cluster version 2.3 brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=3

@@ -129,7 +129,7 @@ COROLLARIES = (
     ),
     _stated(
         NO_MESSAGE_LOSS, sent_high_watermark_never_falls, of_every_step,
-        "the high watermark that the leader of an epoch tells never falls, nor its own while it "
+        "the high watermark that the leader of an epoch sends never falls, nor its own while it "
         "leads that epoch",
         f"every step, {ANY}",
         "it is per leader epoch: a new leader begins with what it had heard as a follower, and "
