@@ -45,7 +45,7 @@ FAULTS: dict[str, Fault] = {
              "reassignment": _CRASH, "topics": _CRASH, "cluster": _CRASH},
         ),
         Fault(
-            "session_expiry", "ZooKeeper ends the session of a process that lives on",
+            "session_expiry", "ZooKeeper ends the session of a process that goes on",
             {"election": IN_ANY_CASE, "replication": _EXPIRY, "topics": _EXPIRY,
              "cluster": _EXPIRY, "reassignment": _ANY_OF_THEM},
         ),

@@ -11,7 +11,22 @@ from collections.abc import Mapping
 
 SWITCHES: Mapping[str, str] = {"leaving_leader_is_told": "leaving_leader_is_notified"}
 
-STEPS: Mapping[str, str] = {"controller_is_still_in_office": "controller_is_still_active"}
+STEPS: Mapping[str, str] = {
+    "controller_is_still_in_office": "controller_is_still_active",
+    "controller_welcomes_brokers": "controller_announces_new_brokers",
+}
+
+CLAIMS: Mapping[str, str] = {
+    "controller_is_in_office": "registered_controller_is_active",
+    "nobody_takes_the_office_over": "nobody_takes_over_the_controllership",
+    "what_is_told_is_committed": "visible_records_are_committed",
+    "told_high_watermark_never_falls": "sent_high_watermark_never_falls",
+}
+
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "cluster": {"burying": "offlining", "welcoming": "announcing_new"},
+}
+"""By system: what a part of the state may hold, as stories show it."""
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "cluster": {"untold": "failure_unreported"},
@@ -31,6 +46,11 @@ def step_now(name: str) -> str:
     return STEPS.get(name, name)
 
 
+def claim_now(name: str) -> str:
+    """The name of a claim or a theorem likewise."""
+    return CLAIMS.get(name, name)
+
+
 def field_now(system: str, path: str) -> str:
     """The path of a field without indices likewise: `cache.told.topics` is `cache.fired.topics`."""
     for old, new in FIELDS.get(system, {}).items():
@@ -40,8 +60,8 @@ def field_now(system: str, path: str) -> str:
 
 
 def line_now(system: str, line: str) -> str:
-    """A line of a story's output with the names of now: of steps, and of parts of the state."""
-    for old, new in STEPS.items():
+    """A line of a story's output with the names of now: steps, claims, parts of the state."""
+    for old, new in {**STEPS, **CLAIMS, **VALUES.get(system, {})}.items():
         line = re.sub(rf"\b{old}\b", new, line)
     for old, new in FIELDS.get(system, {}).items():
         *above, last = old.split(".")

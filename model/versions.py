@@ -119,7 +119,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "known_ends_forgotten", (False, True),
-            "a leader that is elected anew forgets what it knew of the others' log ends",
+            "a leader that is elected again forgets what it knew of the others' log ends",
             "an assumption (Partition.makeLeader forgets only if another led before)",
         ),
         Switch(
@@ -223,7 +223,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "unclean_leader_election", (True, False),
-            "a live replica outside the ISR may be elected when no ISR member lives",
+            "a live replica outside the ISR may be elected when no ISR member is alive",
             "default false since 0.11 (KIP-106)",
         ),
         Switch(

@@ -50,7 +50,7 @@ class Kind(StrEnum):
     """How sure a finding is, the surest first."""
 
     VIOLATION = "violation"  # no run of the protocol writes these lines
-    IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace tells of
+    IMPOSSIBLE = "impossible"  # the model cannot take the step that a log or a trace shows
     KNOWN_BUG = "known bug"  # it can, with a switch of the zoo thrown back
     UNREADABLE = "unreadable"  # a trace that is not whole
     NOT_JUDGED = "not judged"  # lines of another protocol than the one that is specified

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conformance.cli.common import WrongUse, unknown
 from model.faults import means
-from model.former_names import switch_now
+from model.former_names import claim_now, switch_now
 from model.language import ProtocolError, RecordedSystem, System
 from model.systems import SYSTEMS
 from model.systems import system as system_by_name
@@ -244,7 +244,7 @@ def systems_with(claim: str) -> list[str]:
 
 def claims_named(recorded: RecordedSystem, names: Iterable[str]) -> list[str]:
     """The names, each once, all known to the system; WrongUse says which claims there are."""
-    found = list(dict.fromkeys(names))
+    found = list(dict.fromkeys(map(claim_now, names)))
     for name in found:
         if name not in recorded.claims:
             elsewhere = systems_with(name)

@@ -91,7 +91,7 @@ def find(
     refuse_what_does_not_fit(search, bounded, lifted)
     limits, known = size.limits(chosen), None
     if claim != DEADLOCK:
-        claims_named(recorded, [claim])
+        (claim,) = claims_named(recorded, [claim])
         limits, known = size.showing(recorded, claim)
     with refusals(), Progress() as progress:
         if search.engine == ENGINE:

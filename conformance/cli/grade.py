@@ -32,7 +32,7 @@ Example:
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
-    help="What an answer may take; then it cannot be told.",
+    help="What an answer may take; then it is not decided.",
 )
 @open_option
 @json_option

@@ -96,7 +96,7 @@ def _show(found: Inspection, json_target: str | None) -> None:
     more = len(found.partitions) - len(shown)
     if more:
         alike = (
-            "of which nothing is to be told" if len(notable) <= _SHOWN else "--json has them all"
+            "of which there is nothing to say" if len(notable) <= _SHOWN else "--json has them all"
         )
         say(f"{more} more partitions; {alike}\n", json_target)
     for finding in found.findings:

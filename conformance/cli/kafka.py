@@ -433,7 +433,7 @@ def trace(folder: Path, json_target: str | None) -> None:
 
     The files are those of `insync cluster start --trace`: brokerN-S.ndjson for each start of a
     broker, from what its threads log at TRACE and what passed the proxies; zookeeper-1.ndjson from
-    ZooKeeper's own transaction log. Where real Kafka does not show something, no line tells of it.
+    ZooKeeper's own transaction log. Where real Kafka does not show something, no line says so.
 
     \b
     Example:

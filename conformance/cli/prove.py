@@ -36,6 +36,7 @@ from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.tables import show_table
 from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
+from model.former_names import claim_now
 from model.language import RecordedSystem, System
 from specs.chain import compose, refinement
 from specs.invariants import Proof
@@ -227,8 +228,11 @@ def prove(
         _refuse_beside_chain(claims, everything, brokers, smt2_target, certificate, unfair)
         prove_chain(variant, deep, each, solvers, json_target)
         return
-    claims = tuple(name for given in claims
-                   for name in (PROGRESS if given == ALL_OF_PROGRESS else (given,)))  # fmt: skip
+    claims = tuple(
+        name
+        for given in claims
+        for name in (PROGRESS if given == ALL_OF_PROGRESS else (claim_now(given),))
+    )
     if find or graph is not None:
         if len(claims) != 1 or everything or target is not None or brokers != ANY:
             raise WrongUse("--find and --graph are about one claim, for any number of brokers: "

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 NAMES = (
     "controller_epoch_never_falls",
-    "nobody_takes_the_office_over",
+    "nobody_takes_over_the_controllership",
     "one_write_at_a_time",
     "a_lost_disk_is_survived",
-    "what_is_told_is_committed",
-    "told_high_watermark_never_falls",
+    "visible_records_are_committed",
+    "sent_high_watermark_never_falls",
     "batches_are_steps",
     "machines_keep_to_tables",
     "the_deposed_write_nothing",

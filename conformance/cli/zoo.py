@@ -94,7 +94,7 @@ def zoo(
 ) -> None:
     """List historic bugs; find one by ID, or --all of them, and show that its fix helps.
 
-    ID is a number, a JIRA or a KIP of the list. The shortest run is found anew each time; then
+    ID is a number, a JIRA or a KIP of the list. The shortest run is found again each time; then
     the protocol as history fixed it is explored whole, within the same bounds; with --fault, both
     where that goes wrong as well, and the fix need not help there. Exit code: 0 the
     bug is found and its fix holds, 1 one of the two is not so, 2 --max-states or memory came

@@ -152,7 +152,7 @@ ROWS: dict[str, Row] = {
         row("shutdown_request_arrives", "broker subject", "shutdown_request_arrives"),
         row("broker_stops", "broker", "broker_stops"),
         row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
-            why="not while a controller that read its new registration has others to welcome "
+            why="not while a controller that read its new registration has others to announce "
                 "first: Kafka hears of the change by then, the model only later"),
         row("preferred_election_is_requested", "", "admin_asks_for_preferred_leaders",
             why="a request that a new controller finds is worked on at the end of its failover; "
@@ -298,7 +298,7 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
     live, epochs = context.live_or_shutting_down, {**context.broker_epochs, **now.epochs}
     if now.label == "compares":
         live = live | {*now.failing}
-    if now.label == "welcomes" and now.epochs.keys() >= {*now.started}:
+    if now.label == "announces_new" and now.epochs.keys() >= {*now.started}:
         live = live - {*now.started}
     table.members("cache.live", at, live)
     fenced = world.release.since("2.2")

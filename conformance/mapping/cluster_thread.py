@@ -113,7 +113,7 @@ def _sends(thread: ControllerThread, at: Frames) -> str:
         return ""
     if STARTED in at:
         round_of = at["ControllerCore.update_metadata"].f_locals["brokers"]
-        return "" if round_of is at[STARTED].f_locals["brokers"] else "welcomes"
+        return "" if round_of is at[STARTED].f_locals["brokers"] else "announces_new"
     if OFFLINE in at:
         return "notifies"
     if LEAVING in at:
@@ -341,7 +341,7 @@ STAGE_OF = {
     "restores": "restoring",
     "looks": "looking",
     "notifies": "notifying",
-    "welcomes": "welcoming",
+    "announces_new": "announcing_new",
     "instates": "instating",
     "compares": "comparing",
     "cleans": "cleaning",
@@ -369,7 +369,7 @@ def _stage(label: str, at: Frames) -> str:
             return "electing" if leaderless else "retrying"
         return "removing" if leaderless else "removing_followers"
     if FAILOVER in at:
-        return "onlining" if elects else "burying"
+        return "onlining" if elects else "offlining"
     return "electing"
 
 
@@ -399,7 +399,7 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
         "controller_tells_moves",
     ),
     "notifies": ("controller_notifies_brokers",),
-    "welcomes": ("controller_welcomes_brokers",),
+    "announces_new": ("controller_announces_new_brokers",),
     "instates": ("controller_instates_replicas",),
     "compares": ("controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
     "cleans": ("controller_deletes_preferred_request", "controller_is_fenced"),

@@ -91,7 +91,7 @@ _SILENT_OF_PARTITION = (
 _SILENT_OF_REPLICA = ("controller_leaves_replica", "controller_finds_it_removed")
 _SILENT = (
     "controller_announces_brokers", "controller_restores_replicas", "controller_tells_elections",
-    "controller_tells_removals", "controller_notifies_brokers", "controller_welcomes_brokers",
+    "controller_tells_removals", "controller_notifies_brokers", "controller_announces_new_brokers",
     "controller_instates_replicas", "controller_tells_moves", "controller_stops_follower",
     "controller_answers_shutdown", "controller_tells_preferred",
 )  # fmt: skip

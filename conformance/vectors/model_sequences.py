@@ -26,7 +26,8 @@ STEPS = (
     "controller_reads_state",
     "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
     "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
-    "controller_sees_new_brokers", "controller_welcomes_brokers", "controller_instates_replicas",
+    "controller_sees_new_brokers", "controller_announces_new_brokers",
+    "controller_instates_replicas",
 )  # fmt: skip
 NAMES = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata"}
 SHARED, LONE = 0, 1

@@ -36,9 +36,7 @@ class Dropped:
     def begin(self) -> str:
         """The name of a new, empty set. Raises RefusedError where there are too many."""
         if len(self._sets) >= MOST_SETS:
-            raise RefusedError(
-                f"{MOST_SETS} sets of files were dropped already; start the page anew"
-            )
+            raise RefusedError(f"{MOST_SETS} sets of files were dropped already; reload the page")
         if self._room is None:
             self._room = tempfile.TemporaryDirectory(prefix="insync-dropped-")
         name = secrets.token_hex(8)

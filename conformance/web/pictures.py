@@ -2,7 +2,7 @@
 
 A picture is of what the page shows at an address. Beside the pictures stands `pictures.json`: for
 each the digest of what was to be seen (the states, and the page's own files) and of the file. So a
-test can say that a picture is stale where there is no browser to take it anew.
+test can say that a picture is stale where there is no browser to take it again.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def stale(folder: Path) -> list[str]:
 
 
 def take(folder: Path, report: Callable[[str], None] = lambda line: None) -> list[Path]:
-    """Takes every picture anew. Raises NoBrowserError, OSError; then the old ones stay."""
+    """Takes every picture again. Raises NoBrowserError, OSError; then the old ones stay."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise NoBrowserError("there is no Chromium here (Debian: apt-get install chromium)")

@@ -94,7 +94,7 @@ def _tell(child: subprocess.Popen[str], message: dict[str, Any]) -> None:
 
 
 def _heard(child: subprocess.Popen[str], report: Report) -> dict[str, Any]:
-    """The answer to what was asked. After a cancellation the rest is read, and not told."""
+    """The answer to what was asked. After a cancellation the rest is read, and not reported."""
     assert child.stdout is not None
     ending: BaseException | None = None
     for line in child.stdout:

@@ -1,6 +1,6 @@
 """The run that a recorded trace is, as the model takes it, up to the last line that fits.
 
-A trace with parts missing is searched for a run that fits, and that run is told. Traces of other
+A trace with parts missing is searched for a run that fits, and that run is shown. Traces of other
 systems than `replication` are played step by step. What does not fit
 is no error here: the run ends before it, and the diagnosis says why.
 """

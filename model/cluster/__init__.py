@@ -55,6 +55,7 @@ from model.cluster.lifecycle import (
     session_expires,
 )
 from model.cluster.membership import (
+    controller_announces_new_brokers,
     controller_finds_brokers_unchanged,
     controller_instates_replicas,
     controller_notifies_brokers,
@@ -62,7 +63,6 @@ from model.cluster.membership import (
     controller_sees_bounced_brokers,
     controller_sees_dead_brokers,
     controller_sees_new_brokers,
-    controller_welcomes_brokers,
 )
 from model.cluster.modifications import (
     broker_changes_endpoints,
@@ -165,7 +165,7 @@ SYSTEM = System(
         controller_sees_new_brokers, controller_sees_dead_brokers,
         controller_finds_brokers_unchanged,
         controller_sees_bounced_brokers, controller_overlooks_bounced_brokers,
-        controller_notifies_brokers, controller_welcomes_brokers, controller_instates_replicas,
+        controller_notifies_brokers, controller_announces_new_brokers, controller_instates_replicas,
         *of_a_partition(broker_reports_isr_change), controller_reads_isr_changes,
         controller_finds_no_isr_change,
         *of_a_partition(log_directory_fails, log_directory_is_repaired),

@@ -74,7 +74,7 @@ def is_settled(now):
             not_(all_of(now.up.has(broker), own.replica[broker].unreported)))))
 
 
-@always("when nothing is under way, every live broker knows who lives and where, and of every "
+@always("when nothing is under way, every live broker knows who is alive and where, and of every "
         "partition the state that ZooKeeper has, and leads nothing of which another is registered "
         "as the leader",
         companion="the_cluster_settles_after_an_election")
@@ -224,7 +224,7 @@ def the_cluster_settles_after_an_election(now):
     return all_of(is_settled(now), somewhere(now, lambda own: current(own).epoch > 0))
 
 
-@sometimes("nothing is under way, and a partition has no leader, for none of its ISR lives")
+@sometimes("nothing is under way, and a partition has no leader, for none of its ISR is alive")
 def a_partition_is_without_leader(now):
     return all_of(is_settled(now), somewhere(now, lambda own: is_none(current(own).leader)))
 

@@ -1,7 +1,7 @@
 """Log directories that fail under brokers that have others: each replica lies in one of its own.
 
 The broker notes what it has lost in ZooKeeper, the controller asks it for every replica, and learns
-from its response which are gone. They count as dead until the broker is started anew, or obeys.
+from its response which are gone. They count as dead until the broker is started again, or obeys.
 
 Source: ReplicaManager.handleLogDirFailure, KafkaController.processLogDirEventNotification and
 processLeaderAndIsrResponseReceived (2.3, KIP-112)
@@ -103,7 +103,7 @@ def is_lost_now(now, broker, partition, subject):
 
 @transition(only=are_notified, broker=BROKERS, subject=BROKERS)
 def controller_marks_replicas_offline(now, new, broker, subject):
-    """Replicas that the response names go offline as if their broker had died; it lives, and is
+    """Replicas that the response names go offline as if their broker had died; it is alive, and is
     sent StopReplica for them."""
     require_acting(now, broker)
     require_next(now, broker, "leader_and_isr_response", RESPONSE, subject)

@@ -184,7 +184,7 @@ def controller_tells_elections(now, new, broker):
          when(cache.stage == "onlining", at("looking"),
          when(cache.stage == "retrying", at("removing_followers"),
          when(some_is_gone(now, broker), at("removing"),
-         when(cache.started.is_empty(), done(cache), at("welcoming"))))),
+         when(cache.started.is_empty(), done(cache), at("announcing_new"))))),
          is_notified=lambda mine, target: all_of(
              not_(cache.shutting.has(target)), not_(mine.lost.has(target))))
 

@@ -25,7 +25,7 @@ from model.protocol.state import BROKERS
 
 @transition(shows="read", broker=BROKERS)
 def controller_reads_context(now, new, broker):
-    """It sets its watches, drops all notifications, and reads who lives and every partition's
+    """It sets its watches, drops all notifications, and reads who is alive and every partition's
     state.
 
     Why:   what a notification would have said, it reads anyway. Its own deletion fires the
@@ -93,10 +93,10 @@ def controller_restores_replicas(now, new, broker):
 
     starts = states_by(now, broker, cache.live)
     if version.dead_replicas_taken_offline:
-        buries = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
-        stage = when(buries, at("burying"), at("onlining"))
+        offlines = some(PARTITIONS, lambda partition: not_(is_dead(partition).is_empty()))
+        stage = when(offlines, at("offlining"), at("onlining"))
         keep(now, new, broker, lambda partition: when(
-            buries, own(now, broker, partition).but(gone=is_dead(partition)), starts(partition)))
+            offlines, own(now, broker, partition).but(gone=is_dead(partition)), starts(partition)))
     else:
         stage = "onlining"
         keep(now, new, broker, starts)

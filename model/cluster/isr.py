@@ -38,7 +38,7 @@ def is_laggard(now, leader, replica):
 
 
 def may_join(now, leader, replica):
-    """It fetches, and has all that was committed; from 3.3 the leader asks who lives, too."""
+    """It fetches, and has all that was committed; from 3.3 the leader asks who is alive, too."""
     joins = all_of(
         now.replicas.has(replica), not_(mine(now, leader).isr.has(replica)),
         fetches_from(now, replica, leader), now.complete.has(replica))

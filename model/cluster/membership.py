@@ -99,14 +99,14 @@ def less(brokers, gone):
 
 @transition(broker=BROKERS)
 def controller_sees_new_brokers(now, new, broker):
-    """Registered ids that it does not have: they are welcomed."""
+    """Registered ids that it does not have: they are announced as new."""
     found = change(now, broker)
     require_change(now, broker)
     require(not_(found.new.is_empty()),             "a registered broker is new to it")
 
     cache = with_change(now, broker, found)
     new.cache[broker] = cache.but(
-        stage="welcoming", started=found.new, live=cache.live.joined(found.new),
+        stage="announcing_new", started=found.new, live=cache.live.joined(found.new),
         reached=cache.reached.joined(found.new))
 
 
@@ -116,7 +116,7 @@ def controller_sees_bounced_brokers(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    require(not_(found.bounced.is_empty()),         "a broker has registered anew")
+    require(not_(found.bounced.is_empty()),         "a broker has registered again")
 
     fail(now, new, broker, found, found.bounced, started=found.bounced)
 
@@ -128,7 +128,7 @@ def controller_sees_dead_brokers(now, new, broker):
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
     if version.bounces_seen:
-        require(found.bounced.is_empty(),           "no broker has registered anew")
+        require(found.bounced.is_empty(),           "no broker has registered again")
     require(not_(found.dead.is_empty()),            "a broker that it takes for alive is gone")
 
     fail(now, new, broker, found, found.dead)
@@ -140,7 +140,7 @@ def controller_finds_brokers_unchanged(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    require(found.bounced.is_empty(),               "no broker has registered anew")
+    require(found.bounced.is_empty(),               "no broker has registered again")
     require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
 
     new.cache[broker] = with_change(now, broker, found)
@@ -157,7 +157,7 @@ def controller_overlooks_bounced_brokers(now, new, broker):
     found = change(now, broker)
     require_change(now, broker)
     require(found.new.is_empty(),                   "no registered broker is new to it")
-    require(not_(found.bounced.is_empty()),         "a broker has registered anew")
+    require(not_(found.bounced.is_empty()),         "a broker has registered again")
     require(found.dead.is_empty(),                  "no broker that it takes for alive is gone")
 
     new.cache[broker] = with_change(now, broker, found)
@@ -187,7 +187,7 @@ def without_their_log_dirs(mine, failed):
 
 
 def take_offline(now, new, broker, cache, context):
-    """onReplicasBecomeOffline: elections where there is no leader that lives, then the replicas go
+    """onReplicasBecomeOffline: elections where there is no live leader, then the replicas go
     offline. A partition that has been without for long counts as one that lost its leader now.
 
     `cache` and `context(partition)` are what the controller has by now, with who is `gone`.
@@ -215,19 +215,19 @@ def controller_notifies_brokers(now, new, broker):
     require(cache.stage == "notifying",             "replicas went offline that did not lead")
 
     new.cache[broker] = cache.but(
-        stage=when(cache.started.is_empty(), done(cache), at("welcoming")),
+        stage=when(cache.started.is_empty(), done(cache), at("announcing_new")),
         queue=live_brokers(now, broker))
 
 
 @transition(broker=BROKERS)
-def controller_welcomes_brokers(now, new, broker):
+def controller_announces_new_brokers(now, new, broker):
     """UpdateMetadata: to those that started about every partition, to the others about none.
 
     Until 2.1 every broker was notified of every partition.
     """
     cache = now.cache[broker]
     require_acting(now, broker)
-    require(cache.stage == "welcoming",             "brokers have started")
+    require(cache.stage == "announcing_new",        "brokers have started")
 
     live = cache.live.joined(cache.started)         # those that bounced were taken out before
     new.cache[broker] = cache.but(

@@ -121,7 +121,7 @@ def knows_leader(now, broker, sent):
 
 @transition(broker=BROKERS, sender=BROKERS, partition=PARTITIONS)
 def broker_becomes_follower(now, new, broker, sender, partition):
-    """A broker follows, and its fetcher starts anew."""
+    """A broker follows, and its fetcher starts again."""
     sent = first(now, sender, broker).about[partition]
     require_state(now, broker, sender, partition)
     require_log(now, broker)

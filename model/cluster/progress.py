@@ -23,7 +23,8 @@ THREAD_STEPS = (
     "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
     "controller_sees_new_brokers", "controller_sees_dead_brokers",
     "controller_sees_bounced_brokers", "controller_finds_brokers_unchanged",
-    "controller_notifies_brokers", "controller_welcomes_brokers", "controller_instates_replicas",
+    "controller_notifies_brokers", "controller_announces_new_brokers",
+    "controller_instates_replicas",
     "broker_reports_isr_change", "controller_reads_isr_changes", "controller_finds_no_isr_change",
     "broker_reports_log_dir_failure", "controller_asks_for_log_dirs",
     "controller_finds_no_log_dir_event", "controller_marks_replicas_offline",
@@ -62,8 +63,8 @@ def meets_a_limit(now):
         some(BROKERS, lambda one: now.cache[one].events.end == limit("events")))
 
 
-@eventually("once faults are over, a partition of whose ISR a member lives has a live leader that "
-            "takes itself for one",
+@eventually("once faults are over, a partition of whose ISR a member is alive has a live leader "
+            "that takes itself for one",
             fair=FAIR)
 def partitions_get_leaders(now):
     return any_of(

@@ -19,7 +19,7 @@ from model.protocol.state import BROKERS
 
 
 def takes_offline(stage):
-    return any_of(stage == "burying", stage == "removing", stage == "removing_followers",
+    return any_of(stage == "offlining", stage == "removing", stage == "removing_followers",
                   stage == "retiring")
 
 
@@ -66,9 +66,9 @@ def controller_finds_it_removed(now, new, broker, replica):
 def controller_tells_removals(now, new, broker):
     """The batch of the removals: LeaderAndIsr to the other replicas, UpdateMetadata to all.
 
-    A broker that shuts down lives, and so does one of whose directories one has failed, so that
+    A broker that shuts down is alive, and so is one with a failed log directory, so that
     StopReplica reaches it. Next at a failover: elections.
-    After a failure, brokers that bounced are welcomed; if no partition lost its leader, all are
+    After a failure, brokers that bounced are announced; if no partition lost its leader, all are
     sent the live brokers once more.
     """
     cache = now.cache[broker]
@@ -78,10 +78,10 @@ def controller_tells_removals(now, new, broker):
 
     new.cache[broker] = cache.but(
         subject=when(cache.stage == "retiring", cache.subject, None),
-        stage=when(cache.stage == "burying", at("onlining"),
+        stage=when(cache.stage == "offlining", at("onlining"),
               when(cache.stage == "removing_followers", at("notifying"),
               when(cache.stage == "retiring", at("answering"),
-              when(cache.started.is_empty(), done(cache), at("welcoming"))))),
+              when(cache.started.is_empty(), done(cache), at("announcing_new"))))),
         queue=batch(now, broker,
             goes=lambda partition, target: all_of(
                 own(now, broker, partition).batched, cache.subject != target),
@@ -89,5 +89,5 @@ def controller_tells_removals(now, new, broker):
             stops=lambda partition, target: all_of(cache.subject == target, any_of(
                 own(now, broker, partition).batched, own(now, broker, partition).stops))))
     keep(now, new, broker, lambda partition: when(
-        cache.stage == "burying", states_by(now, broker, cache.live)(partition),
+        cache.stage == "offlining", states_by(now, broker, cache.live)(partition),
         own(now, broker, partition).but(batched=False, stops=False)))

@@ -89,7 +89,7 @@ def is_taken_for_alive(now, broker, subject):
 
 
 def may_be_outdated(now, broker, subject):
-    """The broker registered anew since it asked, and again since the controller read that, or not:
+    """The broker registered again since it asked, and again since the controller read that, or not:
     which of the two earlier registrations the controller knows is left open."""
     return all_of(now.former.has(subject), not_(now.cache[broker].reached.has(subject)))
 
@@ -151,7 +151,7 @@ def controller_moves_leader(now, new, broker, leader):
 
 @transition(broker=BROKERS)
 def controller_finds_no_successor(now, new, broker):
-    """No other ISR member lives: the leaving broker goes on leading."""
+    """No other ISR member is alive: the leaving broker goes on leading."""
     find_nobody(now, new, broker, MOVES)
 
 

@@ -41,15 +41,15 @@ STAGES = Names("stage", (
     "starting",             # it was elected, and has read nothing yet
     "announcing",           # failover: UpdateMetadata, so that all know who is alive
     "restoring",            # failover: replicas of live brokers to Online
-    "burying",              # failover: replicas of dead brokers to Offline
+    "offlining",            # failover: replicas of dead brokers to Offline
     "onlining",             # failover: offline partitions to Online
     "looking",              # failover: is there a request for preferred leaders?
     "electing",             # offline partitions to Online
-    "retrying",             # the same, where every partition's leader lives
+    "retrying",             # the same, where every partition's leader is alive
     "removing",             # replicas of failed brokers to Offline, after an election
-    "removing_followers",   # the same, where every partition's leader lives
+    "removing_followers",   # the same, where every partition's leader is alive
     "notifying",            # UpdateMetadata, for no other request said who is alive
-    "welcoming",            # a broker started: UpdateMetadata
+    "announcing_new",       # a broker started: UpdateMetadata
     "instating",            # its replicas to Online
     "moving",               # controlled shutdown: what the broker leads to others
     "stopping",             # controlled shutdown: StopReplica for what it follows
@@ -116,7 +116,7 @@ STATE = Record(
             kind=REQUESTS, about=per(PARTITIONS, ZK_VERSIONS.or_none), alive=SetOf(BROKERS),
             endpoints=per(BROKERS, ENDPOINTS)))))),
     seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows
-    alive=per(BROKERS, SetOf(BROKERS)),         # who lives, by a broker's metadata cache
+    alive=per(BROKERS, SetOf(BROKERS)),         # who is alive, by a broker's metadata cache
     addresses=per(BROKERS, per(BROKERS, ENDPOINTS)),        # their endpoints, by the same
     leaving=per(BROKERS, LEAVING),              # how far a broker is with its controlled shutdown
     asked=SetOf(BROKERS),                       # whose ControlledShutdown is under way

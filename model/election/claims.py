@@ -107,7 +107,7 @@ def what_is_obeyed_was_sent(now):
 
 @always_step("/controller passes to another, and to a new epoch, only by having been deleted",
              companion="a_win_is_unheard")
-def nobody_takes_the_office_over(now, after):
+def nobody_takes_over_the_controllership(now, after):
     return implies(
         all_of(not_(is_none(now.zk.controller)), not_(is_none(after.zk.controller))),
         all_of(after.zk.controller == now.zk.controller, after.zk.epoch == now.zk.epoch))
@@ -165,7 +165,7 @@ CLAIMS = (
     single_controller, single_writer, single_master,
     the_owner_has_a_session, belief_is_earned, a_controller_does_not_run_again,
     writers_won_their_epoch, the_state_is_of_a_controller, what_is_obeyed_was_sent,
-    controller_epoch_never_falls, nobody_takes_the_office_over, one_write_at_a_time,
+    controller_epoch_never_falls, nobody_takes_over_the_controllership, one_write_at_a_time,
     newest_controller_is_heard,
     zombies_overlap, a_zombie_has_a_write_under_way, a_deposed_request_is_in_flight,
     a_win_is_unheard, the_state_was_written)

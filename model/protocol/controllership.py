@@ -185,7 +185,7 @@ def resign(new, broker):
 
 @transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
-    """An operator deletes /controller to force an election; its owner lives on with its session.
+    """An operator deletes /controller to force an election; its owner goes on with its session.
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """

@@ -29,7 +29,7 @@ def start(now, new, broker):
 
 
 def require_expired(now, broker):
-    """The process lives, and its session does not."""
+    """The process runs, and its session has ended."""
     require(now.up.has(broker),                     "the process runs")
     require(not_(now.zk.registered.has(broker)),    "its session has expired")
 

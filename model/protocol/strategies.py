@@ -60,9 +60,9 @@ def before_all(order, rule):
 
 
 def offline_partition(order, isr, live, unclean=False):
-    """OfflinePartition: the first live ISR member leads, and the ISR keeps who lives.
+    """OfflinePartition: the first live ISR member leads, and the ISR keeps who is alive.
 
-    Unclean: where no ISR member lives at all, the first live replica leads, and is the whole ISR.
+    Unclean: where no ISR member is alive, the first live replica leads, and is the whole ISR.
     """
     def fit(one):
         eligible = isr.has(one)
@@ -75,13 +75,13 @@ def offline_partition(order, isr, live, unclean=False):
 
 
 def reassigned_partition(target, isr, live):
-    """Reassign: the first of the target who lives and is in the ISR; the ISR stays."""
+    """Reassign: the first of the target who is alive and in the ISR; the ISR stays."""
     return first_of(
         target, lambda one: all_of(live.has(one), isr.has(one)), lambda leader: isr)
 
 
 def preferred_replica(order, isr, live, needs_isr=True):
-    """PreferredReplica: the head of the list, if it lives and is in the ISR; the ISR stays.
+    """PreferredReplica: the head of the list, if it is alive and in the ISR; the ISR stays.
 
     Where `needs_isr` is false it leads even out of the ISR (KAFKA-9866).
     """

@@ -314,7 +314,7 @@ def controller_settles_assignment(now, new, broker):
 def controller_closes_request(now, new, broker):
     """Step 11: the entry leaves /admin/reassign_partitions; the znode goes with the last one.
 
-    What is left is written from memory, not from what the znode says; since 2.4 it is read anew.
+    What is left is written from memory, not from what the znode says; since 2.4 it is read again.
     Kafka: KafkaController.removePartitionsFromReassignedPartitions
     """
     cache = now.cache[broker]

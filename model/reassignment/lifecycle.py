@@ -1,4 +1,4 @@
-"""Processes: a crash forgets all but the log; a start registers anew."""
+"""Processes: a crash forgets all but the log; a start registers again."""
 
 from model.language import BLANK, NOBODY, lam, transition, version, when
 from model.protocol.processes import crash, reconnect, start

@@ -38,7 +38,7 @@ def is_well(now, broker):
 
 
 @eventually("a move whose targets live is done or refused, after a failover too, as long as a "
-            "member of the ISR lives and none of the limits was met",
+            "member of the ISR is alive and none of the limits was met",
             fair=WORK)
 def moves_finish(now):
     return any_of(

@@ -66,7 +66,7 @@ def require_candidate(now, broker, leader):
     # it read.
     cache = now.cache[broker]
     eligible = cache.isr.has(leader)
-    if version.unclean_leader_election:             # any live replica, if no ISR member lives
+    if version.unclean_leader_election:             # any live replica, if no ISR member is alive
         eligible = any_of(eligible, not_(some(BROKERS, lambda member: all_of(
             cache.isr.has(member), cache.live.has(member)))))
     # redundant because who has read nothing knows nobody alive.

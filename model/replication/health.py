@@ -59,7 +59,7 @@ def isr_is_never_empty(now):
 @always("the broker in /controller acts as the controller or is still to hear that it won, as long "
         "as its process runs",
         companion="a_leader_is_elected")
-def controller_is_in_office(now):
+def registered_controller_is_active(now):
     return every(BROKERS, lambda b: implies(
         all_of(now.zk.controller == b, now.up.has(b)),
         any_of(now.belief[b] == now.zk.epoch, now.campaign[b] == now.zk.epoch)))
@@ -85,5 +85,6 @@ def a_high_watermark_is_checkpointed(now):
 
 
 HEALTH = (
-    fetchers_match_their_leader, leader_is_current, isr_is_never_empty, controller_is_in_office,
-    checkpoint_survives_start, an_isr_write_is_unheard, a_high_watermark_is_checkpointed)
+    fetchers_match_their_leader, leader_is_current, isr_is_never_empty,
+    registered_controller_is_active, checkpoint_survives_start, an_isr_write_is_unheard,
+    a_high_watermark_is_checkpointed)

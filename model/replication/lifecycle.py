@@ -1,4 +1,4 @@
-"""Processes and sessions: crash, restart, expiry while the process lives on, reconnection."""
+"""Processes and sessions: crash, restart, expiry while the process goes on, reconnection."""
 
 from model.language import (
     BLANK,

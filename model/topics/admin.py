@@ -34,7 +34,7 @@ def listed(replicas, place):
 def turned(replicas, partition, place):
     """The list of a partition, where the first partition's is `replicas`: Kafka's placement on as
     many brokers as it has members, so that each has a replica of each partition. Once around it
-    begins anew; Kafka would shift the followers.
+    begins again; Kafka would shift the followers.
     """
     first, second, third = replicas
 
@@ -90,7 +90,7 @@ def outdate_requests(now, new):
 
 @transition(partition=PARTITIONS, first=BROKERS, second=BROKERS.or_none, third=BROKERS.or_none)
 def admin_adds_partition(now, new, partition, first, second, third):
-    """The topic's znode is written anew, with one partition more; nothing checks whether the topic
+    """The topic's znode is written again, with one partition more; nothing checks whether the topic
     is being deleted.
 
     Kafka: AdminUtils.addPartitions, TopicCommand --alter --partitions

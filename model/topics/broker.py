@@ -1,7 +1,7 @@
 """A broker's side: it leads or follows, stops, deletes; and what is in its directories.
 
 A directory is found by its name. What lies in it from an earlier topic of that name is taken for
-the topic's own: epochs and offsets begin anew with each topic, so that nothing tells them apart.
+the topic's own: epochs and offsets begin again with each topic, so that nothing tells them apart.
 
 Source: kafka.server.ReplicaManager.becomeLeaderOrFollower, stopReplicas
 """

@@ -45,7 +45,7 @@ def hosts(cache, broker):
 
 @transition(broker=BROKERS, failed=BROKERS)
 def controller_sees_failure(now, new, broker, failed):
-    """A broker is not registered any more, or anew: what it was sent is dropped, its partitions go
+    """A broker is not registered any more, or again: what it was sent is dropped, its partitions go
     offline. The replicas of a topic that is being deleted become ineligible instead, and with them
     the topic.
 
@@ -55,7 +55,7 @@ def controller_sees_failure(now, new, broker, failed):
     cache = now.cache[broker]
     require_task(now, broker, "waits",              "it is not in the middle of another event")
     require(any_of(cache.live.has(failed), cache.shutting.has(failed)),
-                                                    "the broker lives, as far as it knows")
+                                                    "the broker is alive, as far as it knows")
     registered = now.zk.registered.has(failed)
     if version.broker_epoch:
         require(not_(cache.reached.has(failed)),    "its registration is gone")
@@ -140,7 +140,7 @@ def controller_sees_start(now, new, broker, started):
 
 @transition(only=lambda v: v.broker_epoch, broker=BROKERS, started=BROKERS)
 def controller_starts_returned(now, new, broker, started):
-    """Who failed because it had registered anew is started, in the same event and by the
+    """Who failed because it had registered again is started, in the same event and by the
     registration that was read at its beginning.
 
     Kafka: BrokerChange, bouncedBrokers (2.2)
@@ -170,7 +170,7 @@ def starts(now, new, broker, started, reached):
     send_orders(now, new, broker,
                 to=lambda p, b: all_of(is_notified(p, b), cache.led[p], any_of(
                     not_(now.zk.registered.has(b)), reached.has(b))),
-                leader=lambda p: cache.leader[p], anew=True)
+                leader=lambda p: cache.leader[p], returned=True)
 
 
 @transition(broker=BROKERS)

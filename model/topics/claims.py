@@ -129,7 +129,7 @@ def zookeeper_is_known(now):
         now.cache[b].queued == now.zk.requested)))
 
 
-@sometimes("a broker leads a topic that was created anew after one of that name was deleted")
+@sometimes("a broker leads a topic that was created again after one of that name was deleted")
 def a_successor_is_served(now):
     return some(BROKERS, lambda b: some(PARTITIONS, lambda p: all_of(
         now.replica[b][p].role == "leader", now.deleted_once)))

@@ -119,7 +119,7 @@ def deletion_is_retried(now, new, broker):
 
 
 def stop_replicas(now, new, broker, then, chosen):
-    """Replicas go offline, each with a StopReplica where the broker lives, and out of the ISR.
+    """Replicas go offline, each with a StopReplica where the broker is alive, and out of the ISR.
 
     The topic is queued, so nobody is notified of its ISR; the states in ZooKeeper shrink all the
     same.
@@ -203,8 +203,8 @@ def controller_stops_replicas(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_deletes_replicas(now, new, broker):
-    """What went offline and lives is deleted: StopReplica with delete, to be answered. Replicas of
-    dead brokers make the topic ineligible.
+    """What went offline and is alive is deleted: StopReplica with delete, to be answered.
+    Replicas of dead brokers make the topic ineligible.
     """
     cache = now.cache[broker]
     require_task(now, broker, "deletes",            "the live replicas were stopped")

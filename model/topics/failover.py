@@ -115,7 +115,7 @@ def sent_leader(now, broker, partition):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def replica_state_machine_starts(now, new, broker):
-    """LeaderAndIsr for everything that lives; from 2.3 the replicas of dead brokers go offline,
+    """LeaderAndIsr for everything that is alive; from 2.3 the replicas of dead brokers go offline,
     and out of the ISR.
 
     Kafka: ReplicaStateMachine.startup, KAFKA-8237

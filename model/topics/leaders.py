@@ -38,7 +38,7 @@ def controller_elects_preferred(now, new, broker, partition):
         version.preferred_needs_isr)
     require_task(now, broker, "waits",              "it is not in the middle of another event")
     require(not_(cache.queued),                     "the topic is not queued for deletion")
-    require(choice.exists,                          "the head of the list lives, and is in the ISR")
+    require(choice.exists,                          "the head of the list is alive and in the ISR")
     require_fence(now, broker)
 
     write_leaders(now, new, broker, "waits", lambda p: p == partition, lambda p: choice,
@@ -55,14 +55,14 @@ def has_others(now, broker, partition):
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_begins_shutdown(now, new, broker, subject):
-    """A broker asks to go: from now on it counts as none that lives, and leads nothing new.
+    """A broker asks to go: from now on it does not count as alive, and leads nothing new.
 
     A topic of one replica is left alone, and so is one that is queued for deletion (2.1).
     Story: specs/stories/leaders_are_moved.story
     """
     cache = now.cache[broker]
     require_task(now, broker, "waits",              "it is not in the middle of another event")
-    require(cache.live.has(subject),                "the broker lives, as far as it knows")
+    require(cache.live.has(subject),                "the broker is alive, as far as it knows")
     require(now.up.has(subject),                    "the broker runs")
     require(now.zk.registered.has(subject),         "the broker is registered")
 

@@ -61,7 +61,7 @@ def broker_starts(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_reconnects(now, new, broker):
-    """A live process whose session expired opens another, registers anew, and is controller no
+    """A live process whose session expired opens another, registers again, and is controller no
     more; what it hosts stays as it is."""
     reconnect(now, new, broker)
 

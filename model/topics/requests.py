@@ -24,19 +24,19 @@ from model.protocol.state import BROKERS
 from model.topics.state import CONTROLLERS, PARTITIONS
 
 
-def is_answered(now, broker, to, anew=False):
+def is_answered(now, broker, to, returned=False):
     """What a controller sends to a broker is for the registration that it knows: who registered
-    since refuses it (KIP-380: STALE_BROKER_EPOCH). `anew` is it about to be known."""
-    if anew or not version.broker_epoch:
+    since refuses it (KIP-380: STALE_BROKER_EPOCH). `returned` is it about to be known."""
+    if returned or not version.broker_epoch:
         return to
     return lambda p, b: all_of(to(p, b), any_of(
         not_(now.zk.registered.has(b)), now.cache[broker].reached.has(b)))
 
 
-def send_orders(now, new, broker, to, leader, anew=False):
+def send_orders(now, new, broker, to, leader, returned=False):
     """LeaderAndIsr of a controller about each partition p to each broker b of `to(p, b)`;
     `leader(p)` is whom it names."""
-    sender, heard = now.belief[broker], is_answered(now, broker, to, anew)
+    sender, heard = now.belief[broker], is_answered(now, broker, to, returned)
 
     def order(b, p):
         was = now.request[sender][b].order[p]

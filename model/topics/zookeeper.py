@@ -1,7 +1,7 @@
 """What several actors say about the topic's znodes: replica lists, and watches that fire once.
 
 A change sets a notification for each controller that watches; changes before it is taken collapse
-into one, and the controller reads anew what is there then.
+into one, and the controller reads again what is there then.
 """
 
 from model.language import all_of, any_of, every, implies, is_none, lam, not_, some, when

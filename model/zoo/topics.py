@@ -14,7 +14,7 @@ ENTRIES = (
         remark="One controller is enough, if the request is there before it is elected.",
     ),
     ZooEntry(
-        41, "KIP-516", "a topic that was deleted lives on under its successor's name",
+        41, "KIP-516", "a topic that was deleted stays under its successor's name",
         (), "2.8 and later (topic ids)",
         "A broker that was away brings the old log; epochs and offsets fit, and nothing is cut.",
         "no_resurrection", "topic_by_name",
@@ -57,9 +57,9 @@ ENTRIES = (
         (), "no such change merged",
         "The answer to its registration is lost; it finds a controller, does not ask who, and "
         "nobody acts.",
-        "controller_is_in_office", "elect_no_self_check",
+        "registered_controller_is_active", "elect_no_self_check",
         Expression(
-            "replication", "2.5", "controller_is_in_office", {"losses": 1},
+            "replication", "2.5", "registered_controller_is_active", {"losses": 1},
             {"winner_finds_itself": False}, quick=True,
         ),
     ),
@@ -79,7 +79,7 @@ ENTRIES = (
     ZooEntry(
         46, "unclean-election", "a replica outside the ISR is elected",
         ("KIP-106", "KAFKA-9866"), "off by default since 0.11",
-        "Nobody of the ISR lives; availability is bought with what the elected one lacks.",
+        "Nobody of the ISR is alive; availability is bought with what the elected one lacks.",
         "no_message_loss", "unclean / preferred_ignores_isr",
         Expression(
             "replication", "2.5", "no_message_loss", {"versions": 3},

@@ -131,7 +131,7 @@ ENTRIES = (
         "lost with or without it (KIP-101), with leader epochs none are.",
     ),
     ZooEntry(
-        12, "KAFKA-9491", "a log that starts anew keeps its old high watermark",
+        12, "KAFKA-9491", "a log that starts again keeps its old high watermark",
         (), "2.4.1",
         "A follower behind the leader's first offset empties its log and starts at that offset; "
         "the high watermark stays below the log.",

@@ -344,7 +344,7 @@ def requests_were_sent(now, e, c, b):
            over=(ELECTED, CONTROLLERS, BROKERS),
            triggers=lambda now, e, c, b: [now.request[e][c][b].in_flight,
                                           now.request[e][c][b].version],
-           why="that version is in force when it takes office")
+           why="that version is in force when it becomes leader")
 def requests_have_the_version(now, e, c, b):
     version = now.request[e][c][b].version
     named, again = is_for_its_leader(now, e, c, b), is_sent_again(now, e, b)
@@ -358,7 +358,7 @@ def requests_have_the_version(now, e, c, b):
 @invariant("and the ISR",
            over=(ELECTED, CONTROLLERS, BROKERS, BROKERS),
            triggers=lambda now, e, c, b, m: [now.request[e][c][b].isr.has(m)],
-           why="that ISR is the one it counts on when it takes office")
+           why="that ISR is the one it counts on when it becomes leader")
 def requests_have_the_isr(now, e, c, b, m):
     isr = now.request[e][c][b].isr
     named, again = is_for_its_leader(now, e, c, b), is_sent_again(now, e, b)

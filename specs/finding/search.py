@@ -600,7 +600,7 @@ class _KeptClauses:
         return None if found is None else set(found)
 
     def keep(self, number: int, left: list[int]) -> None:
-        """Writes the file anew, whole or not at all."""
+        """Rewrites the file, whole or not at all."""
         self._rounds[str(number)] = left
         self._write()
 

@@ -1,6 +1,6 @@
 """The twin, quick enough for a page: the same answers, each term made into a function once.
 
-The plain twin looks at a term anew whenever it is asked. Here a term becomes a function of a state
+The plain twin looks at a term again whenever it is asked. Here a term becomes a function of a state
 and an environment when it is first asked for, which calls the functions of its parts; terms are
 shared, so their functions are. A test holds both to the same answers, step by step.
 """

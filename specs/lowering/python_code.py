@@ -204,7 +204,7 @@ class PythonCode:
         lines.append(f"{pad}out.append(({instance.number}, {after}))")
 
     def _after(self, instance: Instance, emitter: _Emitter, pad: str, lines: list[str]) -> str:
-        """The state after a step: a copy with a few cells changed, or packed anew if they are many.
+        """The state after a step: a copy with a few cells changed, or packed again if many are.
 
         A step of a large system writes a few cells of hundreds, and packing was most of the time.
         """

@@ -160,7 +160,7 @@ class Checkpoint:
         except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else error
             raise ProtocolError(
-                f"{described}: no checkpoint to go on from: {what}; remove it to start anew"
+                f"{described}: no checkpoint to go on from: {what}; remove it to start again"
             ) from error
         return True
 

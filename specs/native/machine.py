@@ -105,7 +105,7 @@ def _compile(text: str, target: Any, names: tuple[str, ...]) -> bytes:
 
 
 SEAL = 32
-"""Bytes of the SHA-256 in front of the code: a damaged file is compiled anew, not run."""
+"""Bytes of the SHA-256 in front of the code: a damaged file is compiled again, not run."""
 
 
 def _read(path: Path) -> bytes | None:

@@ -21,7 +21,7 @@ LOAD = 0.75
 
 FIRST_TABLE = 1 << 16
 SMALL_TABLE = 1 << 20
-"""A table below this grows fourfold where there is room: filling it anew is what growth costs."""
+"""A table below this grows fourfold where there is room: filling it again is what growth costs."""
 
 SHARE = 0.8
 """Of the memory that is free at the start, unless the user says how much to take."""
@@ -52,7 +52,7 @@ class Store:
     """Visited states of `shards` shards. `ends[s]` is the end of shard s's region in use.
 
     The array of states is reserved at once and takes memory only where it is written, so that it
-    never has to be copied; the table doubles, and is then filled anew from the states.
+    never has to be copied; the table doubles, and is then filled again from the states.
     """
 
     words: int

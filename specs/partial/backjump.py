@@ -79,7 +79,7 @@ class Backjumping:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
         self.planner = Planner(moves, changes)
         self.rising = self.planner.writers.rising
-        self.habits = PlanCache(moves, self.rising)
+        self.plans = PlanCache(moves, self.rising)
         self.budget = tried
         self.choices: list[Decision] = []
         self.furthest: tuple[int, SparseState] | None = None
@@ -163,12 +163,12 @@ class Backjumping:
         """Plans to a change; the ledger shows each until the next is asked for."""
         goal, mark = self._goal(change.at), self.ledger.mark()
         most = min(change.room, MOST_PLANNED)
-        kind, zeros = self.habits.kind(goal), self.habits.zeros()
+        kind, zeros = self.plans.kind(goal), self.plans.zeros()
 
         def is_there() -> bool:
             return fits(self.ledger, self._lines[change.at])
 
-        for plan in self.habits.ways(kind, most, is_there):
+        for plan in self.plans.ways(kind, most, is_there):
             if self._has_time(change, plan, mark):
                 yield plan
         path = self.planner.path
@@ -177,7 +177,7 @@ class Backjumping:
             self._spend()
             plan = list(path)
             if is_there() and self._has_time(change, plan, mark):
-                self.habits.keep(kind, plan, zeros)
+                self.plans.keep(kind, plan, zeros)
                 yield plan
                 path[:] = plan
 
@@ -314,7 +314,7 @@ class Backjumping:
         return [early + choice.plan for early in found]
 
     def _follow(self, old: list[Decision], change: Conflict) -> bool:
-        """Go on as before where that is possible, and otherwise anew, past the line in question."""
+        """Go on as before where that is possible, otherwise again, past the line in question."""
         plans = {choice.change.at: choice.plan for choice in old}
         while (next_change := self._next_change(change.at + 1)) is not None:
             self._spend()

@@ -1,8 +1,8 @@
 """A system in which faults end: its own transitions, of which some are not taken any more then.
 
-Nothing is written anew: a transition is the system's own, with one more guard. Which of its
-instances are faults is said by a rule over the state and its parameters; `faults_end` may happen
-at any time, whatever state the faults left, and never ends.
+Nothing is written a second time: a transition is the system's own, with one more guard. Which of
+its instances are faults is said by a rule over the state and its parameters; `faults_end` may
+happen at any time, whatever state the faults left, and never ends.
 """
 
 from __future__ import annotations

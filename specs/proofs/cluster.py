@@ -54,7 +54,7 @@ def one_leader_an_epoch(now, p, v, later):
 
 @invariant("of every state that was written the leader, if it has one, is in the ISR",
            over=(PARTITIONS, BROKERS, ZK_VERSIONS),
-           why="a leader never drops itself, and who leaves the ISR is taken out of office")
+           why="a leader never drops itself, and who leaves the ISR leads no more")
 def leaders_are_in_the_isr(now, p, b, v):
     state = now.partition[p].state[v]
     return implies(all_of(written(now, p, v), state.leader == b), state.isr.has(b))
@@ -67,7 +67,7 @@ def nobody_is_mistaken(now, b):
 
 
 @invariant("nobody who has resigned goes on with what was queued",
-           over=(BROKERS,), why="its handlers are removed with its office (KAFKA-4447)")
+           over=(BROKERS,), why="its handlers are removed when it resigns (KAFKA-4447)")
 def nobody_goes_on(now, b):
     return not_(now.resigned.has(b))
 

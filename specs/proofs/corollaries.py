@@ -13,14 +13,14 @@ def a_lost_disk_is_survived(now):
             other != lost, now.zk.isr.has(other), holds_committed(now, other)))))  # fmt: skip
 
 
-def what_is_told_is_committed(now):
-    """Below the high watermark that the leader of any epoch told is what is committed."""
+def visible_records_are_committed(now):
+    """Below the high watermark that the leader of any epoch sent is what is committed."""
     return every(EPOCHS, lambda e: every(OFFSETS, lambda o: implies(
         o < now.told_hw[e],
         all_of(o < now.committed.end, now.history[e][o] == now.committed.at[o]))))
 
 
-def told_high_watermark_never_falls(now, after):
+def sent_high_watermark_never_falls(now, after):
     """What the leader of an epoch tells, and has while it leads, is never less than before."""
     return all_of(
         every(EPOCHS, lambda e: now.told_hw[e] <= after.told_hw[e]),

@@ -66,8 +66,8 @@ refused broker_becomes_follower(broker=3, sender=2, partition=0)
 quietly broker_starts broker=1
 refused controller_sees_new_brokers broker=1
 quietly controller_sees_new_brokers broker=2
-refused controller_welcomes_brokers broker=1
-quietly controller_welcomes_brokers broker=2
+refused controller_announces_new_brokers broker=1
+quietly controller_announces_new_brokers broker=2
 refused broker_knows_no_such_leader broker=1 sender=2 partition=0
 refused controller_instates_replicas broker=1
 quietly controller_instates_replicas broker=2
@@ -102,7 +102,7 @@ quietly broker_updates_metadata broker=3 sender=2
 ----
 refused controller_sees_new_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
-refused controller_welcomes_brokers(broker=1)
+refused controller_announces_new_brokers(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused broker_knows_no_such_leader(broker=1, sender=2, partition=0)
     it is a LeaderAndIsr — false (cache.queue[2][1][0].kind update_metadata)

@@ -71,7 +71,7 @@ refused broker_becomes_follower broker=3 sender=2 partition=0
 refused broker_becomes_leader broker=3 sender=2 partition=0
 refused older_epoch_is_refused broker=3 sender=2 partition=0
 quietly controller_sees_new_brokers broker=2
-quietly controller_welcomes_brokers broker=2
+quietly controller_announces_new_brokers broker=2
 quietly controller_instates_replicas broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2

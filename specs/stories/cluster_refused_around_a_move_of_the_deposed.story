@@ -22,7 +22,7 @@ quietly controller_finds_no_request broker=3
 quietly controller_begins_shutdown broker=3 subject=1
 quietly controller_reads_state broker=3 partition=0
 
-# The leader drops its follower, after the state was read; the write conflicts, and it reads anew.
+# The leader drops its follower, after the state was read; the write conflicts, and it reads again.
 quietly broker_crashes broker=2
 refused broker_asks_to_go broker=2
 quietly leader_shrinks_isr leader=1 replica=2 partition=0

@@ -31,10 +31,10 @@ refused controller_tells_removals broker=1
 quietly controller_removes_replica broker=1 replica=2 partition=0
 refused controller_notifies_brokers broker=1
 quietly controller_tells_removals broker=1
-refused controller_welcomes_brokers broker=1
+refused controller_announces_new_brokers broker=1
 quietly controller_notifies_brokers broker=1
 refused controller_instates_replicas broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 refused controller_sees_dead_brokers broker=1
 quietly controller_tells_elections broker=1
@@ -57,10 +57,10 @@ refused controller_tells_removals(broker=1)
     no replica waits for it — false (partition[0][1].context.gone {2})
 refused controller_notifies_brokers(broker=1)
     replicas went offline that did not lead — false (cache[1].stage removing_followers)
-refused controller_welcomes_brokers(broker=1)
+refused controller_announces_new_brokers(broker=1)
     brokers have started — false (cache[1].stage notifying)
 refused controller_instates_replicas(broker=1)
-    brokers have started, and all are notified — false (cache[1].stage welcoming)
+    brokers have started, and all are notified — false (cache[1].stage announcing_new)
 refused controller_sees_dead_brokers(broker=1)
     a BrokerChange is next in its queue, or is worked on — false (cache.events[1][0].kind controller_change, cache[1].events.end 0, cache[1].stage electing)
 refused controller_finds_brokers_unchanged(broker=1)
@@ -79,7 +79,7 @@ quietly broker_reconnects broker=3
 quietly session_expires broker=2
 refused controller_sees_dead_brokers broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_tells_elections broker=1
 quietly controller_sees_dead_brokers broker=1

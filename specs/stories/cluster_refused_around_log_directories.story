@@ -142,7 +142,7 @@ quietly controller_reads_state broker=1 partition=1
 quietly controller_finds_it_removed broker=1 replica=2 partition=1
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=2 sender=1
@@ -164,7 +164,7 @@ quietly broker_reports_log_dir_failure broker=2
 refused controller_asks_for_log_dirs broker=1
 ----
 refused controller_sees_bounced_brokers(broker=1)
-    a broker has registered anew — false (cache[1].stage idle)
+    a broker has registered again — false (cache[1].stage idle)
 refused log_directory_fails(broker=2, partition=0)
     the process runs — false (up {1})
 refused controller_hears_no_news(broker=1, subject=1)

@@ -1,5 +1,5 @@
 # What is refused where the state has changed since it was read, and nothing was to be written.
-# Shows: nobody of the ISR that was read lives for the controller: it has no conflict either.
+# Shows: nobody of the ISR that was read is alive for the controller: it has no conflict either.
 system cluster version 2.3 brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=3
@@ -33,7 +33,7 @@ quietly controller_reads_state broker=3 partition=0
 quietly controller_finds_it_removed broker=3 replica=2 partition=0
 quietly controller_tells_removals broker=3
 quietly controller_notifies_brokers broker=3
-quietly controller_welcomes_brokers broker=3
+quietly controller_announces_new_brokers broker=3
 quietly controller_instates_replicas broker=3
 refused controller_finds_no_isr_change broker=3
 quietly controller_tells_elections broker=3

@@ -99,7 +99,7 @@ quietly controller_deletes_preferred_request broker=2
 quietly controller_finds_no_request broker=2
 quietly broker_starts broker=1
 quietly controller_sees_new_brokers broker=2
-quietly controller_welcomes_brokers broker=2
+quietly controller_announces_new_brokers broker=2
 quietly controller_instates_replicas broker=2
 quietly controller_tells_elections broker=2
 quietly broker_updates_metadata broker=1 sender=2

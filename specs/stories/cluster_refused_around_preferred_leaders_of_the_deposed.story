@@ -1,5 +1,5 @@
 # What is refused to a controller that is deposed while it elects preferred leaders.
-# Shows: it writes no state that it did not read, and none at all when another is in office.
+# Shows: it writes no state that it did not read, and none at all when another is the controller.
 system cluster version 2.1 brokers 3 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=3

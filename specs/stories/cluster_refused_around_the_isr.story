@@ -34,7 +34,7 @@ quietly controller_tells_removals broker=3
 quietly controller_notifies_brokers broker=3
 quietly broker_starts broker=2
 quietly controller_sees_new_brokers broker=3
-quietly controller_welcomes_brokers broker=3
+quietly controller_announces_new_brokers broker=3
 quietly controller_instates_replicas broker=3
 quietly controller_tells_elections broker=3
 quietly broker_updates_metadata broker=1 sender=3

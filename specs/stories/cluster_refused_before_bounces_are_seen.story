@@ -39,7 +39,7 @@ quietly controller_notifies_brokers broker=1
 quietly broker_reconnects broker=2
 refused controller_overlooks_bounced_brokers broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_tells_elections broker=1
 ----

@@ -13,4 +13,4 @@ quietly controller_finds_no_request broker=2
 refused controller_overlooks_bounced_brokers broker=2
 ----
 refused controller_overlooks_bounced_brokers(broker=2)
-    a broker has registered anew — false (cache[2].stage idle)
+    a broker has registered again — false (cache[2].stage idle)

@@ -19,7 +19,7 @@ controller_tells_elections broker=1
 quietly controller_finds_no_request broker=1
 controller_sees_new_brokers broker=1
 broker_updates_metadata broker=1 sender=1
-controller_welcomes_brokers broker=1
+controller_announces_new_brokers broker=1
 broker_becomes_leader broker=1 sender=1 partition=0
 controller_instates_replicas broker=1
 broker_updates_metadata broker=2 sender=1
@@ -48,7 +48,7 @@ controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1} endpoints {}]
 controller_restores_replicas(broker=1)
-    cache[1].stage: restoring → burying
+    cache[1].stage: restoring → offlining
     cache[1][1].queue: [kind update_metadata about {} alive {1} endpoints {}] → [kind update_metadata about {} alive {1} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}]
     partition[0][1].context.gone: {} → {2}
 controller_reads_state(broker=1, partition=0)
@@ -70,21 +70,21 @@ broker_updates_metadata(broker=1, sender=1)
 older_epoch_is_refused(broker=1, sender=1, partition=0)
     cache[1][1].queue: [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}]
 controller_tells_removals(broker=1)
-    cache[1].stage: burying → onlining
+    cache[1].stage: offlining → onlining
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}] → [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
     partition[0][1].context.batched: true → false
 controller_tells_elections(broker=1)
     cache[1].stage: onlining → looking
 controller_sees_new_brokers(broker=1)
-    cache[1].stage: idle → welcoming
+    cache[1].stage: idle → announcing_new
     cache[1].live: {1} → {1,2}
     cache[1].reached: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none] → []
 broker_updates_metadata(broker=1, sender=1)
     cache[1][1].queue: [kind update_metadata about {0: 0} alive {1} endpoints {}, kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}]
-controller_welcomes_brokers(broker=1)
-    cache[1].stage: welcoming → instating
+controller_announces_new_brokers(broker=1)
+    cache[1].stage: announcing_new → instating
     cache[1][1].queue: [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}] → [kind leader_and_isr about {0: 1} alive {} endpoints {}, kind update_metadata about {0: 1} alive {1} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 broker_becomes_leader(broker=1, sender=1, partition=0)

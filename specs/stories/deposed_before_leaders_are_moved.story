@@ -21,7 +21,7 @@ refused controller_moves_leaders broker=1
 controller_write_is_fenced broker=1
 check the_deposed_write_nothing
 
-# The next is deposed as well, as soon as it has read that everybody lives: it has nothing to write.
+# The next is deposed as well, as soon as it has read that everybody is alive: it has nothing to write.
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
 quietly controller_node_is_deleted

@@ -1,6 +1,6 @@
 # A controller is deposed at its start, and while it looks after brokers that failed or started.
 # Shows: none of its batches is written any more; one that writes nothing is done. Who takes over reads
-# what is there and begins anew.
+# what is there and begins again.
 system topics version 2.3 brokers 2 partitions 1
 
 quietly broker_becomes_controller broker=2

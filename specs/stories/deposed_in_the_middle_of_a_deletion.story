@@ -1,6 +1,6 @@
 # A controller is deposed while it deletes a topic: nothing of what it goes on with has an effect.
 # Shows: brokers refuse its StopReplica once they have seen its successor, ZooKeeper its writes; the
-# successor finds the request, and starts the deletion anew.
+# successor finds the request, and starts the deletion again.
 system topics version 2.3 brokers 2 partitions 2
 
 quietly broker_becomes_controller broker=1

@@ -24,7 +24,7 @@ refused follower_asks_records(broker=2, leader=1)
 refused fetch_is_lost(follower=2, leader=1)
     its fetcher was not fenced — false (fetch[2][1].state given_up)
 
-# Once it is notified, it fetches anew.
+# Once it is notified, it fetches again.
 broker_becomes_follower broker=2 epoch=2 controller=1
 follower_asks_records broker=2 leader=1
 ----

@@ -43,7 +43,7 @@ quietly controller_reads_state broker=1 partition=0
 quietly controller_removes_replica broker=1 replica=2 partition=0
 quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_tells_elections broker=1
 quietly broker_updates_metadata broker=2 sender=1

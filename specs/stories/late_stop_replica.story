@@ -41,7 +41,7 @@ broker_updates_metadata broker=1 sender=1
 broker_updates_metadata broker=1 sender=1
 broker_reconnects broker=2
 controller_sees_new_brokers broker=1
-controller_welcomes_brokers broker=1
+controller_announces_new_brokers broker=1
 controller_instates_replicas broker=1
 controller_tells_elections broker=1
 broker_updates_metadata broker=2 sender=1
@@ -186,13 +186,13 @@ broker_reconnects(broker=2)
     zk.registered: {1} → {1,2}
     cache[1].events: [] → [kind broker_change subject none]
 controller_sees_new_brokers(broker=1)
-    cache[1].stage: idle → welcoming
+    cache[1].stage: idle → announcing_new
     cache[1].live: {1} → {1,2}
     cache[1].reached: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none] → []
-controller_welcomes_brokers(broker=1)
-    cache[1].stage: welcoming → instating
+controller_announces_new_brokers(broker=1)
+    cache[1].stage: announcing_new → instating
     cache[1][1].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
     cache[1][2].queue: [] → [kind update_metadata about {0: 1} alive {1,2} endpoints {}]
 controller_instates_replicas(broker=1)

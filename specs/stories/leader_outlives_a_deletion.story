@@ -14,7 +14,7 @@ quietly broker_obeys_leader_and_isr broker=2 controller=1
 quietly broker_obeys_leader_and_isr broker=3 controller=1
 
 # Broker 2 is away when the next controller finds the request: the topic is ineligible. Then the
-# session of the leader ends, which lives on.
+# session of the leader ends, whose process goes on.
 quietly session_expires broker=2
 quietly admin_deletes_topic
 quietly controller_node_is_deleted

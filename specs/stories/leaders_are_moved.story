@@ -72,9 +72,9 @@ controller_stops_followers(broker=3)
     request[1][2][1].order: none → lead
     request[1][1][1].stop: none → stop
 refused controller_begins_shutdown(broker=3, subject=1)
-    the broker lives, as far as it knows — false (cache[3].live {2,3})
+    the broker is alive, as far as it knows — false (cache[3].live {2,3})
 refused controller_elects_preferred(broker=3, partition=0)
-    the head of the list lives, and is in the ISR — false
+    the head of the list is alive and in the ISR — false
 broker_obeys_leader_and_isr(broker=1, controller=1)
     request[1][1][0].order: follow → none
     replica[1][0].role: leader → follower
@@ -86,7 +86,7 @@ controller_sees_failure(broker=3, failed=1)
     cache[3].shutting: {1} → {}
     cache[3].gone: none → 1
 refused controller_elects_preferred(broker=3, partition=0)
-    the head of the list lives, and is in the ISR — false
+    the head of the list is alive and in the ISR — false
 leader_expands_isr(leader=2, replica=1, partition=0)
     zk[0].state.isr: {2} → {1,2}
 controller_elects_preferred(broker=3, partition=0)

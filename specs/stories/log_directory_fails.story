@@ -91,7 +91,7 @@ controller_marks_replicas_offline(broker=2, subject=1)
     partition[0][2].context.lost: {} → {1}
     partition[0][2].context.refusing: {1} → {}
 
-# Partition 0 goes to broker 2. Broker 1 is instructed to stop, for it lives.
+# Partition 0 goes to broker 2. Broker 1 is instructed to stop, for it is alive.
 quietly controller_reads_state broker=2 partition=0
 refused controller_elects_leader broker=2 leader=1 partition=0
 controller_elects_leader broker=2 leader=2 partition=0

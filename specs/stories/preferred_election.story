@@ -1,6 +1,6 @@
 # The preferred replica leads again, because an administrator asks for it.
 # Shows: it must be live and in the ISR, the ISR stays as it is, the request is deleted at last;
-# whoever leads already is elected anew, under another epoch. (KafkaController, 1.1 to 2.3)
+# whoever leads already is elected again, under another epoch. (KafkaController, 1.1 to 2.3)
 system cluster version 2.3 brokers 2 partitions 1 replicas 2
 
 quietly broker_becomes_controller broker=2
@@ -22,7 +22,7 @@ quietly controller_finds_it_removed broker=2 replica=1 partition=0
 quietly controller_tells_removals broker=2
 quietly broker_reconnects broker=1
 quietly controller_sees_new_brokers broker=2
-quietly controller_welcomes_brokers broker=2
+quietly controller_announces_new_brokers broker=2
 quietly controller_instates_replicas broker=2
 quietly controller_tells_elections broker=2
 admin_asks_for_preferred_leaders

@@ -18,7 +18,7 @@ controller_assigns_both(broker=1)
     cache[1][1].assignment: 0 → 1
     cache[1][2].assignment: none → 0
 
-# After step 1 its session expires. It does not notice; broker 3 takes over and begins anew.
+# After step 1 its session expires. It does not notice; broker 3 takes over and begins again.
 quietly session_expires broker=1
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=3

@@ -1,4 +1,4 @@
-# A controller sends to a process that has died, whose session lives on.
+# A controller sends to a process that has died, whose session goes on.
 # Shows: the requests wait, and nobody takes them.
 system reassignment version 2.3 brokers 2 replicas 2
 

@@ -1,5 +1,5 @@
 # The leader changes the ISR between what the controller read and what it writes, again and again.
-# Shows: a conditional write that comes second is refused; the controller reads the state anew and
+# Shows: a conditional write that comes second is refused; the controller reads the state again and
 # tries again, for a new leader epoch as for a new leader and for who leaves the ISR. Nothing is
 # written until what was read is current.
 system reassignment version 2.3 brokers 3

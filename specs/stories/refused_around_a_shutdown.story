@@ -50,7 +50,7 @@ refused controller_stops_followers(broker=1)
 refused controller_begins_shutdown(broker=1, subject=1)
     it is not in the middle of another event — false (cache[1].task starts_replicas)
 refused controller_elects_preferred(broker=1, partition=0)
-    the head of the list lives, and is in the ISR — false
+    the head of the list is alive and in the ISR — false
 refused controller_begins_shutdown(broker=1, subject=2)
     the broker runs — false (up {1})
 refused controller_moves_leaders(broker=1)
@@ -85,7 +85,7 @@ quietly controller_begins_shutdown broker=2 subject=2
 refused leader_expands_isr_first leader=1 replica=2 partition=0 broker=2
 ----
 refused controller_begins_shutdown(broker=2, subject=1)
-    the broker lives, as far as it knows — false (cache[2].live {2})
+    the broker is alive, as far as it knows — false (cache[2].live {2})
 refused controller_begins_shutdown(broker=2, subject=1)
     the broker is registered — false (zk.registered {2})
 refused controller_elects_preferred(broker=2, partition=0)

@@ -32,7 +32,7 @@ leader_commits(leader=1, partition=0)
 # It starts, and is instructed to follow.
 quietly broker_starts broker=2
 quietly controller_sees_new_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_tells_elections broker=1
 show cache[1].queue

@@ -49,7 +49,7 @@ broker_becomes_leader(broker=1, sender=1, partition=0)
 quietly broker_starts broker=2
 quietly controller_finds_no_request broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 controller_reads_state broker=1 partition=1
 quietly controller_reads_state broker=1 partition=2
@@ -95,7 +95,7 @@ broker_becomes_leader(broker=2, sender=1, partition=1)
 # Broker 3 joins: the same for it, and three UpdateMetadata for the two that are there.
 quietly broker_starts broker=3
 quietly controller_sees_new_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_reads_state broker=1 partition=2
 quietly controller_elects_leader broker=1 leader=3 partition=2

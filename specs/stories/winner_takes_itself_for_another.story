@@ -1,22 +1,22 @@
 # A broker is elected controller, the reply is lost, and it takes itself for another.
 # Shows: a broker that finds any id in /controller and asks no further whose it is leaves the controllership
-# to one who does not act: itself. Nobody else can be elected as long as it lives. (KAFKA-13407)
+# to one who does not act: itself. Nobody else can be elected as long as it is alive. (KAFKA-13407)
 system replication version 2.3 without winner_finds_itself brokers 2
 
 quietly broker_becomes_controller broker=1
 quietly reply_is_lost broker=1
-check controller_is_in_office
+check registered_controller_is_active
 winner_takes_itself_for_another broker=1
-check controller_is_in_office
+check registered_controller_is_active
 refused broker_becomes_controller broker=1
 refused broker_becomes_controller broker=2
 refused controller_reads_partition broker=1
 ----
-controller_is_in_office: holds
+registered_controller_is_active: holds
 winner_takes_itself_for_another(broker=1)
     campaign[1]: 1 → 0
     reply_lost[1]: true → false
-controller_is_in_office: broken — the broker in /controller acts as the controller or is still to hear that it won, as long as its process runs
+registered_controller_is_active: broken — the broker in /controller acts as the controller or is still to hear that it won, as long as its process runs
     (belief[1] 0, campaign[1] 0, up {1,2}, zk.controller 1, zk.epoch 1)
 refused broker_becomes_controller(broker=1)
     /controller does not exist — false (zk.controller 1)
@@ -29,9 +29,9 @@ refused controller_reads_partition(broker=1)
 quietly session_expires broker=1
 quietly broker_becomes_controller broker=2
 broker_learns_it_won broker=2
-check controller_is_in_office
+check registered_controller_is_active
 ----
 broker_learns_it_won(broker=2)
     campaign[2]: 2 → 0
     belief[2]: 0 → 2
-controller_is_in_office: holds
+registered_controller_is_active: holds

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from model.former_names import step_now
+from model.former_names import claim_now, step_now
 from model.language import ProtocolError, RecordedSystem
 from model.language.errors import unknown_name
 from model.language.properties import DEADLOCK
@@ -66,6 +66,8 @@ def read_command(line: int, text: str, heading: Heading) -> Command:
         return _read_step(line, verb, words, heading)
     if len(words) > 1:
         raise ProtocolError(f"{verb} takes one {takes}; {' '.join(words[1:])!r} is too much")
+    if takes == "claim":
+        words = [claim_now(words[0])]
     if takes == "claim" and words[0] not in (*recorded.claims, DEADLOCK):
         known = [*recorded.claims, DEADLOCK]
         raise ProtocolError(unknown_name(f"claim of {recorded.system.name}", words[0], known))

@@ -117,7 +117,7 @@ class _StoryStage:
         self.twin = Evaluator(recorded, heading.step_bounds)
         checked = {one.what for one in story.commands if one.verb == "check"} - {DEADLOCK}
         judged = [recorded.claim(name)[1] for name in sorted(checked)]
-        # As runs do: history that no claim of the story reads, and unbounded budgets, go untold.
+        # As runs do: history that no claim of the story reads, and unbounded budgets are not shown.
         kept = recorded.fields_needed(judged, heading.given)
         self.leaves = Leaves(self.twin, kept)
         self.kept = kept

@@ -21,8 +21,8 @@ from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas, Matrix
 from specs.proofs.corollaries import (
     a_lost_disk_is_survived,
-    told_high_watermark_never_falls,
-    what_is_told_is_committed,
+    sent_high_watermark_never_falls,
+    visible_records_are_committed,
 )
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
@@ -110,7 +110,8 @@ ANY = "any number of brokers, epochs and records"
 
 COROLLARIES = (
     *(_claim_about_steps(name) for name in (
-        "controller_epoch_never_falls", "nobody_takes_the_office_over", "one_write_at_a_time")),
+        "controller_epoch_never_falls", "nobody_takes_over_the_controllership",
+        "one_write_at_a_time")),
     _stated(
         NO_MESSAGE_LOSS, a_lost_disk_is_survived, in_every_state,
         "if one broker loses its disk while the registered ISR has another member, that member "
@@ -121,14 +122,14 @@ COROLLARIES = (
         "loses its disk, and then acks=all has saved nothing (the last replica standing)",
     ),
     _stated(
-        NO_MESSAGE_LOSS, what_is_told_is_committed, in_every_state,
+        NO_MESSAGE_LOSS, visible_records_are_committed, in_every_state,
         "what lies below a high watermark that the leader of any epoch ever sent, and so could be "
         "read, is the committed record at its offset: readers of any two leaders agree",
         f"every state, {ANY}",
     ),
     _stated(
-        NO_MESSAGE_LOSS, told_high_watermark_never_falls, of_every_step,
-        "the high watermark that the leader of an epoch tells never falls, nor its own while it "
+        NO_MESSAGE_LOSS, sent_high_watermark_never_falls, of_every_step,
+        "the high watermark that the leader of an epoch sends never falls, nor its own while it "
         "leads that epoch",
         f"every step, {ANY}",
         "it is per leader epoch: a new leader begins with what it had heard as a follower, and "

@@ -1,4 +1,4 @@
-"""`insync vectors`: the table, the exit codes, and what wrong files are told."""
+"""`insync vectors`: the table, the exit codes, and how wrong files are refused."""
 
 from __future__ import annotations
 

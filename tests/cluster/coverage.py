@@ -101,7 +101,7 @@ ROWS = (
             "controller_sees_dead_brokers",
             "controller_sees_new_brokers",
             "controller_tells_removals",
-            "controller_welcomes_brokers",
+            "controller_announces_new_brokers",
             "follower_catches_up",
             "leader_commits",
             "leader_expands_isr",

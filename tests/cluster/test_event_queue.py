@@ -101,7 +101,7 @@ quietly session_expires broker=3
 quietly broker_reconnects broker=2
 refused controller_sees_dead_brokers broker=1
 quietly controller_sees_new_brokers broker=1
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly admin_asks_for_preferred_leaders
 quietly controller_instates_replicas broker=1
 controller_tells_elections broker=1
@@ -149,7 +149,7 @@ quietly controller_tells_removals broker=1
 quietly controller_notifies_brokers broker=1
 quietly controller_sees_new_brokers broker=1
 quietly shutdown_request_arrives broker=1 subject=2
-quietly controller_welcomes_brokers broker=1
+quietly controller_announces_new_brokers broker=1
 quietly controller_instates_replicas broker=1
 quietly controller_tells_elections broker=1
 refused controller_begins_shutdown broker=1 subject=2

@@ -180,7 +180,7 @@ def test_a_damaged_checkpoint_is_refused_with_its_file_and_what_to_do(started, d
     message = refused(started)
 
     assert message.startswith(f"{started / 'checkpoint.json'}: no checkpoint to go on from: ")
-    assert message.endswith("; remove it to start anew")
+    assert message.endswith("; remove it to start again")
 
 
 def test_without_the_damaged_description_the_search_starts_anew(started):

@@ -134,7 +134,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("election", "what_is_obeyed_was_sent"): (
         Bug(2, dropped=(("request_is_obeyed", "the request was sent"),)),
     ),
-    ("election", "nobody_takes_the_office_over"): (
+    ("election", "nobody_takes_over_the_controllership"): (
         Bug(
             7,
             dropped=(
@@ -214,7 +214,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
     ("replication", "isr_is_never_empty"): (
         Bug(10, without=("isr_keeps_last_member",), bounds={"versions": 3}),
     ),
-    ("replication", "controller_is_in_office"): (
+    ("replication", "registered_controller_is_active"): (
         Bug(4, without=("winner_finds_itself",), bounds={"losses": 1}),
     ),
     ("replication", "checkpoint_survives_start"): (

@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from model.former_names import FIELDS, STEPS, field_now, line_now, step_now
+from conformance.cli.main import main
+from conformance.cli.theorems import NAMES
+from model.former_names import CLAIMS, FIELDS, STEPS, claim_now, field_now, line_now, step_now
 from model.systems import SYSTEMS
 from specs.story import parse, play
 from specs.verdict import Verdict
@@ -20,6 +23,11 @@ STORIES = Path(__file__).parents[2] / "specs" / "stories"
     [
         ("cluster_refused_before_events_were_dropped", "controller_is_still_active",
          "controller_is_still_in_office"),
+        ("three_brokers_start", "controller_announces_new_brokers", "controller_welcomes_brokers"),
+        ("late_stop_replica", "announcing_new", "welcoming"),
+        ("dead_broker_is_taken_back", "offlining", "burying"),
+        ("winner_takes_itself_for_another", "registered_controller_is_active",
+         "controller_is_in_office"),
         ("log_directory_fails", "failure_unreported", "untold"),
         ("reassign_clients_know_the_old_epoch", "metadata_epoch", "told"),
         ("addition_is_undone", ".fired.", ".told."),
@@ -52,6 +60,10 @@ def test_former_names_are_gone_and_the_names_of_now_are_there():
     for old, new in STEPS.items():
         assert old not in steps
         assert step_now(old) == new in steps
+    claims = {claim.name for system in SYSTEMS.values() for claim in system.claims} | {*NAMES}
+    for old, new in CLAIMS.items():
+        assert old not in claims
+        assert claim_now(old) == new in claims
     for system, renamed in FIELDS.items():
         fields = SYSTEMS[system].recorded().fields
         for old, new in renamed.items():
@@ -59,3 +71,10 @@ def test_former_names_are_gone_and_the_names_of_now_are_there():
             assert known
             assert not any(re.match(rf"{old}(\.|$)", name) for name in fields)
             assert field_now(system, old + known[0][len(new) :]) == known[0]
+
+
+def test_commands_know_a_claim_by_its_former_name():
+    found = CliRunner().invoke(main, ["find", "controller_is_in_office", "replication"])
+
+    assert found.exit_code == 0
+    assert "registered_controller_is_active" in found.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specs.story import StoryOutcome, difference, parse, play, rerecorded
 from specs.verdict import Verdict
-from tests.story.telling import told
+from tests.story.telling import played
 
 ELECTED = """\
 quietly broker_connects broker=1
@@ -13,14 +13,14 @@ quietly broker_reads_epoch broker=1
 
 
 def test_a_step_is_reported_with_every_leaf_that_it_changes():
-    assert told("broker_connects broker=1\n") == [
+    assert played("broker_connects broker=1\n") == [
         "broker_connects(broker=1)",
         "    session[1]: false → true",
     ]
 
 
 def test_a_step_taken_quietly_is_taken_all_the_same():
-    assert told("quietly broker_connects broker=1\nshow session\n") == [
+    assert played("quietly broker_connects broker=1\nshow session\n") == [
         "session[1]: true",
         "session[2]: false",
     ]
@@ -32,11 +32,11 @@ def test_a_step_that_changes_nothing_says_so():
     before = "".join(f"quietly {step} broker=1\n" for step in steps)
     obeyed = "request_is_obeyed broker=2 sender=1 epoch=1\n"
 
-    assert told(f"{before}quietly {obeyed}{obeyed}")[1] == "    nothing changes"
+    assert played(f"{before}quietly {obeyed}{obeyed}")[1] == "    nothing changes"
 
 
 def test_a_refusal_tells_the_first_reason_that_fails_with_real_values():
-    assert told("refused broker_wins_election broker=1\n") == [
+    assert played("refused broker_wins_election broker=1\n") == [
         "refused broker_wins_election(broker=1)",
         "    the broker has a session — false (session[1] false)",
     ]
@@ -92,15 +92,15 @@ def test_a_step_said_to_be_refused_must_be_refused():
 
 
 def test_history_is_reported_only_where_a_claim_of_the_story_reads_it():
-    quiet = told(ELECTED + "broker_wins_election broker=1\ncheck single_writer\n")
-    whole = told(ELECTED + "broker_wins_election broker=1\ncheck single_controller\n")
+    quiet = played(ELECTED + "broker_wins_election broker=1\ncheck single_writer\n")
+    whole = played(ELECTED + "broker_wins_election broker=1\ncheck single_controller\n")
 
     assert [line for line in quiet if line.startswith("    won")] == []
     assert "    won: {} → {(1,1)}" in whole
 
 
 def test_a_sometimes_is_asserted_to_hold_or_not():
-    lines = told("check zombies_overlap\ncheck a_win_is_unheard\n" + ELECTED
+    lines = played("check zombies_overlap\ncheck a_win_is_unheard\n" + ELECTED
                  + "quietly broker_wins_election broker=1\ncheck a_win_is_unheard\n")  # fmt: skip
 
     assert [line.partition(" — ")[0] for line in lines] == [
@@ -117,7 +117,7 @@ def test_a_broken_claim_is_reported_with_its_sentence_and_what_it_looks_at():
         "leader_writes leader=1", "follower_replicates leader=1 follower=3",
         "leader_raises_hw leader=1", "becomes_follower follower=3 leader=1 epoch=1",
     ]  # fmt: skip
-    lines = told(
+    lines = played(
         "".join(f"quietly {step}\n" for step in steps) + "check strong_isr\ncheck leader_in_isr\n",
         "system classic version hw_truncation\n",
     )
@@ -132,7 +132,7 @@ def test_a_broken_claim_is_reported_with_its_sentence_and_what_it_looks_at():
 
 
 def test_a_claim_about_steps_speaks_of_every_step_so_far():
-    lines = told(
+    lines = played(
         ELECTED + "quietly broker_wins_election broker=1\ncheck controller_epoch_never_falls\n"
     )
 
@@ -141,7 +141,7 @@ def test_a_claim_about_steps_speaks_of_every_step_so_far():
 
 def test_the_first_step_that_is_possible_is_reported_where_there_is_no_dead_end():
     steps = "".join(f"quietly controller_elects_leader replica={replica}\n" for replica in (1, 2))
-    lines = told(steps + "check deadlock\n", "system classic brokers 2 log 1 records 1 epoch 1\n")
+    lines = played(steps + "check deadlock\n", "system classic brokers 2 log 1 records 1 epoch 1\n")
 
     assert lines == ["some step is possible: becomes_leader(replica=1, epoch=0)"]
 
@@ -154,7 +154,7 @@ def test_numbers_have_no_limit_that_the_first_line_does_not_set():
     )  # fmt: skip
     many = "quietly broker_connects broker=1\n" + turn * 70
 
-    assert told(many + "show zk.epoch\ncheck single_controller\n") == [
+    assert played(many + "show zk.epoch\ncheck single_controller\n") == [
         "zk.epoch: 70",
         "single_controller: holds",
     ]
@@ -178,17 +178,17 @@ def test_a_marked_state_is_found_again_or_said_to_differ():
 
     outcome = playing(there + "same start\n")
 
-    assert told(there + back) == ["the state is the one marked start"]
+    assert played(there + back) == ["the state is the one marked start"]
     assert outcome.failed is not None
     assert outcome.failed[1].endswith("session[1]: false → true")
 
 
 def test_a_field_is_shown_whole_by_index_or_by_part():
-    assert told("show zk.epoch\n") == ["zk.epoch: 0"]
-    assert told("show belief[2]\n") == [
+    assert played("show zk.epoch\n") == ["zk.epoch: 0"]
+    assert played("show belief[2]\n") == [
         "belief[2].held: false", "belief[2].epoch: 0", "belief[2].version: 0",
     ]  # fmt: skip
-    assert told("show belief[2].held\n") == ["belief[2].held: false"]
+    assert played("show belief[2].held\n") == ["belief[2].held: false"]
 
 
 def test_what_a_field_does_not_have_there_is_said():
@@ -198,7 +198,7 @@ def test_what_a_field_does_not_have_there_is_said():
 
 
 def test_a_log_is_shown_as_a_list_of_records():
-    lines = told(
+    lines = played(
         "quietly controller_elects_leader replica=1\nquietly becomes_leader replica=1 epoch=0\n"
         "quietly leader_writes leader=1\nquietly leader_writes leader=1\nshow log[1]\n",
         "system classic brokers 2\n",

@@ -16,8 +16,8 @@ from specs.invariants import Proof
 from specs.proofs import cluster, topics
 from specs.proofs.corollaries import (
     a_lost_disk_is_survived,
-    told_high_watermark_never_falls,
-    what_is_told_is_committed,
+    sent_high_watermark_never_falls,
+    visible_records_are_committed,
 )
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
@@ -101,7 +101,7 @@ def test_a_function_with_a_mistake_is_not_proved(parts, failing):
     assert _fails(parts) == failing
 
 
-@pytest.mark.parametrize("condition", [a_lost_disk_is_survived, what_is_told_is_committed])
+@pytest.mark.parametrize("condition", [a_lost_disk_is_survived, visible_records_are_committed])
 def test_a_corollary_needs_the_invariants(condition):
     alone = replace(NO_MESSAGE_LOSS, invariants=())
 
@@ -115,11 +115,11 @@ def test_a_corollary_needs_the_invariants(condition):
     [
         (SINGLE_CONTROLLER, ELECTION, "controller_epoch_never_falls",
          "broker_wins_election", "/controller_epoch is as it was read"),
-        (SINGLE_CONTROLLER, ELECTION, "nobody_takes_the_office_over",
+        (SINGLE_CONTROLLER, ELECTION, "nobody_takes_over_the_controllership",
          "broker_wins_election", "/controller does not exist"),
         (SINGLE_CONTROLLER, ELECTION, "one_write_at_a_time",
          "controller_starts_write", "no write of the broker is under way"),
-        (NO_MESSAGE_LOSS, HISTORY, "told_high_watermark_never_falls",
+        (NO_MESSAGE_LOSS, HISTORY, "sent_high_watermark_never_falls",
          "leader_advances_hw", "the HW rises"),
     ],
 )  # fmt: skip
@@ -132,7 +132,7 @@ def test_a_claim_about_steps_fails_at_the_step_that_lost_its_guard(
     assert len(kept) == len(broken.requires) - 1
     recorded.steps[recorded.steps.index(broken)] = replace(broken, requires=kept)
     known = {one.name: one.function for one in system.claims}
-    condition = known.get(claim, told_high_watermark_never_falls)
+    condition = known.get(claim, sent_high_watermark_never_falls)
 
     assert _fails(of_every_step(proof, condition, claim, recorded)) == [f"{step} {claim}"]
 

@@ -1,4 +1,4 @@
-"""The lessons: their stories play, their questions have one answer, their commands do as told."""
+"""The lessons: stories play, questions have one answer, commands do as they say."""
 
 from __future__ import annotations
 

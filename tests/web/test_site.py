@@ -161,7 +161,7 @@ def test_the_site_is_built_without_network_and_fetches_nothing(tmp_path: Path):
 def test_the_pictures_are_current():
     wrong = stale(DOCS / "pictures")
 
-    assert wrong == [], "take them anew: insync pictures"
+    assert wrong == [], "take them again: insync pictures"
 
 
 def test_a_picture_of_another_state_is_stale(tmp_path: Path):

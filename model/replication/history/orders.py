@@ -55,7 +55,7 @@ def controller_leaves_it_leaderless(now, new, isr):
 
 @transition(broker=BROKERS, epoch=EPOCHS)
 def broker_becomes_leader(now, new, broker, epoch):
-    """A broker takes office with the ISR and version it is sent, and its log as it is.
+    """A broker becomes leader with the ISR and version it is sent, and its log as it is.
 
     Kafka: Partition.makeLeader
     """
@@ -106,14 +106,14 @@ def broker_becomes_follower(now, new, broker, epoch):
 def controller_repeats_the_state(now, new):
     """The leader's process died, and nobody noticed: the controller tells its next one the state.
 
-    As nobody leads the epoch meanwhile, what it is sent may stand in its office at once.
+    As nobody leads the epoch meanwhile, what it is sent may stand there at once.
     Kafka: ReplicaStateMachine.startup, KafkaController.onBrokerStartup
     """
     epoch, leader = now.zk.epoch, now.replica[now.zk.leader]
     require(now.zk.named,                           "a leader is registered")
-    # redundant because a leader in office may count on the registered ISR, too: it is current.
+    # redundant because an active leader may count on the registered ISR, too: it is current.
     require(leader.role == "down",                  "it was notified of nothing since it started")
-    # redundant because an office that nobody took yet is written anew by who takes it.
+    # redundant because what nobody leads by yet is written again by who becomes leader.
     require(leader.epoch == epoch,                  "it led in the registered epoch before")
 
     new.office[epoch] = now.office[epoch].but(
@@ -123,9 +123,9 @@ def controller_repeats_the_state(now, new):
 
 @transition(broker=BROKERS)
 def broker_leads_again(now, new, broker):
-    """A leader that crashed and came back unnoticed takes up the office of its own epoch again.
+    """A leader that crashed and came back unnoticed leads in its own epoch again.
 
-    Its epoch starts anew at the end of its log, which holds all that it committed, though its high
+    Its epoch starts again at the end of its log, which holds all that it committed, though its high
     watermark may have fallen below that; it knows nothing of the others. What it wrote before is
     executed by now, or never will be: its old session ended before the new one began.
     Kafka: Partition.makeLeader, after KafkaController.onBrokerStartup

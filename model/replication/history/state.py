@@ -57,7 +57,7 @@ STATE = Record(
     answer=per(BROKERS, Record(given=BOOL, agreed=BOOL, cut=ENDS)),
     began=ghost(per(EPOCHS, BOOL)),             # an epoch that was ever led
     newest=ghost(EPOCHS),                       # the newest of them
-    history=ghost(per(EPOCHS, Log(OFFSETS, ENDS, ENTRY))),  # the log of its leader, in office
+    history=ghost(per(EPOCHS, Log(OFFSETS, ENDS, ENTRY))),  # the log of its leader, while it leads
     committed_in=ghost(per(EPOCHS, ENDS)),      # the HW that its leader advanced to
     # An epoch whose leader committed as far as a broker's HW, or as the HW that a leader sent
     hw_from=ghost(per(BROKERS, EPOCHS)),

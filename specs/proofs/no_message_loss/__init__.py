@@ -66,7 +66,7 @@ PROOF = Proof(
         "2.5: 2.1 to 2.4 fence but the first fetch of a session (KAFKA-9338), and can lose by it "
         "(--version 2.3, or --without fetch_session_caches_epoch; story "
         "zombie_fetcher_is_counted_in_its_session)",
-        "a leader that is elected anew forgets what it knew of the others' log ends; Kafka's does "
+        "a leader that is elected again forgets what it knew of the others' log ends; Kafka's does "
         "so only if it knows that another led before, and can lose by it (story "
         "known_ends_outlive_an_epoch)",
         "an answer about truncation is what the exchange of KIP-279 leads to (five lemmas): it "

@@ -27,7 +27,7 @@ def members_were_in_older_requests(now, b, e):
            triggers=lambda now, b, e, later: [
                (now.request[later].isr.has(b), now.request[e].sent),
                (now.request[later].isr.has(b), now.request[e].isr.has(b))],
-           why="who is named there may take office after the registered ISR has changed")
+           why="who is named there may become leader after the registered ISR has changed")
 def candidates_were_in_older_requests(now, b, e, later):
     return implies(
         all_of(now.request[later].sent, now.request[later].isr.has(b), now.request[e].sent,
@@ -61,7 +61,7 @@ def candidates_are_in_older_isrs(now, b, e, later):
 
 
 @invariant("of every epoch older than the newest led, somebody has left for a newer one: its "
-           "leader, or a member of the ISR that it counts on, or would take office with",
+           "leader, or a member of the ISR that it counts on, or would become leader with",
            over=(EPOCHS,), triggers=lambda now, e: [now.began[e], given(e)],
            why="its leader, a zombie, commits nothing that this member did not ask for")
 def somebody_has_left(now, e):

@@ -58,7 +58,7 @@ def followers_are_in_epochs_that_began(now, b):
 
 @invariant("a broker whose own epoch names it the leader has led that epoch",
            over=(BROKERS,), triggers=lambda now, b: [given(b)],
-           why="a leader that comes back from a crash finds an office that it held before")
+           why="a leader that comes back from a crash finds the leadership that it held before")
 def who_is_named_has_led(now, b):
     epoch = now.replica[b].epoch
     return implies(is_named(now, b), now.began[epoch])

@@ -54,7 +54,7 @@ def members_have_it(now, b, e, end, o):
 
 
 def is_unaware_member(now, b, e, later):
-    """In the ISR of a later request, and not told of it: it may take office, or follow, any time"""
+    """In the ISR of a later request, and not sent it yet: it may lead or follow any time"""
     return all_of(now.request[later].sent, now.request[later].isr.has(b),
                   now.replica[b].epoch < later, e < later)
 

@@ -90,7 +90,7 @@ def high_watermarks_come_from_epochs(now, b):
                   now.replica[b].hw <= now.committed_in[now.hw_from[b]])
 
 
-@invariant("and what is below one that a leader told, by an epoch no newer than the leader's",
+@invariant("and what is below one that a leader sent, by an epoch no newer than the leader's",
            over=(EPOCHS,), triggers=lambda now, e: [now.told_from[e]],
            why="a follower's high watermark is such a one")
 def told_hw_comes_from_epochs(now, e):

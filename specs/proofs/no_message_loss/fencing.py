@@ -78,7 +78,7 @@ def leaders_are_in_their_isr(now, e):
     return implies(now.began[e], now.office[e].isr.has(now.request[e].leader))
 
 
-@invariant("the registered leader is in the registered ISR, and is the one that was told so",
+@invariant("the registered leader is in the registered ISR, and is the one that was sent so",
            why="it holds what the ISR holds")
 def the_registered_leader_is_in_the_isr(now):
     request = now.request[now.zk.epoch]

@@ -42,7 +42,7 @@ def data_is_history(now, e, o, v):
         now.began[e], o < now.history[e].end, at(now.history[e], o) == v))
 
 
-@invariant("a high watermark that was told is within its epoch's history and what is committed",
+@invariant("a high watermark that was sent is within its epoch's history and what is committed",
            over=(EPOCHS,), triggers=lambda now, e: [now.told_hw[e]],
            why="a follower that takes it shows nothing uncommitted")
 def told_hw_is_committed(now, e):

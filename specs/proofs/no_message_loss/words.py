@@ -29,7 +29,7 @@ def is_named(now, broker):
 
 
 def has_died_leading(now, broker):
-    """Its process died while it led, and was told of nothing since."""
+    """Its process died while it led, and was sent nothing since."""
     return all_of(now.replica[broker].role == "down", is_named(now, broker))
 
 

@@ -7,7 +7,7 @@ from specs.invariants import invariant
 
 @invariant("only the leader of an epoch that began has an ISR write under way",
            over=(EPOCHS,), triggers=lambda now, e: [now.office[e].write],
-           why="the write speaks of an ISR that somebody took office with")
+           why="the write speaks of an ISR that somebody became leader with")
 def writers_have_begun(now, e):
     return implies(now.office[e].write != "none", now.began[e])
 

@@ -1,9 +1,9 @@
 """Once faults have ended there is one controller, and every broker has heard of it.
 
 `election` as it stands. What is a fault after the end of faults: a session that expires, but for
-one whose process forgot that it won with it; a crash; a controller that resigns in office; and a
-write that a deposed controller begins anew. In Kafka the event queue of such a broker holds the end
-of its session behind what it has begun.
+one whose process forgot that it won with it; a crash; an active controller that resigns; and a
+write that a deposed controller begins again. In Kafka the event queue of such a broker holds the
+end of its session behind what it has begun.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def owners_have_session_and_epoch(now):
 
 
 @invariant("a write under way of a broker that believes is of the epoch that it believes in",
-           why="the write of a controller in office is not refused for its epoch")
+           why="the write of the active controller is not refused for its epoch")
 def writes_are_of_the_belief(now):
     return every(BROKERS, lambda b: implies(
         all_of(now.belief[b].held, now.pending[b].any),
@@ -257,10 +257,10 @@ PROOF = Proof(
     ranking=RANKING,
     assumes=(
         "faults end: from some moment on no process crashes, no session expires but one whose "
-        "process has forgotten that it won with it, no controller in office resigns, and no "
+        "process has forgotten that it won with it, no active controller resigns, and no "
         "deposed one begins another write",
         "every broker connects in the end; what ZooKeeper is asked it answers; a request that a "
-        "controller in office has sent arrives in the end, at every broker",
+        "active controller has sent arrives in the end, at every broker",
         *office.PROOF.assumes,
     ),
     given="single_controller",

@@ -44,7 +44,7 @@ FAIR = (
 
 
 @eventually("once faults have ended and producers pause, every live replica is in the ISR of a "
-            "partition of which some ISR member lives, unless its leader has lost the zkVersion",
+            "partition of which some ISR member is alive, unless its leader has lost the zkVersion",
             fair=FAIR)
 def the_isr_recovers(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(

@@ -34,7 +34,7 @@ from specs.proofs.no_message_loss.words import at
 
 
 def has_live_leader(now):
-    """The registered leader lives."""
+    """The registered leader is alive."""
     return all_of(now.zk.named, now.live.has(now.zk.leader))
 
 
@@ -74,7 +74,7 @@ FAULTS = {
 
 
 def is_led(now):
-    """The registered leader lives, and leads in the registered epoch."""
+    """The registered leader is alive, and leads in the registered epoch."""
     mine = now.replica[now.zk.leader]
     return all_of(has_live_leader(now), mine.role == "leading", mine.epoch == now.zk.epoch)
 
@@ -98,8 +98,8 @@ FAIR = (
     "follower_truncates_and_asks_again")
 
 
-@eventually("once faults have ended, a partition of which some ISR member lives has a leader, and "
-            "every live replica follows it",
+@eventually("once faults have ended, a partition of which some ISR member is alive has a leader, "
+            "and every live replica follows it",
             fair=FAIR)
 def a_leader_is_followed_by_all(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), is_followed_by_all(now))

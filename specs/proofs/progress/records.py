@@ -1,4 +1,4 @@
-"""Once faults have ended, a record in the leader's log is committed if the ISR lives.
+"""Once faults have ended, a record in the leader's log is committed if the ISR is alive.
 
 That is when a producer that asked for acks=all hears of it. The record is any one: `watched` is an
 offset, chosen when faults end and never changed.
@@ -41,8 +41,8 @@ FAIR = (
     "follower_asks_records", "leader_learns_end", "leader_advances_hw")
 
 
-@eventually("once faults have ended, a partition of which some ISR member lives has a leader, and "
-            "a record of its log is committed if all live on which the leader counts",
+@eventually("once faults have ended, a partition of which some ISR member is alive has a leader, "
+            "and a record of its log is committed if all live on which the leader counts",
             fair=FAIR)
 def what_is_sent_is_committed(now):
     return any_of(not_(now.faults_ended), not_(has_live_member(now)), all_of(
