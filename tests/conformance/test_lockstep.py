@@ -58,6 +58,14 @@ def test_every_step_has_a_row_and_every_transition_an_implementation() -> None:
     assert all(row.parameters == KINDS[name].parameters for name, row in ROWS.items())
 
 
+@pytest.mark.parametrize("seed", [9, 46])
+def test_a_winner_of_0_10_that_did_not_hear_of_it_is_beyond_the_model_and_nobody_else_is(
+    seed: int,
+) -> None:
+    """It goes on under an epoch that it did not win: its row says so; who lost stands again."""
+    assert walk(seed, 160, enabledness_every=20, version="0.10").steps == 160
+
+
 def test_what_no_observation_shows_is_a_field_of_the_model_with_a_reason() -> None:
     fields = system("replication").recorded().fields
 
