@@ -17,6 +17,7 @@ from conformance.vectors import (
     model_controller,
     model_controllership,
     model_deletions,
+    model_fetchers,
     model_flows,
     model_followers,
     model_leaders,
@@ -226,9 +227,12 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("topic_admin", "validateAssignment"): by_rule(validate_assignment),
         ("topic_admin", "validateName"): by_rule(model_names.validate_name),
         ("topic_admin", "validChar"): by_rule(model_names.valid_char),
+        ("truncation", "epochFetches"): model_fetchers.epoch_fetches,
+        ("truncation", "fetchState"): model_fetchers.fetch_state,
         ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
         ("truncation", "offsetTruncationState"): model_caches.truncation,
         ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
+        ("truncation", "scenario"): model_fetchers.scenario,
     }
 )
 """By file and operation."""

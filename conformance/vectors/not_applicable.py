@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from conformance.vectors import model_fetchers
+
 _LOGS = "needs brokers that remove logs from their disks; a controller alone does not show it"
 _RECORDS = (
     "the model's logs are of records with an offset and a leader epoch: no producers, no keys"
@@ -59,7 +61,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
                     "completionZkOrder",
                     "deleteZnodeForMissingTopic", "deleteDisabled",
                 ),
-                "truncation": ("scenario", "loops", "fetchState", "epochFetches"),
+                "truncation": ("loops",),
                 "zk_store": (
                     "updateLeaderAndIsr", "createPreferredElection", "deletePreferredElection",
                     "registerBroker", "epochCalls",
@@ -99,6 +101,15 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
           for trace in ("reassignTrace", "reassignTraceKip455")),
         Except("controller_flow", "reassign", lambda given: "then" in given,
                "the model's moves go on without brokers that come back"),
+        Except("truncation", "scenario",
+               lambda given: not model_fetchers.is_about_two_logs(given),
+               "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
+        Except("truncation", "fetchState",
+               lambda given: not model_fetchers.is_of_one_epoch(given),
+               "the model's leader answers about the epoch that was asked, or refuses"),
+        Except("truncation", "epochFetches", lambda given: bool(given.get("truncationOnFetch")),
+               "logs are cut by what fetches answer in 2.7's own protocol alone: the model has the "
+               "one before it"),
     ),
 }  # fmt: skip
 """By side; each is looked at before the case is asked."""

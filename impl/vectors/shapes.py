@@ -225,7 +225,7 @@ def _creation(asked: Fields) -> None:
 
 def _leaders(asked: Fields) -> None:
     asked.fill("assignment", "replicas").fill("steps", default=list)
-    asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection", default=False)
+    asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection")  # else as in its release
 
 
 def _flow_reassign(asked: Fields) -> None:

@@ -1,0 +1,308 @@
+"""The model's answers about a follower's fetcher, round by round.
+
+Two brokers of `replication` are put into the state that a question describes, and the fetcher's
+steps are taken as `AbstractFetcherThread.doWork` takes them: one question where an epoch ends, and
+then one fetch. A fetch of Kafka's brings a batch, one of the model's a record: a batch is fetched
+record by record. Epochs are ranks; offsets are as they are said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.mapping import AS_RELEASED
+from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from impl.releases import Release
+
+Question = Mapping[str, Any]
+
+FOLLOWER, LEADER = 1, 2
+LONGEST = 8
+MOST_ROUNDS = 20
+BOUNDS = {
+    "brokers": 2, "log": LONGEST, "records": 2 * LONGEST, "epoch": 9, "controllers": 1,
+    "versions": 1,
+}  # fmt: skip
+STEPS = (
+    "follower_asks_epoch", "leader_answers_epoch", "leader_refuses_epoch", "follower_truncates",
+    "epoch_answer_is_ignored", "follower_asks_records", "leader_answers_fetch",
+    "leader_refuses_fetch", "follower_appends", "fetch_answer_is_ignored",
+)  # fmt: skip
+SLOT = (FOLLOWER, LEADER)
+
+_SIDES = ({"log", "epoch", "hw"}, {"log", "epoch", "hw"})
+_TOLD = {"op", "follower", "leader", "thenLeaderEpoch", "leaderEpochs"}
+_ANEW = {"op", "followerEpochs", "leaderEpoch"}
+
+
+def is_about_two_logs(given: Mapping[str, Any]) -> bool:
+    """A question that names the two logs, from offset 0 on, and nothing that the model has not."""
+    if given.keys() <= _ANEW and "followerEpochs" in given:
+        return True
+    sides = given.get("follower"), given.get("leader")
+    if not given.keys() <= _TOLD or not all(isinstance(one, Mapping) for one in sides):
+        return False
+    if any(not one.keys() <= known for one, known in zip(sides, _SIDES, strict=True) if one):
+        return False
+    logs = [one.get("log") or [] for one in sides if one is not None]
+    return all(
+        (not log or log[0][0] == 0) and sum(batch[2] for batch in log) <= LONGEST for log in logs
+    )
+
+
+def _records(log: list[list[int]]) -> list[tuple[int, int, int]]:
+    """(epoch, base offset of its batch, size of its batch) of each record."""
+    return [(epoch, base, count) for base, epoch, count in log for _ in range(count)]
+
+
+class ModelFetcher:
+    """A follower and its leader in the middle of the model."""
+
+    def __init__(
+        self, question: Question, follower: Mapping[str, Any], leader: Mapping[str, Any],
+        leader_epochs: list[int], latest: int | None = None,
+    ) -> None:  # fmt: skip
+        mine, theirs = (_records(one.get("log") or []) for one in (follower, leader))
+        epoch = follower.get("epoch") or 0
+        named = {epoch, *leader_epochs, *(one[0] for one in (*mine, *theirs))}
+        named |= set() if latest is None else {latest}
+        self.epochs = Ranks(named)
+        self.leader_log = [list(batch) for batch in leader.get("log") or []]
+        self.stage = ModelStage.of("replication", question["release"], STEPS, BOUNDS, **AS_RELEASED)
+        self.asks_epochs = Release.of(question["release"]).since("0.11")
+        self.batches: list[tuple[int, int, int]] = sorted({*mine, *theirs})
+        hw = follower.get("hw")
+        cells: dict[Place, object] = {
+            ("up", (FOLLOWER,)): True,
+            ("up", (LEADER,)): True,
+            ("replica.role", (FOLLOWER,)): "follower",
+            ("replica.leader", (FOLLOWER,)): LEADER,
+            ("replica.epoch", (FOLLOWER,)): self.epochs.of(epoch),
+            ("replica.truncating", (FOLLOWER,)): self.asks_epochs,
+            ("replica.hw", (FOLLOWER,)): min(hw or 0, len(mine)),
+            ("replica.role", (LEADER,)): "leader",
+            ("replica.leader", (LEADER,)): LEADER,
+            ("replica.hw", (LEADER,)): leader.get("hw") or 0,
+            ("known_end", (LEADER, FOLLOWER)): None,
+        }
+        for broker, log in ((FOLLOWER, mine), (LEADER, theirs)):
+            cells["log.end", (broker,)] = len(log)
+            newest = self.epochs.of(log[-1][0]) if log else None
+            cells["replica.latest_epoch", (broker,)] = newest
+            for offset, batch in enumerate(log):
+                cells["log.at.epoch", (broker, offset)] = self.epochs.of(batch[0])
+                cells["log.at.id", (broker, offset)] = self.batches.index(batch)
+        if latest is not None:
+            cells["replica.latest_epoch", (FOLLOWER,)] = self.epochs.of(latest)
+        self.now = self.stage.state(cells)
+        self.leads_in(leader_epochs[0])
+
+    def leads_in(self, epoch: int) -> None:
+        """The leader is told of an epoch."""
+        at: Place = ("replica.epoch", (LEADER,))
+        self.now = self.stage.state({at: self.epochs.of(epoch)}, self.now)
+
+    def follows_in(self, epoch: int) -> None:
+        """The follower is told to follow in a newer epoch: it compares again."""
+        self.now = self.stage.state(
+            {
+                ("replica.epoch", (FOLLOWER,)): self.epochs.of(epoch),
+                ("replica.truncating", (FOLLOWER,)): True,
+            },
+            self.now,
+        )
+
+    def read(self, name: str, *index: int) -> Any:
+        """A cell."""
+        return self.stage.read(self.now, name, *index)
+
+    def either(self, *steps: tuple[str, int, int]) -> str:
+        """Take the one of these steps that is possible."""
+        for name, one, other in steps:
+            after = self.stage.step(name, self.now, one, other)
+            if after is not None:
+                self.now = after
+                return name
+        raise AssertionError(f"none of {', '.join(name for name, *_ in steps)} is possible")
+
+    # Rounds
+
+    @property
+    def has_failed(self) -> bool:
+        """Its fetcher waits for a LeaderAndIsr."""
+        return bool(self.read("fetch.state", *SLOT) == "given_up")
+
+    def ask(self) -> None:
+        """Its question where its last epoch ends is on its way."""
+        self.either(("follower_asks_epoch", *SLOT))
+
+    def hear(self) -> None:
+        """The question comes, and its answer."""
+        said = self.either(
+            ("leader_answers_epoch", LEADER, FOLLOWER), ("leader_refuses_epoch", LEADER, FOLLOWER)
+        )
+        if said == "leader_answers_epoch":
+            self.either(("follower_truncates", *SLOT), ("epoch_answer_is_ignored", *SLOT))
+
+    def round(self) -> None:
+        """Compare, if it does not know where to cut; and fetch, if it does."""
+        if not self.has_failed and self.read("replica.truncating", FOLLOWER):
+            self.ask()
+            self.hear()
+        if self.has_failed or self.read("replica.truncating", FOLLOWER):
+            return
+        begin = self.read("log.end", FOLLOWER)
+        batch = next((one for one in self.leader_log if begin < one[0] + one[2]), [begin, 0, 1])
+        for _ in range(batch[0] + batch[2] - begin):
+            self.either(("follower_asks_records", *SLOT))
+            said = self.either(
+                ("leader_answers_fetch", LEADER, FOLLOWER),
+                ("leader_refuses_fetch", LEADER, FOLLOWER),
+            )
+            if said == "leader_refuses_fetch":
+                break
+            self.either(("follower_appends", *SLOT), ("fetch_answer_is_ignored", *SLOT))
+
+    def log(self) -> list[list[int]]:
+        """The follower's log, by batches."""
+        found: list[list[int]] = []
+        for offset in range(self.read("log.end", FOLLOWER)):
+            epoch, base, _ = self.batches[self.read("log.at.id", FOLLOWER, offset)]
+            if found and found[-1][:2] == [base, epoch]:
+                found[-1][2] += 1
+            else:
+                found.append([base, epoch, 1])
+        return found
+
+    def observe(self) -> dict[str, Any]:
+        """The follower now."""
+        failed, truncating = self.has_failed, self.read("replica.truncating", FOLLOWER)
+        epoch = self.epochs.value(self.read("replica.epoch", FOLLOWER))
+        return {
+            "leo": self.read("log.end", FOLLOWER),
+            "hw": self.read("replica.hw", FOLLOWER),
+            "logStart": 0,
+            "log": self.log(),
+            "tracked": not failed,
+            "failed": failed,
+            "state": None if failed else "Truncating" if truncating else "Fetching",
+            "currentLeaderEpoch": None if failed else epoch,
+            "fetchOffset": None if failed else self.read("log.end", FOLLOWER),
+            "ready": not failed and not truncating,
+        }
+
+
+def scenario(question: Question) -> dict[str, Any]:
+    """A fetcher at work; which scene it is, the question's own words tell."""
+    asked = question["input"]
+    if "followerEpochs" in asked:
+        return _told_anew_meanwhile(question)
+    follower, leader = asked["follower"], asked["leader"]
+    first = leader.get("epoch") or 0
+    later = asked.get("leaderEpochs") or [
+        one for one in (asked.get("thenLeaderEpoch"),) if one is not None
+    ]
+    fetcher = ModelFetcher(question, follower, leader, [first, *later])
+    if asked.get("leaderEpochs"):
+        seen = []
+        for epoch in later:
+            fetcher.leads_in(epoch)
+            fetcher.round()
+            seen.append(fetcher.observe())
+        return {name: [one[name] for one in seen] for name in ("leo", "state", "hw")}
+    fetcher.round()
+    before = fetcher.observe()
+    if later:
+        fetcher.leads_in(later[0])
+        fetcher.round()
+        after = fetcher.observe()
+        return after | {"leoBeforeBump": before["leo"], "round1": before, "round2": after}
+    if len(follower.get("log") or ()) > 1:
+        for _ in range(MOST_ROUNDS):
+            if fetcher.log() == fetcher.leader_log:
+                break
+            fetcher.round()
+        return fetcher.observe() | {"finalLog": fetcher.log()}
+    return before | {"finalLog": fetcher.log()}
+
+
+def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
+    """While the follower's question is on its way it is told to follow in a newer epoch."""
+    asked = question["input"]
+    first, second = asked["followerEpochs"]
+    leader = {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}
+    epoch = asked.get("leaderEpoch", first)
+    fetcher = ModelFetcher(question, {"epoch": first}, leader, [epoch, second])
+    fetcher.ask()
+    fetcher.follows_in(second)
+    fetcher.hear()
+    after = fetcher.observe()
+    fetcher.leads_in(second)
+    for _ in range(MOST_ROUNDS):
+        fetcher.round()
+    equal = fetcher.log() == fetcher.leader_log
+    return {"afterRound1": after, "afterRound2": "logs equal" if equal else "logs differ"}
+
+
+REFUSALS = {
+    "NONE": None,
+    "FENCED_LEADER_EPOCH": "newer",
+    "UNKNOWN_LEADER_EPOCH": "older",
+    "NOT_LEADER_FOR_PARTITION": "none",
+    "NOT_LEADER_OR_FOLLOWER": "none",
+}
+"""What a leader's refusal says of it: where it is in a newer or older epoch, or leads no more."""
+
+
+def fetch_state(question: Question) -> dict[str, Any]:
+    """A follower's phase before and after its leader's answer, or refusal."""
+    asked = question["input"]
+    how = REFUSALS[asked.get("error") or "NONE"]
+    latest, end = asked["latestEpoch"], asked.get("followerLeo", 0)
+    log = [[0, latest, end]] if end else []
+    epoch = latest + 1
+    leads = {"newer": epoch + 1, "older": epoch - 1}.get(str(how), epoch)
+    fetcher = ModelFetcher(
+        question, {"log": log, "epoch": epoch}, {"log": log, "hw": end}, [leads], latest
+    )
+    if how == "none":
+        role: Place = ("replica.role", (LEADER,))
+        fetcher.now = fetcher.stage.state({role: "none"}, fetcher.now)
+    before = fetcher.observe()["state"]
+    fetcher.ask()
+    if how is None:
+        reply_epoch, reply_end = asked["reply"]
+        cells: dict[Place, object] = {
+            ("fetch.state", SLOT): "epoch_is_answered",
+            ("fetch.answer_epoch", SLOT): fetcher.epochs.of(reply_epoch),
+            ("fetch.answer_end", SLOT): min(reply_end, LONGEST),
+        }
+        fetcher.now = fetcher.stage.state(cells, fetcher.now)
+        fetcher.either(("follower_truncates", *SLOT))
+    else:
+        fetcher.either(("leader_refuses_epoch", LEADER, FOLLOWER))
+    seen = fetcher.observe()
+    return {
+        "before": before, "after": seen["state"], "truncateTo": seen["leo"],
+        "tracked": seen["tracked"], "failed": seen["failed"],
+    }  # fmt: skip
+
+
+def is_of_one_epoch(given: Mapping[str, Any]) -> bool:
+    """The answer is about the follower's own last epoch, or is a refusal that the model knows."""
+    if given.get("latestEpoch") is None or given.get("followerLeo", 0) > LONGEST:
+        return False
+    if given.get("error") not in (None, "NONE"):
+        return given["error"] in REFUSALS
+    reply = given.get("reply")
+    return isinstance(reply, list) and reply[0] == given["latestEpoch"] and reply[1] >= 0
+
+
+def epoch_fetches(question: Question) -> dict[str, Any]:
+    """Whether epochs are asked for in a request of their own, before the first fetch."""
+    both = {"log": [[0, 4, 1]], "epoch": 5, "hw": 1}
+    fetcher = ModelFetcher(question, both, both, [5])
+    asks = bool(fetcher.read("replica.truncating", FOLLOWER))
+    fetcher.round()
+    return {"epochFetchCountAfterFirstLoop": int(asks)}
