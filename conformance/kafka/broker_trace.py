@@ -900,7 +900,8 @@ _LINES = [
     _line(_OF + r"Expanding ISR from ([\d,]+) to ([\d,]+)", BrokerTraceOf._expands),
     _line(_OF + r"ISR updated to (.*) and (?:zkV|v)ersion updated to \[(\d+)\]",
           BrokerTraceOf._isr_updated),
-    _line(_OF + "(?:Cached zkVersion .* not equal|Failed to update ISR .* due to invalid version)",
+    _line(_OF + "(?:Cached zkVersion .* not equal|"
+          "(?:Controller f|F)ailed to update ISR .* due to invalid (?:zk )?version)",
           BrokerTraceOf._isr_refused),
     _line(r"^Conditional update of path /brokers/topics/([^/]+)/partitions/(\d+)/state with data "
           r"(.*) and expected version (\d+) failed due to KeeperErrorCode = (?!BadVersion|NoNode)",

@@ -421,8 +421,8 @@ def _catch_up(course: Course, reader: GroupReader) -> None:
     """Writers end; the reader gets all that they were told is written."""
     for one in course.writers:
         one.ended.set()
-    for one in course.writers:
-        one.join(45)
+    # What is still sent again would be appended while brokers stop, one after the other.
+    course.until("writers do not end", lambda: not any(one.is_alive() for one in course.writers))
     wanted = {(one.number, offset) for one in course.writers for offset in one.acknowledged}
     course.until("a consumer did not read all that was acknowledged",
                  lambda: wanted <= set(reader.read))  # fmt: skip

@@ -122,13 +122,21 @@ class ReplicaLines:
                 text = f"Cached zkVersion {shown} not equal to that in zookeeper, skip updating ISR"
             case IsrUpdateFailed():
                 text, level = f"Failed to update ISR to {ids(event.isr)}: {event.error}", "ERROR"
-            case IsrRequestRefused(gives_up=True):
-                text = f"Failed to update ISR to {ids(event.isr)}: {event.error}. Giving up."
-                level = "DEBUG"
             case IsrRequestRefused():
-                text = f"Failed to update ISR to {ids(event.isr)} due to unexpected {event.error}. "
-                text, level = text + "Retrying.", "WARN"
+                text, level = self._isr_refused(event), "DEBUG" if event.gives_up else "WARN"
         self.files.partition(event.partition, text, level)
+
+    def _isr_refused(self, event: IsrRequestRefused) -> str:
+        """What the controller has not written of an AlterIsr, as 2.7 and 2.8 say it."""
+        who = "Failed" if self.release.since("2.8") else "Controller failed"
+        zk = "" if self.release.since("2.8") else " zk"
+        why = {
+            "UNKNOWN_TOPIC_OR_PARTITION": "since it doesn't know about this topic or partition",
+            "FENCED_LEADER_EPOCH": "since we sent an old leader epoch",
+            "INVALID_UPDATE_VERSION": f"due to invalid{zk} version",
+        }.get(str(event.error), f"due to unexpected {event.error}")
+        ends = "Giving up" if event.gives_up else "Retrying"
+        return f"{who} to update ISR to {ids(event.isr)} {why}. {ends}."
 
     # Requests of controllers
 
