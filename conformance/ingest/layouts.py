@@ -19,30 +19,41 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+from conformance.ingest.heads import split
 from conformance.ingest.statements import statements
 
 PEEKED = 400  # lines by which a layout is recognised
 _OWN = re.compile(
-    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
 )
 _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL", "SEVERE": "ERROR", "NOTICE": "INFO"}
 _LEVEL = "TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL"
 _LOGGER = r"[A-Za-z_][\w.$/-]*"
-_KAFKA = re.compile(r"(?:\w\.)*(?:kafka|org\.apache\.\w+|o\.a\.\w|state\.change|s\.c|k\.\w+)\..*")
-_STAMP = re.compile(
-    r"(?P<y>\d{4})[-/](?P<M>\d\d)[-/](?P<d>\d\d)[ T](?P<H>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
-    r"(?:[.,](?P<S>\d{1,9}))?(?P<z> ?Z| ?[+-]\d\d:?\d\d)?"
+_KAFKA = re.compile(
+    r"(?:\w\.)*(?:kafka|org\.apache\.\w+|o\.a\.\w|state\.change|s\.c|k\.\w+)\.[\w.$/-]*"
 )
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_STAMP = re.compile(  # Hadoop's has two digits of the year
+    r"(?:(?P<y>\d{4}|\d\d(?=/))[-/](?P<M>\d\d)[-/](?P<d>\d\d)"
+    rf"|(?P<day>\d\d)(?:\.(?P<month>\d\d)\.| (?P<name>{'|'.join(_MONTHS)}) )(?P<year>\d{{4}}))"
+    r"[ T](?P<H>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
+    r"(?:[.,](?P<S>\d{1,9}))?(?P<z> ?Z| ?(?:UTC|GMT)| ?[+-]\d\d:?\d\d)?"
+)
+_UTC = ("", "Z", "UTC", "GMT")
 _WRAPPERS = tuple(
     re.compile(form)
     for form in (
         r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) (?P<part>[FP])(?: |$)",
         r"\[pod/[\w./-]+\] (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
-        r"[\w.-]+ +\| (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
+        r"[\w.-]+(?:@[\w.-]+)? +\| (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
         r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ",
         r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) ",
         r"<\d{1,3}>1 (?:\S+ ){5}(?:-|\[[^\]]*\]) ",
         r"(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: ",
+        r"[\w.:\\/-]+\.(?:log|out|txt)[\w.-]*:(?:\d+:)?(?=\[?\d{4}-)",  # by grep
+        r"(?:\s+|> ?)(?=\[?\d{4}-)",  # as quoted in a mail or an issue
+        r"[\w.@/:-]+ (?=\[\d{4}-\d\d-\d\d )",  # a host or a thread
+        r"\S+\t\S+\t(?=\{)",  # Fluentd's time and tag
     )
 )
 _PATTERNS = (
@@ -52,7 +63,11 @@ _PATTERNS = (
     "%d %p %c: %m", "%d [%t] %p %c: %m", "[%t] %d %p %c - %m", "[%d] %p %c - %m",
     "[%d] %p [%t] %c - %m", "[%d] [%t] %p %c - %m", "%p %d %c - %m", "%d %p (%c) [%t] %m",
     "%d %p %c %m", "%d %p [%t] %c %m", "%d [%t] %p %c %m",
+    "[%d] [%p] %m (%c)", "[%d] [%p] [%t] %c - %m", "[%d] [%p] [%t] [%c] %m", "[%d] [%p] %c - %m",
+    "%d %p %x --- [%t] %c : %m", "%d | %p | %t | %c | %m", "%d [%p] [%t] %c - %m",
+    "%d [%p] %c - %m", "[%d] %p %m (%c)", "[%d] %p %c: %m", "[%d] %p %c %m",
 )  # fmt: skip
+_FORMS = ("ISO8601", "DEFAULT", "yyyy-MM-dd", "yyyy/MM/dd", "yy/MM/dd", "dd.MM.yyyy", "dd MMM yyyy")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _TOKEN = re.compile(r"%(?P<pad>-?\d*(?:\.-?\d+)?)(?P<name>[a-zA-Z]+|%)(?P<more>(?:\{[^}]*\})*)")
 _NAMES = {
@@ -125,7 +140,8 @@ def pattern(text: str) -> Pattern:
         elif name == "level":
             parts[where].append(rf"(?P<level>{_LEVEL})\s*?")
         elif name == "logger":
-            parts[where].append(rf"\s*(?P<logger>{_LOGGER})\s*?")
+            # The line in its source may follow it, as `%c:%L` has it.
+            parts[where].append(rf"\s*(?P<logger>{_LOGGER})(?::\d+)?\s*?")
         elif name:
             parts[where].append("%" if name == "%" else r".*?")
     parts[where].append(_literal(text[at:]))
@@ -146,11 +162,11 @@ def _date(more: str) -> str:
     form = more[1:-1].split("}")[0] if more else "ISO8601"
     if form in ("ABSOLUTE", "UNIX", "HH:mm:ss,SSS", "HH:mm:ss"):
         raise LayoutError(f"%d{{{form}}} has no day; lines of several days could not be ordered")
-    if form.startswith(("ISO8601", "DEFAULT", "yyyy-MM-dd", "yyyy/MM/dd")):
-        return re.sub(r"\?P<\w>", "?:", _STAMP.pattern)
+    if form.startswith(_FORMS):
+        return re.sub(r"\?P<\w+>", "?:", _STAMP.pattern)
     if form == "UNIX_MILLIS":
         return r"\d{13}"
-    raise LayoutError(f"%d{{{form}}} is not known; known are ISO8601, DEFAULT, yyyy-MM-dd ...")
+    raise LayoutError(f"%d{{{form}}} is not known; known are {', '.join(_FORMS)}")
 
 
 def _said(found: re.Match[str]) -> dict[str, str] | None:
@@ -170,18 +186,25 @@ def stamp(text: str) -> str | None:
     found = _STAMP.fullmatch(text.strip())
     if found is None:
         return None
-    day, time = (
-        sign.join(found[name] for name in names) for sign, names in (("-", "yMd"), (":", "Hms"))
-    )
+    day, time = _day(found), ":".join(found[name] for name in "Hms")
     thousandths = (found["S"] or "").ljust(3, "0")[:3]
     zone = (found["z"] or "").strip()
-    if zone and zone != "Z":
+    if zone not in _UTC:
         try:
             moment = datetime.fromisoformat(f"{day} {time}{zone}").astimezone(UTC)
         except ValueError:
             return None
         day, time = f"{moment:%Y-%m-%d}", f"{moment:%H:%M:%S}"
     return f"{day} {time},{thousandths}"
+
+
+def _day(found: re.Match[str]) -> str:
+    if found["y"] is None:
+        name = found["name"]
+        month = found["month"] or f"{_MONTHS.index(name) + 1:02d}"
+        return f"{found['year']}-{month}-{found['day']}"
+    year = found["y"] if len(found["y"]) == 4 else f"20{found['y']}"
+    return f"{year}-{found['M']}-{found['d']}"
 
 
 @cache
@@ -246,21 +269,35 @@ def _plain_json(lines: Iterable[str]) -> Iterator[str]:
 # --- what is put around lines
 
 
-def _out_of_docker(lines: Iterable[str]) -> Iterator[str]:
-    """Docker's JSON files: a long line is cut into several; the rest of it leaves empty lines."""
-    yield from _joined(_docker(line) for line in lines)
+def _out_of_docker(cuts: bool) -> Plain:
+    """Docker's JSON files, and Google's; others pass the former on without line feeds.
+
+    Docker cuts a long line into several, of which the last has a line feed (`cuts`); the rest of
+    it leaves empty lines.
+    """
+
+    def each(line: str) -> tuple[str, bool]:
+        text = _packed_text(line)
+        if text is None:
+            return line, True
+        return text.removesuffix("\n").removesuffix("\r"), not cuts or text.endswith("\n")
+
+    return lambda lines: _joined(each(line) for line in lines)
 
 
-def _docker(line: str) -> tuple[str, bool]:
+def _packed_text(line: str) -> str | None:
+    """The line that a shipper has put into a JSON object; None if it is none."""
+    if not line.startswith("{"):
+        return None
     try:
         said = json.loads(line)
-        text = said["log"]
-    except (ValueError, TypeError, KeyError):
-        return line, True
-    return str(text).removesuffix("\n").removesuffix("\r"), str(text).endswith("\n")
+    except ValueError:
+        return None
+    found = _first(said, ("log", "textPayload")) if isinstance(said, dict) else None
+    return found if isinstance(found, str) else None
 
 
-def _out_of(wrapper: re.Pattern[str]) -> Callable[[Iterable[str]], Iterator[str]]:
+def _out_of(wrapper: re.Pattern[str]) -> Plain:
     def each(line: str) -> tuple[str, bool]:
         found = wrapper.match(line)
         if found is None:
@@ -308,12 +345,14 @@ def recognised(lines: list[str]) -> Plain | None:
     if any(_COLOUR.search(line) for line in some):
         change = recognised([_COLOUR.sub("", line) for line in lines])
         return _without_colours if change is None else _both(_without_colours, change)
-    if not some or any(_OWN.match(line) for line in some):
+    if not some or any(_names_kafka(line) for line in some):
         return None
     best = _layout(some)
     if best is not None:
         return best
-    wrappers: list[Plain] = [_out_of_docker] if some[0].startswith('{"log"') else []
+    packed = [text for text in map(_packed_text, some) if text is not None]
+    cuts = any(text.endswith("\n") for text in packed)
+    wrappers: list[Plain] = [_out_of_docker(cuts)] if packed else []
     wrappers += [
         _out_of(each) for each in _WRAPPERS if sum(map(bool, map(each.match, some))) * 2 > len(some)
     ]
@@ -321,7 +360,7 @@ def recognised(lines: list[str]) -> Plain | None:
         inside = [line for line in wrapper(some) if line]
         if any(_OWN.match(line) for line in inside):
             return wrapper
-        layout = _layout(inside)
+        layout = recognised(inside)
         if layout is not None:
             return _both(wrapper, layout)
     return None
@@ -336,9 +375,11 @@ def _layout(lines: list[str]) -> Plain | None:
         return _plain_json
     scores = []
     for number, each in enumerate(_known()):
-        matching = sum(_names_kafka(line) for line in each.plain(lines))
-        scores.append((-matching, number, each))
-    least, _, best = min(scores)
+        kafkas = [line for line in each.plain(lines) if _names_kafka(line)]
+        # A head of Kafka's own, `[Broker id=1]`, is no thread.
+        headed = sum(bool(split(_OWN.sub("", line, count=1))[0]) for line in kafkas)
+        scores.append((-len(kafkas), -headed, number, each))
+    least, _, _, best = min(scores)
     return best.plain if least < 0 else None
 
 

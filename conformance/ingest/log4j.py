@@ -15,7 +15,7 @@ from functools import lru_cache
 from conformance.ingest.reader import LONGEST
 
 _STAMP = re.compile(
-    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.](\d{3})\] "
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.](\d{3})\] +"
     r"(?:(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+)?"
 )
 _LOGGER = re.compile(r"(?:^|\s)\(([A-Za-z_][\w.$/-]*)\)\s*$")

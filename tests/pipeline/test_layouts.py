@@ -47,13 +47,38 @@ LAYOUTS = {
     "syslog, RFC 5424": f"<14>1 {UTC} host kafka 123 - - {OWN}",
     "rsyslog": f"2024-03-01T10:00:00.123456+00:00 host kafka[123]: {OWN}",
     "compose, in colours": f"\x1b[36mkafka-1  |\x1b[0m {OWN}",
+    "line of the source": f"{WHEN} INFO  {LOGGER}:68 - {SAID}",
+    "line of the source, short logger": f"{WHEN} INFO  logger:68 - {SAID}",
+    "line of the source, last": f"[{WHEN}] INFO {SAID} ({LOGGER}:57)",
+    "level in brackets": f"[{WHEN}] [INFO] {SAID} ({LOGGER})",
+    "all in brackets": f"[{UTC}] [INFO] [main] [{LOGGER}] {SAID}",
+    "level padded": f"[{WHEN}]  INFO {SAID} ({LOGGER})",
+    "Spring": f"2024-03-01 10:00:00.123  INFO 1 --- [           main] {LOGGER}    : {SAID}",
+    "bars": f"{WHEN} | INFO | main | {LOGGER} | {SAID}",
+    "dots in the date": f"01.03.2024 10:00:00,123 INFO {SAID} ({LOGGER})",
+    "the month by name": f"01 Mar 2024 10:00:00,123 INFO {SAID} ({LOGGER})",
+    "the zone by name": f"[{WHEN} UTC] INFO {SAID} ({LOGGER})",
+    "logger without brackets": f"[{WHEN}] INFO {LOGGER} {SAID}",
+    "grep": f"logs/state-change.log.2024-03-01-10:17:{OWN}",
+    "mail": f"> {OWN}",
+    "indented": f"    {OWN}",
+    "host": f"broker-1.internal {OWN}",
+    "swarm": f"kafka_kafka.1.x7ab@node1    | {OWN}",
+    "Google": json.dumps({"severity": "INFO", "timestamp": UTC, "textPayload": OWN}),
+    "Fluentd": f"{UTC}\tkube.kafka-0\t" + json.dumps({"log": OWN}),
     "journal": f"Mar 01 10:00:00 host kafka-server-start.sh[123]: {OWN}",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("line", LAYOUTS.values(), ids=LAYOUTS)
 def test_a_layout_is_recognised(line: str):
-    assert list(plain([line, line])) == [OWN, OWN]
+    assert [" ".join(each.split()) for each in plain([line, line])] == [OWN, OWN]
+
+
+def test_a_year_of_two_digits_and_a_time_without_milliseconds_are_understood():
+    (line,) = plain([f"24/03/01 10:00:00 INFO logger: {SAID}"])
+
+    assert line == OWN.replace(",123", ",000")
 
 
 def test_a_message_that_goes_on_ends_where_its_logger_stands():
@@ -94,7 +119,7 @@ def test_a_pattern_that_is_given_is_taken():
     [
         ("%p %m", "has no %d, %c; name a pattern like"),
         ("%d{ABSOLUTE} %p %m (%c)", "has no day"),
-        ("%d{EEE} %p %m (%c)", "is not known"),
+        ("%d{EEE} %p %m (%c)", "is not known; known are ISO8601"),
         ("%d %d %m %c", "stands there twice"),
         ("", "has no %d, %c, %m"),
     ],
