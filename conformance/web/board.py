@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from conformance.web.claims_of_state import Lamp, Lamps, greatest_in
 from conformance.web.in_flight import MessageInFlight, in_flight
 from conformance.web.known import RunNode, RunTree
-from conformance.web.lamps import Lamp, Lamps, greatest_in
 from conformance.web.messages import Taken, aged, arrows
 from conformance.web.phrases import heading_of, phrase
 from conformance.web.picture import Picture

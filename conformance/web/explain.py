@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from conformance.web.board import Board, RunFrame
+from conformance.web.claims_of_state import Lamp
 from conformance.web.frozen import Packer, one_file
-from conformance.web.lamps import Lamp
 from conformance.web.run_files import ReplayedRun
 
 MOST_FRAMES = 2000

@@ -44,6 +44,18 @@ from model.cluster.isr import (
     leader_isr_write_is_refused,
     leader_shrinks_isr,
 )
+from model.cluster.leader_and_isr import (
+    broker_becomes_follower,
+    broker_becomes_leader,
+    broker_cannot_reach_its_log,
+    broker_knows_no_such_leader,
+    broker_stops_fetching,
+    broker_updates_metadata,
+    late_stop_replica_arrives,
+    older_controller_is_refused,
+    older_epoch_is_refused,
+    stop_replica_is_sent_again,
+)
 from model.cluster.lifecycle import (
     broker_crashes,
     broker_reconnects,
@@ -73,18 +85,6 @@ from model.cluster.notifications import (
     broker_reports_isr_change,
     controller_finds_no_isr_change,
     controller_reads_isr_changes,
-)
-from model.cluster.obedience import (
-    broker_becomes_follower,
-    broker_becomes_leader,
-    broker_cannot_reach_its_log,
-    broker_knows_no_such_leader,
-    broker_stops_fetching,
-    broker_updates_metadata,
-    late_stop_replica_arrives,
-    older_controller_is_refused,
-    older_epoch_is_refused,
-    stop_replica_is_sent_again,
 )
 from model.cluster.preferred import (
     admin_asks_for_preferred_leaders,

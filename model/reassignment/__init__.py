@@ -58,13 +58,7 @@ from model.reassignment.kip_455 import (
     controller_deletes_needless_replicas,
     controller_is_asked_for_move,
 )
-from model.reassignment.lifecycle import broker_crashes, broker_reconnects, broker_starts
-from model.reassignment.metadata import (
-    broker_updates_metadata,
-    metadata_is_late,
-    update_of_older_controller_is_refused,
-)
-from model.reassignment.orders import (
+from model.reassignment.leader_and_isr import (
     broker_becomes_follower,
     broker_becomes_leader,
     broker_deletes_replica,
@@ -74,6 +68,12 @@ from model.reassignment.orders import (
     older_epoch_is_refused,
     request_to_no_replica_is_refused,
     stop_of_older_controller_is_refused,
+)
+from model.reassignment.lifecycle import broker_crashes, broker_reconnects, broker_starts
+from model.reassignment.metadata import (
+    broker_updates_metadata,
+    metadata_is_late,
+    update_of_older_controller_is_refused,
 )
 from model.reassignment.progress import PROGRESS
 from model.reassignment.replicas import (

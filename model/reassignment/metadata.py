@@ -8,8 +8,8 @@ Source: ReplicaManager.maybeUpdateMetadataCache, MetadataCache (2.3)
 
 from model.language import not_, require, transition
 from model.protocol.state import BROKERS
+from model.reassignment.leader_and_isr import has_all_orders
 from model.reassignment.lifecycle import without_update
-from model.reassignment.orders import has_all_orders
 from model.reassignment.state import CONTROLLERS
 from model.reassignment.writing import is_outdated
 

@@ -52,6 +52,14 @@ from model.replication.isr import (
     leader_shrink_is_refused,
     leader_shrinks_isr,
 )
+from model.replication.leader_and_isr import (
+    broker_becomes_follower,
+    broker_becomes_leader,
+    broker_fails_half_way,
+    leaderless_request_is_ignored,
+    older_controller_is_refused,
+    older_epoch_is_refused,
+)
 from model.replication.lifecycle import (
     broker_checkpoints_hw,
     broker_checkpoints_what_it_hosts,
@@ -60,14 +68,6 @@ from model.replication.lifecycle import (
     broker_reconnects,
     broker_starts,
     broker_starts_empty,
-)
-from model.replication.orders import (
-    broker_becomes_follower,
-    broker_becomes_leader,
-    broker_fails_half_way,
-    leaderless_request_is_ignored,
-    older_controller_is_refused,
-    older_epoch_is_refused,
 )
 from model.replication.producer import (
     leader_acknowledges,

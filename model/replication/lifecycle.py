@@ -18,7 +18,7 @@ from model.language import (
 )
 from model.protocol.processes import crash, reconnect, start
 from model.protocol.state import BROKERS
-from model.replication.orders import epoch_at
+from model.replication.leader_and_isr import epoch_at
 from model.replication.state import CONTROLLERS, ELECTED, ENDS
 
 

@@ -18,7 +18,7 @@ from model.language import (
     when,
 )
 from model.protocol.state import BROKERS
-from model.replication.orders import epoch_at
+from model.replication.leader_and_isr import epoch_at
 from model.replication.state import OFFSETS, is_unlocked
 
 

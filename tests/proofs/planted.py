@@ -205,28 +205,28 @@ def require_laggard""", """
 
 def require_laggard"""),)),
     # -- orders
-    Fault("ends_survive_election", "a new leader keeps what it knew of the others' ends", "orders",
+    Fault("ends_survive_election", "a new leader keeps what it knew of the others' ends", "leader_and_isr",
           (("""    if version.known_ends_forgotten:
         new.known_end[broker] = lam(BROKERS, lambda other: None)
 """, """    if version.known_ends_forgotten:
         pass
 """),)),
     Fault("epoch_starts_at_hw", "a new leader takes its high watermark for its epoch's start",
-          "orders", (("controller_epoch=controller, epoch_start=end, truncating=False",
+          "leader_and_isr", (("controller_epoch=controller, epoch_start=end, truncating=False",
                       "controller_epoch=controller, epoch_start=mine.hw, truncating=False"),)),
-    Fault("anybody_leads", "whoever is sent an epoch leads it", "orders", ((
+    Fault("anybody_leads", "whoever is sent an epoch leads it", "leader_and_isr", ((
         """    require_to_lead(broker, now.elected[epoch])
 """, ""),)),
-    Fault("old_isr_taken", "a new leader takes the ISR of ZooKeeper, not of its request", "orders",
+    Fault("old_isr_taken", "a new leader takes the ISR of ZooKeeper, not of its request", "leader_and_isr",
           (('role="leader", leader=broker, epoch=epoch, isr=request.isr,',
             'role="leader", leader=broker, epoch=epoch, isr=now.zk.isr,'),)),
-    Fault("never_cuts", "a new follower fetches at once, and cuts nothing", "orders", ((
+    Fault("never_cuts", "a new follower fetches at once, and cuts nothing", "leader_and_isr", ((
         "truncating=log.end > 0 if version.empty_logs_fetch else not_(is_none(mine.latest_epoch)))",
         "truncating=False)"),)),
-    Fault("follower_keeps_isr", "a follower keeps the ISR that it had as a leader", "orders", ((
+    Fault("follower_keeps_isr", "a follower keeps the ISR that it had as a leader", "leader_and_isr", ((
         'role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,',
         'role="follower", leader=now.elected[epoch], epoch=epoch, epoch_start=0,'),)),
-    Fault("leaderless_ends_office", "a request without a leader takes the role away", "orders", ((
+    Fault("leaderless_ends_leadership", "a request without a leader takes the role away", "leader_and_isr", ((
         """    new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].controller_epoch    = controller
 
@@ -239,10 +239,10 @@ def older_controller""", """    new.request[epoch][controller][broker]  = BLANK
 
 @transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller"""),)),
-    Fault("older_controller_obeyed", "a request of an older controller is obeyed", "orders", ((
+    Fault("older_controller_obeyed", "a request of an older controller is obeyed", "leader_and_isr", ((
         """    require_current_controller(controller, now.replica[broker].controller_epoch)
     if version""", """    if version"""),)),
-    Fault("refused_epoch_taken", "a request that is refused moves the leader epoch", "orders", ((
+    Fault("refused_epoch_taken", "a request that is refused moves the leader epoch", "leader_and_isr", ((
         """    require_known_epoch(epoch, now.replica[broker].epoch)
 
     new.request[epoch][controller][broker]  = BLANK
@@ -410,7 +410,7 @@ NOTICED: dict[str, tuple[str, str]] = {
     "anybody_leads": ('broker_becomes_leader', 'leaders_know_start_and_version'),
     "old_isr_taken": ('broker_becomes_leader', 'leaders_know_their_isr'),
     "never_cuts": ('broker_becomes_follower', 'roles_are_the_same'),
-    "leaderless_ends_office": ('leaderless_request_is_ignored', 'roles_are_the_same'),
+    "leaderless_ends_leadership": ('leaderless_request_is_ignored', 'roles_are_the_same'),
     "refused_epoch_taken": ('older_epoch_is_refused', 'roles_are_the_same'),
     "late_answer_cuts": ('epoch_answer_is_ignored', 'logs_are_as_long'),
     "late_answer_taken": ('follower_truncates', 'logs_are_as_long'),

@@ -18,7 +18,7 @@ from model.replication.history.isr import (
     leader_reads_its_isr_back,
     leader_shrinks_isr,
 )
-from model.replication.history.orders import (
+from model.replication.history.leader_and_isr import (
     broker_becomes_follower,
     broker_becomes_leader,
     broker_crashes,

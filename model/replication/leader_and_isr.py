@@ -15,7 +15,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.obedience import (
+from model.protocol.leader_and_isr import (
     require_current_controller,
     require_known_epoch,
     require_leaderless,

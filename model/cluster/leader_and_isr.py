@@ -20,7 +20,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.obedience import (
+from model.protocol.leader_and_isr import (
     require_current_controller,
     require_older_controller,
     require_to_lead,
