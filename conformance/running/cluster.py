@@ -421,14 +421,17 @@ class ClusterReplay(Driver):
         elif kind == "Delete" and owner in self.of:
             c = self.of[owner]
             self._enters(c)
-            wanted = any(self.read("partition.wanted", p) for p in self.partitions.values())
-            if wanted:
+            if self._is_wanted():
                 self._advance_to(
                     c,
                     "deletes the request for preferred leaders",
                     lambda: self.possible("controller_deletes_preferred_request", c),
                 )
                 self.step("controller_deletes_preferred_request", c)
+
+    def _is_wanted(self) -> bool:
+        """The request for preferred leaders names a partition."""
+        return any(self.read("partition.wanted", p) for p in self.partitions.values())
 
     def _leave_those_that_lead(self, c: int) -> bool:
         """Up to 1.0 the strategy refuses to elect who leads as preferred already."""
@@ -775,7 +778,10 @@ class ClusterReplay(Driver):
             self.step("rebalance_timer_fires", c)
         self._to_the_head(c, kind, subject)
         given = (c, subject) if kind in _HAS_SUBJECT else (c,)
-        for name in _BEGINS.get(kind, ()):
+        names: tuple[str, ...] = _BEGINS.get(kind, ())
+        if kind == "preferred_election" and not self._is_wanted():
+            names = _NOTHING_TO_DO[kind]  # a request that names no partition is worked off at once
+        for name in names:
             with self._as_noted(c, kind):
                 self.step(name, *given)
             self._noted(c)

@@ -134,10 +134,7 @@ class ControllerCore:
                 {partition: bumped}, self.context.epoch_version
             )
             if partition in updated.done:
-                if self.release.since(
-                    "2.4"
-                ):  # before it, UpdateMetadata has the old one (KAFKA-9212)
-                    self.context.leadership[partition] = updated.done[partition]
+                self.context.leadership[partition] = updated.done[partition]
                 await self.context.journal.told(
                     f"Updated leader epoch for partition {partition} to {bumped.leader_epoch}"
                 )
