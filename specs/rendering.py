@@ -95,7 +95,7 @@ def as_data(value: object) -> Any:
         return [as_data(one) for one in sorted(value)]
     if isinstance(value, Iterator | Sequence):
         return [as_data(one) for one in value]
-    raise TypeError(f"a report cannot show {value!r}")
+    raise TypeError(f"no JSON form for {type(value).__name__}: {value!r}; make it plain data first")
 
 
 def rows(reports: Iterable[object], **beside: object) -> list[dict[str, Any]]:
