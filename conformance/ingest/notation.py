@@ -47,11 +47,15 @@ _SHAPES: dict[str, str] = {
 _SKIPPED = {"...": r".*?", "count": r"\d+", "collection": r"\w+"}
 
 
+_MEMBER = re.compile(r"(?:brokerId=|replicaId=|ReplicaId: )(\d+)")
+
+
 @lru_cache(maxsize=65536)
 def _numbers(text: str) -> list[int]:
-    # Since 3.4 a member of an ISR may stand with its broker epoch behind it.
-    members = r"brokerId=(\d+)" if "brokerId=" in text else r"\d+"
-    return [min(int(number), _MOST) for number in re.findall(members, text)]
+    # Since 3.4 a member of an ISR may stand with its broker epoch behind it; up to 2.3 a leader
+    # names one by all that it knows of the replica.
+    found = _MEMBER.findall(text)
+    return [min(int(number), _MOST) for number in found or re.findall(r"\d+", text)]
 
 
 def _truth(text: str) -> bool:

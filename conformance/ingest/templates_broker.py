@@ -97,6 +97,17 @@ REPLICAS = (
         "[Partition orders-0 broker=5] ISR updated to [5,4] and zkVersion updated to [3]",
     ),
     Template(
+        "isr_updated_of_replicas",
+        "isr_updated",
+        PARTITION,
+        "ISR updated to [{isr=(?:Replica\\(replicaId=|ReplicaId: )\\d+[,;] .*}] and "
+        "{detail=zkVersion} updated to [{version}]",
+        "[Partition orders-0 broker=5] ISR updated to [Replica(replicaId=5, topic=orders, "
+        "partition=0, isLocal=true, lastCaughtUpTimeMs=0, highWatermark=(offset=16 segment=[0:83])"
+        ", lastStableOffset=(offset=16 segment=[0:83])),Replica(replicaId=4, topic=orders, "
+        "partition=0, isLocal=false, lastCaughtUpTimeMs=17)] and zkVersion updated to [3]",
+    ),
+    Template(
         "isr_write_refused",
         "isr_refused",
         PARTITION,

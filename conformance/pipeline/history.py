@@ -25,6 +25,7 @@ from conformance.pipeline.resets import (
     weigh,
 )
 
+_ELECTED = frozenset(("partition_changed", "isr_removed"))
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
 _NAMING = frozenset(("configuration", "process_started", "broker_registered"))
 PROCESS = frozenset(
@@ -259,12 +260,41 @@ class History:
         return found
 
     @cached_property
+    def oldest_release(self) -> tuple[int, ...]:
+        """Major and minor number of the oldest release that a broker says it is; (0,) if none."""
+        named = [event.detail for event in self.events if event.kind == "release" and event.detail]
+        return min(
+            (tuple(int(n) for n in re.findall(r"\d+", each)[:2]) for each in named), default=(0,)
+        )
+
+    @property
     def fenced(self) -> bool:
         """Whether all brokers are known to fence what a deposed controller writes (KAFKA-6082)."""
-        told = [event.detail for event in self.events if event.kind == "release" and event.detail]
-        return bool(told) and all(
-            tuple(int(n) for n in re.findall(r"\d+", each)[:2]) >= (2, 2) for each in told
-        )
+        return self.oldest_release >= (2, 2)
+
+    def passed_on(self, events: Iterable[Event]) -> set[int]:
+        """Of the lines of one partition, in order, those with a state that was raised since, by id.
+
+        Up to 2.3 a controller that raises the leader epoch of a partition that moves keeps in
+        memory what it had before, and tells that in what it sends next, until it elects or reads
+        again (KafkaController.updateLeaderEpoch; KAFKA-9212). Its memory itself never goes back.
+        """
+        found: set[int] = set()
+        if self.oldest_release >= (2, 4):
+            return found
+        newest: dict[int, int] = {}
+        memory: dict[int, int] = {}
+        for event in events:
+            epoch, controller = event.leader_epoch, event.controller_epoch
+            if epoch is None or controller is None:
+                continue
+            is_older = epoch < newest.get(controller, epoch)
+            newest[controller] = max(epoch, newest.get(controller, epoch))
+            if event.kind not in _ELECTED and is_older and epoch >= memory.get(controller, epoch):
+                found.add(id(event))
+            if is_older or not event.kind.startswith("leader_and_isr"):
+                memory[controller] = max(epoch, memory.get(controller, epoch))
+        return found
 
     def suspects(self, event: Event, other: str) -> bool:
         """Whether a line may be compared with `other`, its neighbour as far as is known.
@@ -695,9 +725,9 @@ class Within(History):
         return self._cluster._obeyed
 
     @cached_property
-    def fenced(self) -> bool:
-        """As the cluster's releases tell."""
-        return self._cluster.fenced
+    def oldest_release(self) -> tuple[int, ...]:
+        """Of the cluster."""
+        return self._cluster.oldest_release
 
     @cached_property
     def _server_logs(self) -> dict[int | None, set[str]]:

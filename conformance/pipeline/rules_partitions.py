@@ -87,6 +87,8 @@ def _epochs_grow(bench: RuleContext) -> None:
 
     for (_, topic, partition), events in sorted(written.items()):
         events.sort(key=lambda event: (event.controller_epoch, history.key(event)))
+        passed_on = history.passed_on(events)
+        events = [event for event in events if id(event) not in passed_on]
         bench.never_falls(
             LEADER_EPOCHS_GROW,
             f"{topic}-{partition}: the leader epoch",

@@ -246,6 +246,7 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
     """
     history = bench.history
     steps, fresh, newest = [], False, 0
+    passed_on = history.passed_on(event for event in events if event.kind in _TOLD)
     for event in events:
         if event.template == _FORGOTTEN:
             fresh = True
@@ -256,6 +257,8 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
             continue
         if (event.leader or 0) < -1 or event.leader_epoch < 0:
             fresh = True  # the topic is being deleted
+            continue
+        if id(event) in passed_on:
             continue
         new = event.is_new is True and event.leader_epoch == 0
         steps.append(ValueSeen(event.leader_epoch, event, fresh=fresh or new))

@@ -239,3 +239,59 @@ def test_who_starts_as_leader_is_whom_the_controller_wrote(tmp_path: Path):
 
     assert violations(wrong) == [("one_leader_per_leader_epoch", "state-change.log", 1)]
     assert right["findings"] == []
+
+
+# --- a leader epoch that a controller raised and did not keep (KAFKA-9212)
+
+
+def _passes_on(release: str, *after: str) -> list[str]:
+    """A partition that moves: its controller raises the leader epoch to 6, and tells 5 again."""
+    head = "[Controller id=1 epoch=4] Sending"
+    raised = "PartitionState(controllerEpoch=4, leader=1, leaderEpoch={}, isr={}, zkVersion={}, "
+    told = raised.format(5, "[1, 2]", 5) + "replicas=[3, 1, 2], offlineReplicas=[])"
+    moved = "replicas=3,1,2, isNew={}) to broker {} for partition orders-0"
+    return [
+        line(0, f"Kafka version: {release}", "org.apache.kafka.common.utils.AppInfoParser"),
+        changed(1, (1, 4), 1, 5, "1,2"),
+        line(2, f"{head} become-leader LeaderAndIsr request "
+                f"{raised.format(6, '1,2', 6)}{moved.format('false', 1)}", level="TRACE"),
+        line(3, f"{head} UpdateMetadata request {told} to brokers Set(1, 2, 3) for partition "
+                "orders-0", level="TRACE"),
+        line(4, f"{head} become-follower LeaderAndIsr request "
+                f"{raised.format(5, '1,2', 5)}{moved.format('true', 3)}", level="TRACE"),
+        line(5, f"{head} become-follower LeaderAndIsr request "
+                f"{raised.format(5, '1,2', 5)}{moved.format('false', 2)}", level="TRACE"),
+        *after,
+    ]  # fmt: skip
+
+
+def test_up_to_2_3_a_controller_tells_the_epoch_before_the_one_that_it_raised(tmp_path: Path):
+    result = state(tmp_path, *_passes_on("2.3.1", changed(6, (1, 4), 3, 7, "1,2,3")))
+
+    assert [finding for finding in result["findings"] if finding["rule"] == GROWS] == []
+
+
+def test_from_2_4_it_tells_what_it_raised(tmp_path: Path):
+    result = state(tmp_path, *_passes_on("2.4.1", changed(6, (1, 4), 3, 7, "1,2,3")))
+
+    assert [rule for rule, _, _ in violations(result)] == [GROWS]
+
+
+def test_of_no_release_does_it_tell_an_older_epoch_than_it_had_kept(tmp_path: Path):
+    older = line(
+        6,
+        "[Controller id=1 epoch=4] Sending UpdateMetadata request PartitionState(controllerEpoch=4,"
+        " leader=1, leaderEpoch=4, isr=[1, 2], zkVersion=4, replicas=[3, 1, 2], "
+        "offlineReplicas=[]) to brokers Set(1, 2, 3) for partition orders-0",
+        level="TRACE",
+    )
+
+    result = state(tmp_path, *_passes_on("2.3.1", older, changed(7, (1, 4), 3, 7, "1,2,3")))
+
+    assert (GROWS, "state-change.log", 7) in violations(result)
+
+
+def test_what_it_elects_is_above_what_it_raised(tmp_path: Path):
+    result = state(tmp_path, *_passes_on("2.3.1", changed(6, (1, 4), 3, 6, "1,2,3")))
+
+    assert (GROWS, "state-change.log", 7) in violations(result)

@@ -46,6 +46,25 @@ def test_a_topic_may_have_dashes_dots_and_digits_in_its_name():
     assert (read[2]["topic"], read[2]["partition"]) == ("a.b-7_c", 12)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[Partition a-3 broker=2] ISR updated to [Replica(replicaId=2, topic=a, partition=3, "
+        "isLocal=true, lastCaughtUpTimeMs=0, highWatermark=(offset=5 segment=[0:340])),"
+        "Replica(replicaId=7, topic=a, partition=3, isLocal=false, lastCaughtUpTimeMs=99)] and "
+        "zkVersion updated to [4]",
+        "[Partition a-3 broker=2] ISR updated to [ReplicaId: 2; Topic: a; Partition: 3; isLocal: "
+        "true; lastCaughtUpTimeMs: 0; Highwatermark: 5 [0 : 340],ReplicaId: 7; Topic: a; "
+        "Partition: 3; isLocal: false; lastCaughtUpTimeMs: 99] and zkVersion updated to [4]",
+    ],
+    ids=["2.1", "1.0"],
+)
+def test_an_isr_of_replicas_as_leaders_write_it_up_to_2_3_is_read_by_their_ids(written):
+    kind, _, columns = ANY.read("kafka.cluster.Partition", written) or ("", "", {})
+
+    assert (kind, columns["isr"], columns["version"]) == ("isr_updated", [2, 7], 4)
+
+
 def test_a_line_of_another_logger_is_a_note_that_keeps_its_broker():
     read = KAFKA_2.read("kafka.coordinator.group.GroupCoordinator", "[GroupCoordinator 3]: Hello")
 
