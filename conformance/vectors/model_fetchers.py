@@ -14,6 +14,7 @@ from typing import Any
 from conformance.mapping import AS_RELEASED
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
 from impl.releases import Release
+from impl.vectors.shapes import Lacks
 
 Question = Mapping[str, Any]
 
@@ -260,6 +261,8 @@ def fetch_state(question: Question) -> dict[str, Any]:
     asked = question["input"]
     how = REFUSALS[asked.get("error") or "NONE"]
     latest, end = asked["latestEpoch"], asked.get("followerLeo", 0)
+    if latest is None:
+        raise Lacks("truncation.fetchState: the model asks by 'latestEpoch', and there is none")
     log = [[0, latest, end]] if end else []
     epoch = latest + 1
     leads = {"newer": epoch + 1, "older": epoch - 1}.get(str(how), epoch)

@@ -162,7 +162,7 @@ async function go(count) {
   draw(here.frame); drawCards(here.possible, here.refused);
   drawSteps(); tell(here.frame); $("extra").replaceChildren();
   if (focused) ($("cards").querySelector(".card") || $("board")).focus({ preventScroll: true });
-  offerGoals().catch(error => say(error.message));
+  offering = offerGoals().catch(error => say(error.message));
   history.replaceState(null, "", location.pathname + "#" + here.address);
 }
 
@@ -271,9 +271,10 @@ async function waits(one) {
 }
 
 let offered = "";                                // the heading whose goals are offered
+let offering = Promise.resolve();                // until they stand in the list
 
 async function offerGoals() {
-  if (offered === game.heading) return;
+  if (offered === game.heading) return offering;
   const heading = offered = game.heading;
   const goals = await ask("goals", { heading });
   if (heading !== game.heading) return;            // the game is another one by now
@@ -394,11 +395,13 @@ async function begin() {
   $("share").addEventListener("click", async () => {
     try { await navigator.clipboard.writeText(location.href); say(WORDS.shared); } catch { say(location.href); }
   });
-  $("look").addEventListener("submit", event => {
+  $("look").addEventListener("submit", async event => {
     event.preventDefault();
     const written = $("goal").value.trim();
-    if (written) way({ goal: written }, written);
-    else way({ claim: $("goals").value }, $("goals").selectedOptions[0].textContent);
+    if (written) return way({ goal: written }, written);
+    await offering;                                // who clicks at once waits until the goals are there
+    const [goal] = $("goals").selectedOptions;
+    if (goal) way({ claim: goal.value }, goal.textContent);
   });
   $("compare").addEventListener("submit", event => {
     event.preventDefault();
