@@ -260,9 +260,9 @@ def fetch_state(question: Question) -> dict[str, Any]:
     """A follower's phase before and after its leader's answer, or refusal."""
     asked = question["input"]
     how = REFUSALS[asked.get("error") or "NONE"]
+    if not is_of_one_epoch(asked):
+        raise Lacks("truncation.fetchState: the model's answer is about 'latestEpoch', or a refusal")
     latest, end = asked["latestEpoch"], asked.get("followerLeo", 0)
-    if latest is None:
-        raise Lacks("truncation.fetchState: the model asks by 'latestEpoch', and there is none")
     log = [[0, latest, end]] if end else []
     epoch = latest + 1
     leads = {"newer": epoch + 1, "older": epoch - 1}.get(str(how), epoch)
