@@ -29,6 +29,7 @@ DELETED = "a topic is deleted: who lives is taken out of its ISRs (`topics`)"
 MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
+UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
 OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
@@ -123,6 +124,7 @@ class PartitionReplay(Driver):
         self.wanted: dict[int, tuple[int, ...]] = {}
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
+        self.told: dict[int, set[int]] = {}  # the replicas that a leader was told of last
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
         self.unfetched: set[int] = set()  # follow, and their fetcher was not started
         self.starts: dict[int, int] = {}  # which start of a broker this is
@@ -551,6 +553,12 @@ class PartitionReplay(Driver):
 
     def _arrives(self, b: int) -> tuple[int, int]:
         """The request is in flight in the model: its leader epoch and controller epoch."""
+        if b not in self.pending:
+            raise MisfitError(
+                "what a LeaderAndIsr has a broker do comes after it was received",
+                f"{self.named}, and no LeaderAndIsr for {self.partition} was received since the "
+                "last one was obeyed", "leader_and_isr_received before it",
+            )  # fmt: skip
         line, order = self.pending.pop(b)
         epoch, c = order["leader_epoch"] + 1, line.args["sender"]["epoch"]
         there = self.states.get(order["zk_version"])
@@ -589,6 +597,7 @@ class PartitionReplay(Driver):
 
     def _on_became_leader(self, line: TraceLine, b: int) -> None:
         self.unfetched.discard(b)
+        told = self.pending.get(b)
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         leads = self.read("replica.role", b) == _LEADS
@@ -596,6 +605,8 @@ class PartitionReplay(Driver):
                  for one in self.of.values()]  # fmt: skip
         self.step("broker_becomes_leader", b, epoch, c)
         self._forgets_its_request(b)
+        assert told is not None, "a LeaderAndIsr arrived"
+        self.told[b] = {*told[1]["replicas"]}
         if leads:
             self.force(KEEPS, *known)
         else:
@@ -717,7 +728,7 @@ class PartitionReplay(Driver):
         now = self.index(line.args["now"])
         self.expect_offset("the high watermark before", line.args["before"],
                            self.read("replica.hw", b))  # fmt: skip
-        self.step("leader_advances_hw", b)
+        self._advances(b, now)
         mine = self.read("replica.hw", b)
         if now < mine:
             outside = set(self.of) - self.members("replica.isr", b)
@@ -727,6 +738,18 @@ class PartitionReplay(Driver):
         self.had.setdefault(line.broker, set()).add(line.args["now"])
         if not self.committed or self.committed[-1][0] < line.args["now"]:
             self.committed.append((line.args["now"], line))
+
+    def _advances(self, b: int, now: int) -> None:
+        """A leader waits for those of its ISR that are replicas by the last LeaderAndIsr: before a
+        move is done it tells of the target alone, with the ISR as it is
+        (`Partition.maybeIncrementLeaderHW`, `moveReassignedPartitionLeaderIfRequired`)."""
+        gone = self.members("replica.isr", b) - self.told.get(b, {*self.of})
+        known = [("known_end", (b, self.of[one]), self.read("known_end", b, self.of[one]))
+                 for one in sorted(gone)]  # fmt: skip
+        behind = [cell for cell in known if cell[2] < now]
+        self.force(UNCOUNTED, *[(name, index, now) for name, index, _ in behind])
+        self.step("leader_advances_hw", b)
+        self.force(UNCOUNTED, *behind)
 
     def _on_offset_listed(self, line: TraceLine, b: int) -> None:
         """Where a log ends: for consumers at the high watermark, once it has reached the epoch."""
