@@ -64,6 +64,8 @@ class _Fetch:
     counted: set[str] = field(default_factory=set)
     """Partitions of which its thread told that it took the follower's offset for its log end."""
     session: str = ""
+    at_once: bool = False
+    """Its own thread answers it with what it read at first: it does not wait."""
     done_at: int = 1 << 60
     recorded: bool = False
     """Its own thread has told what it read at first: only then can it wait, and be read again."""
@@ -135,6 +137,7 @@ class BrokerTraceOf:
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.at_once: set[int] = set()  # lines at which fetches are handled that do not wait
 
     def go(self, lines: Iterable[LogLine]) -> list[Event]:
         """All events, in order."""
@@ -144,6 +147,7 @@ class BrokerTraceOf:
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
+        self.at_once = set(self._answered_at_once(told))
         before = by_place(())
         if self.history is not None:
             controller = ControllerTraceOf(self.broker, self.history, self.questions)
@@ -165,6 +169,34 @@ class BrokerTraceOf:
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
         return _after_causes(list(_appended_first(list(_rising(all_)))))
+
+    def _answered_at_once(self, lines: Iterable[LogLine]) -> Iterator[int]:
+        """Where fetches are handled whose threads answer them with nothing read again in between: a
+        partition for the second time, one that it does not ask for, or any after the thread has
+        told of what it read."""
+        handled: dict[str, int] = {}
+        unread: dict[str, set[str]] = {}
+        again: set[str] = set()
+        for line in lines:
+            thread = line.thread
+            if thread in handled and (segment := _SEGMENT.match(line.text)) is not None:
+                if segment[1] not in unread[thread]:
+                    again.add(thread)
+                unread[thread].discard(segment[1])
+            elif thread in handled and line.text.startswith("[Partition "):
+                unread[thread].clear()
+            elif line.text.startswith("[KafkaApi-"):
+                if "Sending Fetch response" in line.text:
+                    if thread in handled and thread not in again:
+                        yield handled.pop(thread)
+                    again.discard(thread)
+                elif "Handling request:" in line.text:
+                    handled.pop(thread, None)
+                    again.discard(thread)
+                    key = _key(line.text) if "apiKey=FETCH," in line.text else None
+                    question = self.questions.handled(*key, line.at) if key else None
+                    if question is not None:
+                        handled[thread], unread[thread] = line.number, {*question.asked}
 
     def tell(
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
@@ -218,6 +250,7 @@ class BrokerTraceOf:
             fetch = self.fetches[line.thread] = _Fetch(question, follower)
             session = _SESSION.search(line.text)
             fetch.session = session[1] if session else ""
+            fetch.at_once = line.number in self.at_once
             later = [one for one in self.completes.get(key, ()) if one > line.number]
             fetch.done_at = later[0] if later else fetch.done_at
         elif found[1] == "OFFSET_FOR_LEADER_EPOCH" and question.sender.isdecimal():
@@ -296,7 +329,7 @@ class BrokerTraceOf:
         session = _SESSION.search(line.text)
 
         def fits(one: _Fetch) -> bool:
-            if not one.recorded or one.sent or one.done_at <= line.number:
+            if not one.recorded or one.sent or one.at_once or one.done_at <= line.number:
                 return False
             if session and one.question.in_session and one.session != session[1]:
                 return False
@@ -859,6 +892,9 @@ def _key(text: str) -> tuple[int, int] | None:
 
 _CONTROL = {"LEADER_AND_ISR": "LeaderAndIsr", "UPDATE_METADATA": "UpdateMetadata",
             "STOP_REPLICA": "StopReplica"}  # fmt: skip
+_SEGMENT = re.compile(
+    r"\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), offset \d+,"
+)
 _CONTROLLER = re.compile(r"(?:\{controller_id|RequestData\(controllerId)=(\d+)")
 _EPOCH = re.compile(r"controller_?[eE]poch=(-?\d+)")
 _REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")

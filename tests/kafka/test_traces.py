@@ -590,6 +590,20 @@ def test_a_thread_may_answer_anothers_fetch_between_what_it_has_read_and_what_it
     assert (2, "t-1", False) not in served
 
 
+def test_what_is_read_again_is_for_no_fetch_that_its_own_thread_answers_at_once(
+    tmp_path: Path,
+) -> None:
+    """Two followers ask for the same offset: one waits, the other's records are there by then."""
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *by_another(handles(60), reads("t-0", 5)),
+        handles(50), reads("t-0", 5), records("t-0", 2, 5), *by_another(records("t-0", 3, 5)),
+        reads("t-0", 5), sends(8), *by_another(sends(9)), done(60), done(50),
+        messages=[*fetch(50, 2, {}, t_0=5), *fetch(60, 3, {}, t_0=5)],
+    )  # fmt: skip
+
+    assert [args["reader"] for _, args in found if args.get("waited")] == [2]
+
+
 @pytest.mark.parametrize(("lines", "error"), [(1, "NOT_LEADER_FOR_PARTITION"), (2, "NONE")])
 def test_what_waited_at_a_leader_that_is_none_any_more_was_refused_if_its_log_was_not_read(
     lines: int, error: str, tmp_path: Path
