@@ -20,6 +20,7 @@ from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
 from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
+from model.language.sparse import Index
 from model.systems import system
 from specs.partial.moves import Moves
 
@@ -27,6 +28,7 @@ CREATED = "a partition is made with those of its replicas that are alive (`topic
 LIVE = "whom a controller takes for alive is what it said when it wrote"
 DELETED = "a topic is deleted: who lives is taken out of its ISRs (`topics`)"
 MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
+TAKEN_AWAY = "a move has a replica's log deleted (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
 UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
@@ -132,7 +134,7 @@ class PartitionReplay(Driver):
         self.assigned: set[int] = set()
         self.leaving: set[int] = set()  # whom a move takes away
         self.deleting = False
-        self.departed: set[int] = set()  # who lived when a move took it out of the ISR
+        self.departed: set[int] = set()  # whom a move took out of the ISR, alive
 
     # Offsets
 
@@ -281,11 +283,6 @@ class PartitionReplay(Driver):
         self.assigned = {*told.get("partitions", {}).get(number, ())}
         if "removing_replicas" in told:
             self.leaving |= {*told["removing_replicas"].get(number, ())}
-        if back := sorted(self.assigned & self.departed):
-            raise NotModelled(
-                f"broker {back[0]}, which a move took away, is a replica again (the system "
-                "`reassignment` has moves, and `topics` logs that are deleted)"
-            )
 
     def _asked_to_move(self, op: Mapping[str, Any]) -> None:
         """Up to 2.3 a move is known by the request alone."""
@@ -655,13 +652,29 @@ class PartitionReplay(Driver):
     def _on_stop_replica_completed(self, line: TraceLine, b: int) -> None:
         if line.args["delete"]:
             self.ends.pop(line.broker, None)
-            self.gone = True
+            if line.broker in self.departed | self.leaving:
+                self._loses_its_log(line.broker, b)
+            else:
+                self.gone = True
         self.force(
             STOPPED, ("replica.role", (b,), 0), ("replica.leader", (b,), 0),
             ("replica.truncating", (b,), 0), ("replica.epoch_start", (b,), 0),
             *self.set_cells("replica.isr", (b,), ()),
             *[("known_end", (b, other), -1) for other in self.of.values()],
         )  # fmt: skip
+
+    def _loses_its_log(self, broker: int, b: int) -> None:
+        """A replica that a move took away begins anew if another move brings it back."""
+        self.had[broker] = {0}
+        self.kept_epoch.pop(b, None)
+        offsets = [(b, at) for at in range(self.read("log.end", b))]
+        cells: list[tuple[str, Index]] = [
+            (name, index) for name in ("log.at.id", "log.at.epoch") for index in offsets
+        ]
+        cells += [(name, (b,)) for name in ("log.end", "replica.hw", "replica.checkpoint",
+                                            "replica.latest_epoch")]  # fmt: skip
+        self.force(TAKEN_AWAY, *[(name, index, self.ledger.blanks[self.numbers[name]])
+                                 for name, index in cells if name in self.numbers])  # fmt: skip
 
     # Logs
 
@@ -673,6 +686,8 @@ class PartitionReplay(Driver):
                 "a log outlives its process", f"a new log, where the old ended at {end}",
                 f"a log that ends at {end}",
             )  # fmt: skip
+        if self.read("log.end", b):  # deleted before anything showed that a move asked for it
+            self._loses_its_log(line.broker, b)
 
     def _on_log_loaded(self, line: TraceLine, b: int) -> None:
         self.ends[line.broker] = line.args["log_end"]

@@ -1,4 +1,4 @@
-"""Members of an ISR that are no replicas any more, as a move tells its leader: traces by hand."""
+"""Replicas that a move takes away, and that are brought back: traces made by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.running.order import ordered
-from conformance.running.partition import UNCOUNTED, ReplicationJudge
+from conformance.running.partition import TAKEN_AWAY, UNCOUNTED, ReplicationJudge
 from conformance.running.reading import STARTED, Gathered, Process, ProcessStart, TraceLine
 from conformance.running.result import Replayed
 from tests.running.test_what_a_controller_read import SESSION, Step, registers, zk
@@ -18,15 +18,15 @@ QUESTION = {"leader_epoch": 0, "last_fetched_epoch": None}
 REPLY = {"error": "NONE", "high_watermark": 0, "log_start": 0, "diverging": None}
 
 
-def state(zxid: int, version: int) -> Step:
-    """Broker 1 writes the state of t-0: each version is of the next leader epoch, with one ISR."""
-    data = {"controller_epoch": 1, "leader": 1, "leader_epoch": version, "isr": [1, 2, 3]}
+def state(zxid: int, version: int, isr: Sequence[int] = (1, 2, 3)) -> Step:
+    """Broker 1 writes the state of t-0: each version is of the next leader epoch."""
+    data = {"controller_epoch": 1, "leader": 1, "leader_epoch": version, "isr": [*isr]}
     path = "/brokers/topics/t/partitions/0/state"
     return zk(zxid, 1, ("SetData" if version else "Create", path, version, data))
 
 
-def told(version: int, replicas: Sequence[int]) -> Step:
-    order = {"leader": 1, "leader_epoch": version, "isr": [1, 2, 3], "controller_epoch": 1,
+def told(version: int, replicas: Sequence[int], isr: Sequence[int] = (1, 2, 3)) -> Step:
+    order = {"leader": 1, "leader_epoch": version, "isr": [*isr], "controller_epoch": 1,
              "zk_version": version, "replicas": [*replicas]}  # fmt: skip
     return "leader_and_isr_received", {"partition": "t-0", "order": order, "sender": SENDER}
 
@@ -36,9 +36,11 @@ def leads(epoch: int, start: int) -> Step:
                              "previous_epoch": epoch - 1, "high_watermark": 0}  # fmt: skip
 
 
-def asks(offset: int) -> Step:
-    return "records_asked", {"partition": "t-0", "leader": 1, "correlation": 10 + offset,
-                             "asked": {**QUESTION, "offset": offset}}  # fmt: skip
+def asks(offset: int, epoch: int = 0) -> Step:
+    return "records_asked", {
+        "partition": "t-0", "leader": 1, "correlation": 10 * epoch + 10 + offset,
+        "asked": {**QUESTION, "leader_epoch": epoch, "offset": offset},
+    }  # fmt: skip
 
 
 def serves(offset: int) -> Step:
@@ -74,8 +76,12 @@ def replayed(replicas: Sequence[int], fetched: int, *last: Step) -> Replayed:
         *map(serves, asked), told(1, replicas), leads(1, 1), *last,
     ]  # fmt: skip
     follower = [*FOLLOWS, asks(0), *[one for at in asked[1:] for one in (HAS_ONE, asks(at))]]
-    steps: dict[int, Sequence[Step]] = {1: leader, 2: follower, 3: []}
-    starts = [_start(("zookeeper", 0), STORE)]
+    return judged(STORE, leader, follower)
+
+
+def judged(store: Sequence[Step], *brokers: Sequence[Step]) -> Replayed:
+    steps = dict(enumerate([*brokers, *[[]] * (3 - len(brokers))], 1))
+    starts = [_start(("zookeeper", 0), store)]
     starts += [
         _start(("broker", one), [("registered", {"epoch": one, "session": SESSION + one}), *mine])
         for one, mine in steps.items()
@@ -124,3 +130,58 @@ def test_who_leads_by_no_request_is_named() -> None:
 
     assert done.misfit is not None
     assert done.misfit.why.startswith("became_leader, and no LeaderAndIsr for t-0 was received")
+
+
+MOVED_BACK = [
+    *STORE, state(9, 2, [1, 2]),
+    zk(10, 9, ("SetData", "/brokers/topics/t", 1, {"partitions": {"0": [1, 2]}})),
+    zk(11, 9, ("SetData", "/brokers/topics/t", 2, {"partitions": {"0": [1, 2, 3]}})),
+    state(12, 3, [1, 2]),
+]  # fmt: skip
+COMES_BACK = [
+    told(3, [1, 2, 3], [1, 2]),
+    ("became_follower", {"partition": "t-0", "leader": 1, "leader_epoch": 3}), asks(0, 3),
+]  # fmt: skip
+STOPPED: Step = ("stop_replica_completed", {"partition": "t-0", "delete": True, "error": "NONE"})
+AFTER_THE_MOVE: Step = (STOPPED[0], {**STOPPED[1], "zxid": 9})
+CREATED: Step = ("log_created", {"partition": "t-0", "directory": "/data"})
+
+
+def moved_back(*third: Step) -> Replayed:
+    """Broker 3 has what broker 1 has, and a move takes it away and brings it back."""
+    leader: list[Step] = [
+        ("controller_elected", {"epoch": 1, "epoch_version": 1}), told(0, [1, 2, 3]), leads(0, 0),
+        ("records_appended", {"partition": "t-0", "leader_epoch": 0, "first": 0, "end": 1}),
+        ("fetch_served", {**serves(0)[1], "reader": 3, "client": "broker-3-fetcher-0"}),
+    ]  # fmt: skip
+    return judged(MOVED_BACK, leader, [], [*FOLLOWS, asks(0), HAS_ONE, *third])
+
+
+@pytest.mark.parametrize(
+    "stopped", [pytest.param(AFTER_THE_MOVE, id="after its write"),
+                pytest.param(STOPPED, id="nothing says when")],
+)  # fmt: skip
+def test_a_replica_that_a_move_took_away_and_another_brings_back_begins_with_an_empty_log(
+    stopped: Step,
+) -> None:
+    done = moved_back(stopped, CREATED, *COMES_BACK)
+
+    assert done.misfit is None, done.misfit
+    assert not done.unknown
+    assert done.explained == done.lines
+    assert done.forced[TAKEN_AWAY]
+
+
+def test_a_log_that_was_not_deleted_is_not_made_anew() -> None:
+    done = moved_back(CREATED, *COMES_BACK)
+
+    assert done.misfit is not None
+    assert done.misfit.rule == "a log outlives its process"
+
+
+def test_a_log_that_was_deleted_is_gone() -> None:
+    done = moved_back(AFTER_THE_MOVE, *COMES_BACK[:-1], asks(1, 3))
+
+    assert done.misfit is not None
+    assert done.at is not None
+    assert done.at.step == "records_asked"
