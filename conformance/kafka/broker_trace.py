@@ -137,6 +137,7 @@ class BrokerTraceOf:
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.aside: set[str] = set()  # threads that load a log which is to be deleted
         self.at_once: set[int] = set()  # lines at which fetches are handled that do not wait
 
     def go(self, lines: Iterable[LogLine]) -> list[Event]:
@@ -499,11 +500,21 @@ class BrokerTraceOf:
         self.end[found[1]] = self.hw[found[1]] = 0
         self.tell("log_created", found[1], directory=found[2])
 
-    def _log_loaded(self, found: re.Match[str], _line: LogLine) -> None:
-        self.end[f"{found[1]}-{found[2]}"] = int(found[3])
+    def _loads(self, found: re.Match[str], line: LogLine) -> None:
+        """A log that is to be deleted is loaded too, under the name of the partition."""
+        self.aside.discard(line.thread)
+        if found[1].endswith("-delete"):
+            self.aside.add(line.thread)
 
-    def _log_ends(self, found: re.Match[str], _line: LogLine) -> None:
-        self.end[found[1]] = int(found[2])
+    def _log_loaded(self, found: re.Match[str], line: LogLine) -> None:
+        self._ends(f"{found[1]}-{found[2]}", int(found[3]), line)
+
+    def _log_ends(self, found: re.Match[str], line: LogLine) -> None:
+        self._ends(found[1], int(found[2]), line)
+
+    def _ends(self, partition: str, end: int, line: LogLine) -> None:
+        if line.thread not in self.aside:
+            self.end[partition] = end
 
     def _leads(self, found: re.Match[str], _line: LogLine) -> None:
         partition, epoch = found[1], int(found[2])
@@ -944,6 +955,7 @@ _LINES = [
           BrokerTraceOf._isr_write_failed),
     _line(_LOG + r".*\] Appended message set with .* next offset: (\d+),", BrokerTraceOf._appends),
     _line(_LOG + r".*\] Truncating to (?:offset )?(\d+)", BrokerTraceOf._truncates),
+    _line(r"^Loading log '?(\S+?)'?$", BrokerTraceOf._loads),
     _line(_LOG + r".*\] Completed load of log with .* log end offset (\d+)",
           BrokerTraceOf._log_ends),
     _line(r"Completed load of Log\(dir=.* topic=(\S+), partition=(\d+),.* logEndOffset=(\d+)\)",
