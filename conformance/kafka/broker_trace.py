@@ -64,6 +64,8 @@ class _Fetch:
     counted: set[str] = field(default_factory=set)
     """Partitions of which its thread told that it took the follower's offset for its log end."""
     session: str = ""
+    at_once: bool = False
+    """Its own thread answers it with what it read at first: it does not wait."""
     done_at: int = 1 << 60
     recorded: bool = False
     """Its own thread has told what it read at first: only then can it wait, and be read again."""
@@ -135,6 +137,8 @@ class BrokerTraceOf:
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.aside: set[str] = set()  # threads that load a log which is to be deleted
+        self.at_once: set[int] = set()  # lines at which fetches are handled that do not wait
 
     def go(self, lines: Iterable[LogLine]) -> list[Event]:
         """All events, in order."""
@@ -144,6 +148,7 @@ class BrokerTraceOf:
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
+        self.at_once = set(self._answered_at_once(told))
         before = by_place(())
         if self.history is not None:
             controller = ControllerTraceOf(self.broker, self.history, self.questions)
@@ -165,6 +170,34 @@ class BrokerTraceOf:
         for event in self.events:
             all_ += event if isinstance(event, list) else [event]
         return _after_causes(list(_appended_first(list(_rising(all_)))))
+
+    def _answered_at_once(self, lines: Iterable[LogLine]) -> Iterator[int]:
+        """Where fetches are handled whose threads answer them with nothing read again in between: a
+        partition for the second time, one that it does not ask for, or any after the thread has
+        told of what it read."""
+        handled: dict[str, int] = {}
+        unread: dict[str, set[str]] = {}
+        again: set[str] = set()
+        for line in lines:
+            thread = line.thread
+            if thread in handled and (segment := _SEGMENT.match(line.text)) is not None:
+                if segment[1] not in unread[thread]:
+                    again.add(thread)
+                unread[thread].discard(segment[1])
+            elif thread in handled and line.text.startswith("[Partition "):
+                unread[thread].clear()
+            elif line.text.startswith("[KafkaApi-"):
+                if "Sending Fetch response" in line.text:
+                    if thread in handled and thread not in again:
+                        yield handled.pop(thread)
+                    again.discard(thread)
+                elif "Handling request:" in line.text:
+                    handled.pop(thread, None)
+                    again.discard(thread)
+                    key = _key(line.text) if "apiKey=FETCH," in line.text else None
+                    question = self.questions.handled(*key, line.at) if key else None
+                    if question is not None:
+                        handled[thread], unread[thread] = line.number, {*question.asked}
 
     def tell(
         self, step: str, partition: str | None = None, into: list[Event] | None = None, **args: Any
@@ -218,6 +251,7 @@ class BrokerTraceOf:
             fetch = self.fetches[line.thread] = _Fetch(question, follower)
             session = _SESSION.search(line.text)
             fetch.session = session[1] if session else ""
+            fetch.at_once = line.number in self.at_once
             later = [one for one in self.completes.get(key, ()) if one > line.number]
             fetch.done_at = later[0] if later else fetch.done_at
         elif found[1] == "OFFSET_FOR_LEADER_EPOCH" and question.sender.isdecimal():
@@ -296,7 +330,7 @@ class BrokerTraceOf:
         session = _SESSION.search(line.text)
 
         def fits(one: _Fetch) -> bool:
-            if not one.recorded or one.sent or one.done_at <= line.number:
+            if not one.recorded or one.sent or one.at_once or one.done_at <= line.number:
                 return False
             if session and one.question.in_session and one.session != session[1]:
                 return False
@@ -466,11 +500,21 @@ class BrokerTraceOf:
         self.end[found[1]] = self.hw[found[1]] = 0
         self.tell("log_created", found[1], directory=found[2])
 
-    def _log_loaded(self, found: re.Match[str], _line: LogLine) -> None:
-        self.end[f"{found[1]}-{found[2]}"] = int(found[3])
+    def _loads(self, found: re.Match[str], line: LogLine) -> None:
+        """A log that is to be deleted is loaded too, under the name of the partition."""
+        self.aside.discard(line.thread)
+        if found[1].endswith("-delete"):
+            self.aside.add(line.thread)
 
-    def _log_ends(self, found: re.Match[str], _line: LogLine) -> None:
-        self.end[found[1]] = int(found[2])
+    def _log_loaded(self, found: re.Match[str], line: LogLine) -> None:
+        self._ends(f"{found[1]}-{found[2]}", int(found[3]), line)
+
+    def _log_ends(self, found: re.Match[str], line: LogLine) -> None:
+        self._ends(found[1], int(found[2]), line)
+
+    def _ends(self, partition: str, end: int, line: LogLine) -> None:
+        if line.thread not in self.aside:
+            self.end[partition] = end
 
     def _leads(self, found: re.Match[str], _line: LogLine) -> None:
         partition, epoch = found[1], int(found[2])
@@ -859,6 +903,9 @@ def _key(text: str) -> tuple[int, int] | None:
 
 _CONTROL = {"LEADER_AND_ISR": "LeaderAndIsr", "UPDATE_METADATA": "UpdateMetadata",
             "STOP_REPLICA": "StopReplica"}  # fmt: skip
+_SEGMENT = re.compile(
+    r"\[ReplicaManager broker=\d+\] Fetching log segment for partition (\S+-\d+), offset \d+,"
+)
 _CONTROLLER = re.compile(r"(?:\{controller_id|RequestData\(controllerId)=(\d+)")
 _EPOCH = re.compile(r"controller_?[eE]poch=(-?\d+)")
 _REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
@@ -908,6 +955,7 @@ _LINES = [
           BrokerTraceOf._isr_write_failed),
     _line(_LOG + r".*\] Appended message set with .* next offset: (\d+),", BrokerTraceOf._appends),
     _line(_LOG + r".*\] Truncating to (?:offset )?(\d+)", BrokerTraceOf._truncates),
+    _line(r"^Loading log '?(\S+?)'?$", BrokerTraceOf._loads),
     _line(_LOG + r".*\] Completed load of log with .* log end offset (\d+)",
           BrokerTraceOf._log_ends),
     _line(r"Completed load of Log\(dir=.* topic=(\S+), partition=(\d+),.* logEndOffset=(\d+)\)",

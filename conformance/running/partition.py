@@ -20,6 +20,7 @@ from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
 from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
+from model.language.sparse import Index
 from model.systems import system
 from specs.partial.moves import Moves
 
@@ -27,8 +28,10 @@ CREATED = "a partition is made with those of its replicas that are alive (`topic
 LIVE = "whom a controller takes for alive is what it said when it wrote"
 DELETED = "a topic is deleted: who lives is taken out of its ISRs (`topics`)"
 MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
+TAKEN_AWAY = "a move has a replica's log deleted (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
+UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
 OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
@@ -123,6 +126,7 @@ class PartitionReplay(Driver):
         self.wanted: dict[int, tuple[int, ...]] = {}
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
+        self.told: dict[int, set[int]] = {}  # the replicas that a leader was told of last
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
         self.unfetched: set[int] = set()  # follow, and their fetcher was not started
         self.starts: dict[int, int] = {}  # which start of a broker this is
@@ -130,7 +134,7 @@ class PartitionReplay(Driver):
         self.assigned: set[int] = set()
         self.leaving: set[int] = set()  # whom a move takes away
         self.deleting = False
-        self.departed: set[int] = set()  # who lived when a move took it out of the ISR
+        self.departed: set[int] = set()  # whom a move took out of the ISR, alive
 
     # Offsets
 
@@ -279,11 +283,6 @@ class PartitionReplay(Driver):
         self.assigned = {*told.get("partitions", {}).get(number, ())}
         if "removing_replicas" in told:
             self.leaving |= {*told["removing_replicas"].get(number, ())}
-        if back := sorted(self.assigned & self.departed):
-            raise NotModelled(
-                f"broker {back[0]}, which a move took away, is a replica again (the system "
-                "`reassignment` has moves, and `topics` logs that are deleted)"
-            )
 
     def _asked_to_move(self, op: Mapping[str, Any]) -> None:
         """Up to 2.3 a move is known by the request alone."""
@@ -551,6 +550,12 @@ class PartitionReplay(Driver):
 
     def _arrives(self, b: int) -> tuple[int, int]:
         """The request is in flight in the model: its leader epoch and controller epoch."""
+        if b not in self.pending:
+            raise MisfitError(
+                "what a LeaderAndIsr has a broker do comes after it was received",
+                f"{self.named}, and no LeaderAndIsr for {self.partition} was received since the "
+                "last one was obeyed", "leader_and_isr_received before it",
+            )  # fmt: skip
         line, order = self.pending.pop(b)
         epoch, c = order["leader_epoch"] + 1, line.args["sender"]["epoch"]
         there = self.states.get(order["zk_version"])
@@ -589,6 +594,7 @@ class PartitionReplay(Driver):
 
     def _on_became_leader(self, line: TraceLine, b: int) -> None:
         self.unfetched.discard(b)
+        told = self.pending.get(b)
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         leads = self.read("replica.role", b) == _LEADS
@@ -596,6 +602,8 @@ class PartitionReplay(Driver):
                  for one in self.of.values()]  # fmt: skip
         self.step("broker_becomes_leader", b, epoch, c)
         self._forgets_its_request(b)
+        assert told is not None, "a LeaderAndIsr arrived"
+        self.told[b] = {*told[1]["replicas"]}
         if leads:
             self.force(KEEPS, *known)
         else:
@@ -644,13 +652,29 @@ class PartitionReplay(Driver):
     def _on_stop_replica_completed(self, line: TraceLine, b: int) -> None:
         if line.args["delete"]:
             self.ends.pop(line.broker, None)
-            self.gone = True
+            if line.broker in self.departed | self.leaving:
+                self._loses_its_log(line.broker, b)
+            else:
+                self.gone = True
         self.force(
             STOPPED, ("replica.role", (b,), 0), ("replica.leader", (b,), 0),
             ("replica.truncating", (b,), 0), ("replica.epoch_start", (b,), 0),
             *self.set_cells("replica.isr", (b,), ()),
             *[("known_end", (b, other), -1) for other in self.of.values()],
         )  # fmt: skip
+
+    def _loses_its_log(self, broker: int, b: int) -> None:
+        """A replica that a move took away begins anew if another move brings it back."""
+        self.had[broker] = {0}
+        self.kept_epoch.pop(b, None)
+        offsets = [(b, at) for at in range(self.read("log.end", b))]
+        cells: list[tuple[str, Index]] = [
+            (name, index) for name in ("log.at.id", "log.at.epoch") for index in offsets
+        ]
+        cells += [(name, (b,)) for name in ("log.end", "replica.hw", "replica.checkpoint",
+                                            "replica.latest_epoch")]  # fmt: skip
+        self.force(TAKEN_AWAY, *[(name, index, self.ledger.blanks[self.numbers[name]])
+                                 for name, index in cells if name in self.numbers])  # fmt: skip
 
     # Logs
 
@@ -662,6 +686,8 @@ class PartitionReplay(Driver):
                 "a log outlives its process", f"a new log, where the old ended at {end}",
                 f"a log that ends at {end}",
             )  # fmt: skip
+        if self.read("log.end", b):  # deleted before anything showed that a move asked for it
+            self._loses_its_log(line.broker, b)
 
     def _on_log_loaded(self, line: TraceLine, b: int) -> None:
         self.ends[line.broker] = line.args["log_end"]
@@ -717,7 +743,7 @@ class PartitionReplay(Driver):
         now = self.index(line.args["now"])
         self.expect_offset("the high watermark before", line.args["before"],
                            self.read("replica.hw", b))  # fmt: skip
-        self.step("leader_advances_hw", b)
+        self._advances(b, now)
         mine = self.read("replica.hw", b)
         if now < mine:
             outside = set(self.of) - self.members("replica.isr", b)
@@ -727,6 +753,18 @@ class PartitionReplay(Driver):
         self.had.setdefault(line.broker, set()).add(line.args["now"])
         if not self.committed or self.committed[-1][0] < line.args["now"]:
             self.committed.append((line.args["now"], line))
+
+    def _advances(self, b: int, now: int) -> None:
+        """A leader waits for those of its ISR that are replicas by the last LeaderAndIsr: before a
+        move is done it tells of the target alone, with the ISR as it is
+        (`Partition.maybeIncrementLeaderHW`, `moveReassignedPartitionLeaderIfRequired`)."""
+        gone = self.members("replica.isr", b) - self.told.get(b, {*self.of})
+        known = [("known_end", (b, self.of[one]), self.read("known_end", b, self.of[one]))
+                 for one in sorted(gone)]  # fmt: skip
+        behind = [cell for cell in known if cell[2] < now]
+        self.force(UNCOUNTED, *[(name, index, now) for name, index, _ in behind])
+        self.step("leader_advances_hw", b)
+        self.force(UNCOUNTED, *behind)
 
     def _on_offset_listed(self, line: TraceLine, b: int) -> None:
         """Where a log ends: for consumers at the high watermark, once it has reached the epoch."""

@@ -590,6 +590,46 @@ def test_a_thread_may_answer_anothers_fetch_between_what_it_has_read_and_what_it
     assert (2, "t-1", False) not in served
 
 
+def test_what_is_read_again_is_for_no_fetch_that_its_own_thread_answers_at_once(
+    tmp_path: Path,
+) -> None:
+    """Two followers ask for the same offset: one waits, the other's records are there by then."""
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *by_another(handles(60), reads("t-0", 5)),
+        handles(50), reads("t-0", 5), records("t-0", 2, 5), *by_another(records("t-0", 3, 5)),
+        reads("t-0", 5), sends(8), *by_another(sends(9)), done(60), done(50),
+        messages=[*fetch(50, 2, {}, t_0=5), *fetch(60, 3, {}, t_0=5)],
+    )  # fmt: skip
+
+    assert [args["reader"] for _, args in found if args.get("waited")] == [2]
+
+
+@pytest.mark.parametrize(
+    "order", [pytest.param(slice(None), id="first"), pytest.param(slice(None, None, -1), id="last")]
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[Log partition=t-0, dir=/data] Completed load of log with 1 segments, log start offset 0 "
+        "and log end offset {} in 1 ms",
+        "Completed load of Log(dir=/data, topic=t, partition=0, highWatermark=0, logEndOffset={})",
+    ],
+)
+def test_a_log_that_is_to_be_deleted_is_loaded_as_that_of_no_partition(
+    words: str, order: slice, tmp_path: Path
+) -> None:
+    """A replica was moved away and back, and its broker killed before the old log was deleted."""
+    loaded = [("t-0", 9), ("t-0.52cd9cf3f24d41a18b07c4c66a0c718a-delete", 0)][order]
+    found = events_of(
+        tmp_path,
+        *[text for name, end in loaded for text in (f"Loading log '{name}'", words.format(end))],
+        "Replica loaded for partition t-0 with initial high watermark 7", leads("t-0", 3, 9),
+        messages=[],
+    )  # fmt: skip
+
+    assert found[0] == ("log_loaded", {"partition": "t-0", "log_end": 9, "high_watermark": 7})
+
+
 @pytest.mark.parametrize(("lines", "error"), [(1, "NOT_LEADER_FOR_PARTITION"), (2, "NONE")])
 def test_what_waited_at_a_leader_that_is_none_any_more_was_refused_if_its_log_was_not_read(
     lines: int, error: str, tmp_path: Path
