@@ -261,7 +261,7 @@ def fetch_state(question: Question) -> dict[str, Any]:
     asked = question["input"]
     how = REFUSALS[asked.get("error") or "NONE"]
     if not is_of_one_epoch(asked):
-        raise Lacks("truncation.fetchState: the model's answer is about 'latestEpoch', or a refusal")
+        raise Lacks("truncation.fetchState: it is answered about 'latestEpoch', or refused")
     latest, end = asked["latestEpoch"], asked.get("followerLeo", 0)
     log = [[0, latest, end]] if end else []
     epoch = latest + 1
