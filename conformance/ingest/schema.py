@@ -30,7 +30,8 @@ SAID: dict[str, pa.DataType] = {
     "replicas": pa.list_(_INT),  # the brokers that a partition is assigned to
     "version": _INT,  # of the znode that was written (zkVersion)
     "previous_epoch": _INT,  # the leader epoch held before
-    "known_epoch": _INT,  # the controller epoch known to a broker that refuses an older one
+    # the controller epoch known to a broker that refuses an older one; that of a controller's text
+    "known_epoch": _INT,
     "correlation": _LONG,
     "replica": _INT,  # the broker that a request goes to, or the replica that changes
     "from_state": _TEXT,

@@ -266,7 +266,7 @@ CHANGES = (
         "change_failed",
         "change_failed",
         STATE,
-        "Controller {controller} epoch {controller_epoch} failed to change state for partition "
+        "Controller {controller} epoch {known_epoch} failed to change state for partition "
         "{tp} from {from_state} to {to_state}",
         "[Controller id=4 epoch=7] Controller 4 epoch 7 failed to change state for partition "
         "orders-0 from OfflinePartition to OnlinePartition",
@@ -275,7 +275,7 @@ CHANGES = (
         "change_refused",
         "change_failed",
         STATE,
-        "Controller {controller} epoch {controller_epoch} initiated state change {...} failed",
+        "Controller {controller} epoch {known_epoch} initiated state change {...} failed",
         "[Controller id=4 epoch=7] Controller 4 epoch 7 initiated state change for partition "
         "orders-0 from NewPartition to OfflinePartition failed",
     ),

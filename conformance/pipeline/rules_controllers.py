@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import (
     CONTROLLER_EPOCHS_GROW,
     EPOCH_VERSION,
     ONE_OWNER,
+    REQUEST_AS_SENT,
     Kind,
 )
 from conformance.pipeline.monotonicity import ValueSeen
@@ -33,6 +34,9 @@ SAYS = WRITES | {"response_received", "change_failed"}
 """Lines whose head carries the epoch that a controller has then."""
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
 _TELL_VERSION = frozenset(("controller_elected", "controller_epoch_read"))
+_SENDS_TO_LIVE = (2, 4)
+"""The first release of which that is taken for certain."""
+_SENDS = frozenset(("leader_and_isr_batch", "leader_and_isr_sent"))
 _ELECTIONS = frozenset(("controller_elected", "controller_ready"))
 _SIGHTED_BY_OTHERS = frozenset(
     (
@@ -62,6 +66,7 @@ def check(bench: RuleContext) -> None:
     _elections_grow(bench)
     _writers_grow(bench)
     _one_owner(bench)
+    _sends_to_brokers(bench)
 
 
 def _ready_with_what_was_taken(bench: RuleContext) -> None:
@@ -119,7 +124,18 @@ def _version_rises_with_epoch(bench: RuleContext) -> None:
             if age is not None:
                 ages[age].append(event)
     for _, events in sorted(ages.items()):
-        bench.looked(EPOCH_VERSION, len(events) - 1)
+        bench.looked(EPOCH_VERSION, len(events))
+        for event in events:
+            if _apart(event) < 0:
+                bench.report(
+                    Kind.VIOLATION,
+                    EPOCH_VERSION,
+                    event,
+                    f"controller epoch {event.controller_epoch} stands under zkVersion "
+                    f"{event.version}: each write raises both, and the first has epoch 1 or more",
+                    f"zkVersion {event.controller_epoch} or less",
+                )
+        events = bench.innocent(events)
         apart = Counter(_apart(event) for event in events)
         if len(apart) < 2:
             continue
@@ -172,9 +188,10 @@ def _writers_grow(bench: RuleContext) -> None:
     history = bench.history
     written = history.streams(lambda event: event.kind in SAYS and _own(event))
     for (_, broker), events in sorted(written.items(), key=_by_stream):
+        _one_epoch_a_term(bench, events)
         steps = [
             ValueSeen(event.controller_epoch, event)
-            for event in events
+            for event in bench.innocent(events)
             if event.controller_epoch  # it is 0 once the controllership was left
         ]
         bench.never_falls(
@@ -187,6 +204,36 @@ def _writers_grow(bench: RuleContext) -> None:
         )
 
 
+def _one_epoch_a_term(bench: RuleContext, events: list[Event]) -> None:
+    """Between two lines of a controller with one epoch it has no other, and has not left it.
+
+    An epoch that was left is never taken again. So the line between them is wrong, in whatever
+    order lines of one millisecond stand.
+    """
+    joined, excuse = _same_zookeeper(bench), _new_zookeeper(bench)
+    moments = [list(some) for _, some in groupby(events, key=lambda each: (each.file, each.at))]
+    for before, together, after in zip(moments, moments[1:], moments[2:], strict=False):
+        first, last = before[-1], after[0]
+        epoch = first.controller_epoch
+        if not epoch or last.controller_epoch != epoch or first.at > last.at:
+            continue
+        for event in together:
+            if event.controller_epoch in (epoch, None) or not joined(first, last):
+                continue
+            if excuse(first, last) is not None:
+                continue
+            bench.looked(CONTROLLER_EPOCHS_GROW)
+            bench.report(
+                Kind.VIOLATION,
+                CONTROLLER_EPOCHS_GROW,
+                event,
+                f"broker {event.broker} writes with controller epoch {event.controller_epoch} "
+                f"here, and with {epoch} before it, at {first.where}, and after it, at "
+                f"{last.where}",
+                f"controller epoch {epoch}",
+            )
+
+
 def _one_owner(bench: RuleContext) -> None:
     """Epochs are compared across brokers by themselves, never by time."""
     history = bench.history
@@ -195,6 +242,8 @@ def _one_owner(bench: RuleContext) -> None:
     )
     for event in bench.innocent(history.events):
         epoch, owner = event.controller_epoch, event.controller
+        if event.kind == "controller_ready":
+            owner = event.broker
         if epoch is None or owner is None or epoch <= 0 or owner < 0:
             continue
         if event.kind in WRITES | _ELECTIONS | _SIGHTED_BY_OTHERS:
@@ -228,6 +277,41 @@ def _one_owner(bench: RuleContext) -> None:
                 + ("" if sure else "; lines that show a new ZooKeeper may be missing"),
                 f"controller epoch {epoch} held by broker {owner} only",
             )
+
+
+def _sends_to_brokers(bench: RuleContext) -> None:
+    """A controller sends to brokers that it knows as alive, which its lines tell before and after.
+
+    It leaves out all others (AbstractControllerBrokerRequestBatch.sendRequestsToBrokers).
+    """
+    history = bench.history
+    if history.oldest_release < _SENDS_TO_LIVE or not history.live_brokers:
+        return
+    lists = history.streams(lambda event: event.kind == "broker_epochs")
+    known = history.live_brokers | history.writers
+    for event in bench.innocent(history.events):
+        if event.kind not in _SENDS or event.replica is None or not _own(event):
+            continue
+        bench.looked(REQUEST_AS_SENT)
+        if event.replica in known:
+            continue
+        sure = any(
+            history.log_covers(told, event.at + 1)
+            and told.at < event.at
+            and not history.clock_was_set(told, event)
+            and history.same_zookeeper(told, event, event.controller_epoch or 0)
+            for (_, broker), some in lists.items()
+            if broker == event.broker
+            for told in some
+        )
+        bench.report(
+            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            REQUEST_AS_SENT,
+            event,
+            f"controller {event.broker} sends to broker {event.replica}, and no line counts that "
+            f"one among the live brokers, nor is a line of it here",
+            f"a request to one of {sorted(history.live_brokers)}",
+        )
 
 
 def _own(event: Event) -> bool:

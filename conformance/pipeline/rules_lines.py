@@ -8,7 +8,9 @@ process that wrote it: a process writes a logger's lines to one log.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, Kind
@@ -18,6 +20,13 @@ from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
 _OF_ITS_OWN = frozenset(("controller_elected", "controller_ready", "change_failed"))
 """Kinds in which a controller tells of itself, with its own number in the text."""
+_NAMED_BY_OTHERS = frozenset(("process_starting", "cluster_id", "release"))
+"""Kinds that name no writer: `History` takes it from the next line that does."""
+_COMES_OF = {"topics_changed": "partitions_created", "brokers_changed": "broker_startup"}
+"""By template: what a controller's next line is, if there is something new."""
+_NEW_TOPICS = re.compile(r"\w*\([^)]")
+_NEW_BROKERS = re.compile(r"\d[\d,]*, deleted brokers: *,")
+_AT_ONCE = 1000  # milliseconds between two such lines
 _STRAYED = 2  # lines at most that name another writer, of a log that is not shared
 _MANY = 10  # times as many lines name the one whose log it is
 
@@ -25,6 +34,7 @@ _MANY = 10  # times as many lines name the one whose log it is
 def check(bench: RuleContext) -> None:
     """Each line of the protocol."""
     owners = _owners(bench)
+    _one_change(bench)
     for event in bench.history.events:
         _agrees(bench, event)
         if event.from_state == "NewPartition" and event.isr and event.leader is not None:
@@ -63,6 +73,10 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
             seen.append(text if len(set(brokers)) < len(brokers) else None)
     if event.again is not None:
         seen.append(f"the line names {name} and {event.again}, and tells of one partition")
+    if kind == "change_failed" and event.known_epoch is not None:
+        head, told = event.controller_epoch, event.known_epoch
+        text = f"{name}: controller epoch {head} stands at the head of the line, and {told} in it"
+        seen.append(text if head is not None and head != told else None)
     if kind in _OF_ITS_OWN and event.broker is not None and event.controller is not None:
         differ = event.broker != event.controller
         seen.append(
@@ -113,6 +127,80 @@ _TABLES = {"partition_changed": PARTITION_TABLE, "replica_changed": REPLICA_TABL
 # -- whose log it is ------------------------------------------------------------------------------
 
 
+def _one_change(bench: RuleContext) -> None:
+    """What is new, and what the controller does of it, are two lines of one thread.
+
+    Where each of the two lacks the other one and they stand beside each other, one names a wrong
+    writer: that of which fewer lines stand around them, or in this log.
+    """
+    history = bench.history
+    logs: dict[str, list[Event]] = {}
+    for event in history.events:
+        if event.broker is not None and (_cause(event) or event.template in _COMES_OF.values()):
+            logs.setdefault(history.places[event.file].stream, []).append(event)
+    for stream, events in sorted(logs.items()):
+        counted = history.writers_of_logs.get(stream, {})
+        pairs = [
+            (number, cause, effect)
+            for number, (cause, effect) in enumerate(pairwise(events))
+            if _cause(cause) == effect.template
+            and 0 <= effect.at - cause.at <= _AT_ONCE
+            and history.contiguous(cause, effect)
+        ]
+        whole = {n for n, a, b in pairs if a.broker == b.broker}
+        for number, cause, effect in pairs:
+            bench.looked(OWN_LOG)
+            if number in whole:
+                continue
+            near = [
+                each
+                for n, each in enumerate(events)
+                if number - 4 <= n < number + 6
+                and abs(each.at - cause.at) <= _AT_ONCE
+                and not {n - 1, n} & whole
+            ]
+            if any(_of_one(each, cause, effect) for each in near):
+                continue  # two controllers write this log, and both tell of a change
+            around = Counter(
+                each.broker
+                for each in history.events
+                if abs(each.at - cause.at) <= _AT_ONCE
+                and history.places[each.file].stream == stream
+                and each not in (cause, effect)
+            )
+            votes = {
+                each.broker: (around[each.broker], counted.get(each.broker or 0, 0))
+                for each in (cause, effect)
+            }
+            few, most = sorted((cause, effect), key=lambda each: votes[each.broker])
+            if votes[few.broker] == votes[most.broker]:
+                continue
+            bench.report(
+                Kind.VIOLATION,
+                OWN_LOG,
+                few,
+                f"the line names broker {few.broker} as its writer, and what it goes with, at "
+                f"{most.where}, broker {most.broker}: one controller writes both",
+                f"a line of broker {most.broker}",
+            )
+
+
+def _of_one(event: Event, cause: Event, effect: Event) -> bool:
+    """Whether a line of the writer of one of the two may be what that one goes with."""
+    return (event.broker == cause.broker and event.template == effect.template) or (
+        event.broker == effect.broker and event.template == cause.template
+    )
+
+
+def _cause(event: Event) -> str | None:
+    """The template of the line that comes of this one, if one does."""
+    if event.template == "topics_changed" and not _NEW_TOPICS.match(event.detail or ""):
+        return None
+    if event.template == "brokers_changed" and not _NEW_BROKERS.match(event.detail or ""):
+        return None
+    return _COMES_OF.get(event.template)
+
+
 def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
     """The broker of each log in which a few lines name another one; those with their numbers.
 
@@ -131,7 +219,7 @@ def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
 def _own_log(bench: RuleContext, event: Event, owners: dict[str, dict[int, int]]) -> None:
     history = bench.history
     place = history.places[event.file]
-    if event.broker is None or not place.writers:
+    if event.broker is None or not place.writers or event.kind in _NAMED_BY_OTHERS:
         return
     bench.looked(OWN_LOG)
     owner = owners.get(place.stream, {}).get(event.broker)

@@ -19,6 +19,7 @@ from conformance.ingest.schema import Event
 from conformance.pipeline.findings import (
     HOLDS_AS_TOLD,
     NO_OLDER_LEADER_EPOCH,
+    ONE_OWNER,
     REQUEST_AS_SENT,
     Kind,
 )
@@ -76,6 +77,7 @@ def check(bench: RuleContext) -> None:
         _starts_as_written(bench, bench.innocent(every))
         _version_as_told(bench, bench.innocent(every))
     _batches(bench)
+    _handled_for_the_obeyed(bench)
 
 
 @cache
@@ -208,13 +210,16 @@ def _batches(bench: RuleContext) -> None:
     for event in history.events:
         if event.kind == _BATCH and event.broker is not None and event.tp is None:
             logs[history.places[event.file].stream, event.broker].append(event)
-    for _, events in sorted(logs.items()):
+    refusals = history.streams(lambda event: event.kind in _REFUSED)
+    for where, events in sorted(logs.items()):
+        inside = refusals.get(where, [])
         for number, (begun, done) in enumerate(pairwise(events)):
             if (begun.template, done.template) != _BATCH_LINES:
                 continue
             if not _of_one_request(history, begun, done):
                 continue
             bench.looked(REQUEST_AS_SENT)
+            _inside_a_batch(bench, begun, done, inside)
             whose = begun.controller != done.controller
             if whose == (begun.correlation != done.correlation):
                 continue
@@ -232,6 +237,77 @@ def _batches(bench: RuleContext) -> None:
                 f"{wrong.controller} stands here, and request {right.correlation} of controller "
                 f"{right.controller} at {right.where}, for one request",
                 f"request {right.correlation} of controller {right.controller}",
+            )
+
+
+def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[Event]) -> None:
+    """What is refused of a request while it is handled, under one lock, is of that request."""
+    history = bench.history
+    if (begun.controller, begun.correlation) != (done.controller, done.correlation):
+        return
+    low = bisect_left(lines, history.key(begun), key=history.key)
+    high = bisect_left(lines, history.key(done), key=history.key)
+    for event in lines[low:high]:
+        same = event.controller == begun.controller, event.correlation == begun.correlation
+        if all(same) or not any(same) or not begun.at < event.at < done.at:
+            continue  # lines of one millisecond may stand in another order
+        bench.report(
+            Kind.VIOLATION,
+            REQUEST_AS_SENT,
+            event,
+            f"{_name(event)}: broker {event.broker} refuses request {event.correlation} of "
+            f"controller {event.controller} here, while it handles request {begun.correlation} of "
+            f"controller {begun.controller}, from {begun.where} to {done.where}",
+            f"request {begun.correlation} of controller {begun.controller}",
+        )
+
+
+def _handled_for_the_obeyed(bench: RuleContext) -> None:
+    """Between two lines that obey one controller under one epoch no other one is obeyed.
+
+    What an older one sends is refused in a line of its own; a newer one would be known after it.
+    """
+    history = bench.history
+    kinds = {"obeyed", "old_controller_refused", _BATCH, "stop_replica_handled"}
+    for _, every in sorted(
+        history.streams(lambda event: event.kind in kinds).items(), key=lambda item: str(item[0])
+    ):
+        obeyed = [event for event in every if event.kind == "obeyed"]
+        keys = [history.key(event) for event in obeyed]
+        refused = {
+            (event.controller, event.correlation)
+            for event in every
+            if event.kind == "old_controller_refused"
+        }
+        for event in every:
+            if event.kind not in (_BATCH, "stop_replica_handled") or event.controller is None:
+                continue
+            place = bisect_left(keys, history.key(event))
+            if not 0 < place < len(obeyed) or id(event) in bench.blamed:
+                continue
+            before, after = obeyed[place - 1], obeyed[place]
+            if not before.at < event.at < after.at or event.correlation is None:
+                continue  # lines of one millisecond may stand in another order
+            known = before.controller, before.controller_epoch
+            if known != (after.controller, after.controller_epoch):
+                continue
+            if not history.contiguous(before, after) or not history.same_process(before, after):
+                continue
+            if history.restarted(before, after) or history.reset(before, after):
+                continue
+            bench.looked(ONE_OWNER)
+            if event.controller == before.controller:
+                continue
+            if (event.controller, event.correlation) in refused:
+                continue
+            bench.report(
+                Kind.VIOLATION,
+                ONE_OWNER,
+                event,
+                f"broker {event.broker} handles a request of controller {event.controller} here, "
+                f"and obeys controller {before.controller} of epoch {before.controller_epoch} "
+                f"before it, at {before.where}, and after it, at {after.where}",
+                f"a request of controller {before.controller}, or a refusal",
             )
 
 
@@ -413,30 +489,46 @@ def _starts_as_told(bench: RuleContext, events: list[Event]) -> None:
 def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
     """Nobody starts in a leader epoch above those that controllers write later.
 
-    Brokers' clocks may be apart: only what lies further from each other is certain.
+    Brokers' clocks may be apart: only what lies further from each other is certain, or stands in
+    one log, where the controller itself is the one that starts.
     """
     history = bench.history
     written = sorted(
         (e for e in events if e.kind in _WRITTEN and e.leader_epoch is not None and e.leader != -2),
         key=lambda each: (each.at, history.key(each)),
     )
+    logs: dict[tuple[str, int | None], list[Event]] = defaultdict(list)
+    for each in written:
+        logs[history.places[each.file].stream, each.broker].append(each)
     for event in events:
         if event.kind not in _STARTED or event.leader_epoch is None or id(event) in bench.blamed:
             continue
+        own = logs.get((history.places[event.file].stream, event.broker), [])
+        after = bisect_right(own, event.at, key=lambda each: each.at)
+        here = (
+            after < len(own)
+            and event.leader_epoch > (own[after].leader_epoch or 0)
+            and history.contiguous(event, own[after])
+        )
         place = bisect_right(written, event.at + _ONE_REQUEST, key=lambda each: each.at)
-        if place == len(written):
+        if not here and place == len(written):
             continue
         bench.looked(HOLDS_AS_TOLD)
-        later = written[place]
+        later = own[after] if here else written[place]
         if event.leader_epoch <= (later.leader_epoch or 0):
             continue
         alone = history.values_of("leader_epoch", event.tp)[event.leader_epoch] == 1
-        if not alone or another_life(history, event, later) or not bench.lacks(event, later.where):
+        # In one log a replica that was made again is no sign of another life of its topic.
+        anew = (
+            bool(history.reset(event, later) or history.topic_began(event, later))
+            if here
+            else another_life(history, event, later)
+        )
+        if not alone or anew or not bench.lacks(event, later.where):
             continue
         sure = (
-            later.at - event.at > _CLOCKS_APART
+            (here or (later.at - event.at > _CLOCKS_APART and not history.lived_twice(event)))
             and same_life(history, event, later)
-            and not history.lived_twice(event)
             and not history.clock_was_set(event, later)
         )
         bench.report(

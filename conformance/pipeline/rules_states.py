@@ -61,6 +61,7 @@ def check(bench: RuleContext) -> None:
         _who_follows_changes_nothing(bench, events)
         _starts_once(bench, every)
         _one_start(bench, events)
+        _elected_as_written(bench, events)
         for event in events:
             if event.kind == "unclean_election":
                 bench.report(
@@ -578,6 +579,41 @@ def _one_start(bench: RuleContext, events: list[Event]) -> None:
                 f"one leader in leader epoch {epoch}",
             )
             break
+
+
+def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
+    """The leader that a controller tells after a preferred election: it wrote that one last."""
+    history = bench.history
+    written: dict[int | None, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.kind in _WRITTEN and event.leader is not None:
+            written[event.broker].append(event)
+    for event in events:
+        if event.kind != "preferred_election" or event.leader is None:
+            continue
+        own = [each for each in written[event.broker] if each.at <= event.at + _SETTLED]
+        near = [each for each in own if event.at - each.at <= _SETTLED]
+        if not near or {each.leader for each in near} != {near[0].leader}:
+            continue
+        last = near[-1]
+        bench.looked(ONE_LEADER)
+        if event.leader == last.leader or not bench.lacks(event, last.where):
+            continue
+        if another_life(history, last, event) or not (
+            history.log_covers(last, event.at)
+            and history.same_process(last, event)
+            and not history.clock_was_set(last, event)
+        ):
+            continue
+        bench.report(
+            Kind.VIOLATION,
+            ONE_LEADER,
+            event,
+            f"{_name(event)}: leader {event.leader} is told here as the one of the election, and "
+            f"leader {last.leader} was written in leader epoch {last.leader_epoch}, at "
+            f"{last.where}",
+            f"leader {last.leader}",
+        )
 
 
 def _name(event: Event) -> str:

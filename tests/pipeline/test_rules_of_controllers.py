@@ -260,3 +260,86 @@ def test_files_put_together_out_of_order_are_no_evidence(tmp_path: Path):
 
     assert violations(result) == []
     assert result["verdict"] == "unknown"
+
+
+# --- one line of several: the one that is wrong is blamed
+
+
+def sends(milli: int, epoch: int, to: int = 1) -> str:
+    text = line(5, f"[Controller id=1 epoch={epoch}] Sending LeaderAndIsr request to broker {to} "
+                "with 1 become-leader and 0 become-follower partitions")  # fmt: skip
+    return text.replace(",000]", f",{milli:03}]")
+
+
+@pytest.mark.parametrize("wrong", [0, 2, 6, 9])
+@pytest.mark.parametrize("milli", [2, 3])
+def test_a_controller_epoch_between_two_lines_of_another_is_found_at_its_line(
+    tmp_path: Path, wrong: int, milli: int
+):
+    lines = [sends(1, 4), sends(milli, 4), sends(2, wrong), sends(3, 4), sends(4, 4)]
+    lines.sort(key=lambda each: each[20:25])
+    number = next(n for n, each in enumerate(lines, 1) if f"epoch={wrong}]" in each)
+    registered = {"b1/controller.log": [elected(1, 1, 4)]}
+
+    result = checked(write(tmp_path, registered | {"b1/state-change.log": lines}))
+
+    rule = "controller_epochs_strictly_grow"
+    assert (rule, "state-change.log", number) in violations(result)
+    assert {where[1:] for where in violations(result)} == {("state-change.log", number)}
+
+
+def test_a_controller_that_left_and_was_elected_again_has_another_epoch(tmp_path: Path):
+    lines = [sends(1, 4), sends(2, 0), sends(3, 7)]
+    left = [elected(1, 1, 4), line(4, "[Controller id=1] Resigned", CONTROLLER), elected(5, 1, 7)]
+
+    result = checked(write(tmp_path, {"b1/controller.log": left, "b1/state-change.log": lines}))
+
+    assert violations(result) == []
+
+
+@pytest.mark.parametrize("ready, found", [(1, []), (3, ["controller.log"])])
+def test_who_gets_ready_is_who_was_elected(tmp_path: Path, ready: int, found: list[str]):
+    last = line(2, f"[Controller id={ready}] Ready to serve as the new controller with epoch 4",
+                CONTROLLER)  # fmt: skip
+    files = {
+        "b1/controller.log": [elected(1, 1, 4), last],
+        "b1/state-change.log": [changed(3, (1, 4), 1, 5, "1,2")],
+    }
+
+    result = checked(write(tmp_path, files))
+
+    assert [(name, where) for _, name, where in violations(result)] == [(f, 2) for f in found]
+
+
+@pytest.mark.parametrize("version, broken", [(3, False), (4, False), (5, True), (9, True)])
+def test_no_version_of_the_epochs_znode_is_above_its_epoch(
+    tmp_path: Path, version: int, broken: bool
+):
+    result = checked(write(tmp_path, {"b1/controller.log": [elected(1, 1, 4, version)]}))
+
+    rule = "controller_epoch_and_its_version_rise_together"
+    assert violations(result) == ([(rule, "controller.log", 1)] if broken else [])
+
+
+@pytest.mark.parametrize("to, kinds", [(1, set()), (2, set()), (7, {"violation"})])
+def test_a_controller_sends_to_brokers_that_it_knows_as_alive(
+    tmp_path: Path, to: int, kinds: set[str]
+):
+    epochs = "[Controller id=1] Initialized broker epochs cache: HashMap(1 -> 31, 2 -> 48)"
+    files = {
+        "b1/controller.log": [
+            elected(1, 1, 4),
+            line(2, epochs, CONTROLLER),
+            line(9, epochs.replace("Initialized", "Updated"), CONTROLLER),
+        ],
+        "b1/server.log": [
+            line(0, "Kafka version: 2.7.0", "org.apache.kafka.common.utils.AppInfoParser")
+        ],
+        "b1/state-change.log": [sends(1, 4, to), sends(900, 4, 2)],
+    }
+
+    found = checked(write(tmp_path, files))["findings"]
+
+    assert {(row["kind"], row["rule"], row["line"]) for row in found} == {
+        (kind, "a_request_is_handled_as_it_was_sent", 1) for kind in kinds
+    }

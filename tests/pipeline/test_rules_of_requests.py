@@ -262,3 +262,148 @@ def test_a_start_above_what_is_written_later_is_found_where_clocks_cannot_explai
     assert [(row["rule"], row["line"]) for row in result["findings"]] == [
         ("a_broker_holds_the_epoch_it_was_told", 1)
     ]
+
+
+@pytest.mark.parametrize("epoch, broken", [(2, False), (3, False), (5, True)])
+def test_a_controller_starts_in_its_own_log_in_no_epoch_above_what_it_writes_later(
+    tmp_path: Path, epoch: int, broken: bool
+):
+    lines = [
+        state_changed(1, (1, 4), 1, 2, "1,2"),
+        leads(3, 1, epoch, 0),
+        state_changed(5, (1, 4), 1, 3, "1,2"),
+        state_changed(7, (1, 4), 1, 4, "1,2"),
+    ]
+
+    found = violations(checked(write(tmp_path, {"b1/state-change.log": lines})))
+
+    assert {where[1:] for where in found} == ({(STATES, 2)} if broken else set())
+
+
+# --- one thread writes both
+
+
+@pytest.mark.parametrize("head, told, broken", [(4, 4, False), (5, 4, True), (4, 3, True)])
+def test_a_failed_change_tells_its_controllers_epoch_twice(
+    tmp_path: Path, head: int, told: int, broken: bool
+):
+    text = (
+        f"[Controller id=1 epoch={head}] Controller 1 epoch {told} failed to change state for "
+        "partition orders-0 from OfflinePartition to OnlinePartition"
+    )
+
+    result = checked(write(tmp_path, {"b1/state-change.log": [line(1, text, level="ERROR")]}))
+
+    assert violations(result) == ([(TWICE, STATES, 1)] if broken else [])
+
+
+def obeyed(second: int, controller: int = 1, epoch: int = 4) -> str:
+    return line(second, "[Broker id=2] Add 1 partitions and deleted 0 partitions from metadata "
+                f"cache in response to UpdateMetadata request sent by controller {controller} "
+                f"epoch {epoch} with correlation id {second}")  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["StopReplica", "LeaderAndIsr"])
+@pytest.mark.parametrize("controller, refused, broken", [(1, 0, 0), (3, 0, 1), (3, 1, 0)])
+def test_what_is_handled_between_lines_that_obey_one_controller_is_its_own(
+    tmp_path: Path, what: str, controller: int, refused: int, broken: int
+):
+    server = [*starting(0, 2), line(90, "[KafkaServer id=2] x", SERVER)]
+    refusal = line(5, f"[Broker id=2] Ignoring {what} request from controller {controller} with "
+                   "correlation id 9 since its controller epoch 3 is old. Latest known controller "
+                   "epoch is 4")  # fmt: skip
+    lines = [
+        obeyed(2),
+        line(4, f"[Broker id=2] Handling {what} request correlationId 9 from controller "
+             f"{controller} for 3 partitions"),
+        *([refusal] if refused else []),
+        obeyed(7),
+    ]  # fmt: skip
+
+    result = checked(write(tmp_path, {"b2/server.log": server, "b2/state-change.log": lines}))
+
+    assert violations(result) == [("one_owner_per_controller_epoch", STATES, 2)] * broken
+
+
+@pytest.mark.parametrize("number, broken", [(6, False), (5, True)])
+def test_what_is_refused_of_a_request_while_it_is_handled_is_of_that_one(
+    tmp_path: Path, number: int, broken: bool
+):
+    lines = [
+        line(4, "[Broker id=2] Handling LeaderAndIsr request correlationId 6 from controller 1 for "
+             "3 partitions"),
+        line(5, "[Broker id=2] Ignoring LeaderAndIsr request from controller 1 with correlation id "
+             f"{number} epoch 4 for partition orders-0 since its associated leader epoch 1 matches "
+             "the current leader epoch"),
+        line(6, "[Broker id=2] Finished LeaderAndIsr request in 2000ms correlationId 6 from "
+             "controller 1 for 3 partitions"),
+    ]  # fmt: skip
+
+    result = checked(write(tmp_path, {"b2/state-change.log": lines}))
+
+    assert violations(result) == ([(SENT, STATES, 2)] if broken else [])
+
+
+@pytest.mark.parametrize("leader, broken", [(2, False), (1, True), (7, True)])
+def test_a_preferred_election_tells_the_leader_that_was_written(
+    tmp_path: Path, leader: int, broken: bool
+):
+    done = (
+        "[Controller id=1] Partition orders-0 completed preferred replica leader election. New "
+        f"leader is {leader}"
+    )
+    files = {
+        "b1/controller.log": [elected(0, 1, 4), line(2, done, CONTROLLER)],
+        "b1/state-change.log": [state_changed(2, (1, 4), 2, 5, "1,2"), obeyed(9)],
+    }
+
+    result = checked(write(tmp_path, files))
+
+    rule = "one_leader_per_leader_epoch"
+    assert violations(result) == ([(rule, "controller.log", 2)] if broken else [])
+
+
+NEWS = [
+    "New topics: [Set(orders)], deleted topics: [Set()], new partition replica assignment "
+    "[Map(orders-0 -> Vector(1, 2))]",
+    "New partition creation callback for orders-0",
+    "Newly added brokers: 2, deleted brokers: , bounced brokers: , all live brokers: 1,2",
+    "New broker startup callback for 2",
+]
+
+
+@pytest.mark.parametrize("wrong", [None, 0, 1, 2, 3])
+def test_what_is_new_and_what_is_done_of_it_are_of_one_controller(
+    tmp_path: Path, wrong: int | None
+):
+    heads = [3 if number == wrong else 1 for number in range(4)]
+    lines = [
+        line(3 + 5 * (number // 2), f"[Controller id={head}] {text}", CONTROLLER)
+        for number, (head, text) in enumerate(zip(heads, NEWS, strict=True))
+    ]
+
+    result = checked(write(tmp_path, {"b1/controller.log": [elected(1, 1, 4), *lines]}))
+
+    rule = "a_process_writes_its_own_log"
+    assert violations(result) == ([] if wrong is None else [(rule, "controller.log", wrong + 2)])
+
+
+def test_two_controllers_that_share_a_log_may_both_tell_of_a_change(tmp_path: Path):
+    lines = [line(3, f"[Controller id={each}] {text}", CONTROLLER)
+             for text in NEWS[:2] for each in (3, 1)]  # fmt: skip
+
+    result = checked(write(tmp_path, {"controller.log": [elected(1, 1, 4), *lines]}))
+
+    assert violations(result) == []
+
+
+def test_a_start_of_another_broker_is_blamed_at_the_line_that_names_it(tmp_path: Path):
+    own = [line(n, "[KafkaServer id=1] x", SERVER) for n in range(20, 60)]
+    other = [*starting(0, 2), *(line(n, "[KafkaServer id=2] x", SERVER) for n in range(20, 60))]
+    release = line(1, "Kafka version: 2.7.0", "org.apache.kafka.common.utils.AppInfoParser")
+    started = [line(1, "starting", SERVER), release, line(3, "[KafkaServer id=2] started", SERVER)]
+    files = {"b1/server.log": [*own[:20], *started, *own[20:]], "b2/server.log": other}
+
+    result = checked(write(tmp_path, files))
+
+    assert violations(result) == [("a_process_writes_its_own_log", "server.log", 23)]
