@@ -31,11 +31,12 @@ from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
 _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long
+_ANNOUNCED = 10_000  # milliseconds between the news of a partition and its making
 _MARKED = 50  # lines of one stranger that are handed on
 _SETTLED = 1000  # milliseconds between two logs of one broker, within which no order is taken
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
-_VERSIONED = frozenset(("isr_updated", "isr_refused", "partition_changed"))
+_VERSIONED = frozenset(("isr_updated", "isr_refused", "isr_accepted", "partition_changed"))
 _ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
 _QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is told at TRACE only, since 2.6, and not by every release before."""
@@ -157,6 +158,7 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
             )
         others = {b for each in inside if each is not line for b in each.replicas or ()}
         others |= {b for _, some in history.assigned(line.tp or ("", 0)) for b in some}
+        _as_announced(bench, line, event)
         missing = sorted(set(event.isr or ()) - set(line.replicas or ()))
         if not missing or not others.issuperset(event.isr or ()) or id(event) in bench.blamed:
             continue  # by other lines they are no replicas either: the ISR is what is wrong
@@ -170,6 +172,35 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
             f"{_set(event.isr)}, at {event.where}",
             f"replicas with {_set(missing)} among them",
         )
+
+
+def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
+    """The line that tells of a new topic, or of new partitions, has the replicas of each.
+
+    The controller reads them once, makes the partition with them, and elects of them.
+    """
+    history = bench.history
+    told = [
+        (line, brokers)
+        for line, brokers in history.assigned(made.tp or ("", 0))
+        if line.broker == made.broker and 0 <= made.at - line.at <= _ANNOUNCED
+    ]
+    if len(told) != 1 or history.reduced or not first.isr:
+        return
+    ((line, brokers),) = told
+    bench.looked(BEGINS_AS_ASSIGNED)
+    if set(first.isr) <= set(brokers) or not set(first.isr) <= set(made.replicas or ()):
+        return
+    if history.reset(line, first) or history.clock_was_set(line, made):
+        return
+    bench.report(
+        Kind.VIOLATION,
+        BEGINS_AS_ASSIGNED,
+        line,
+        f"{_name(made)} has replicas {_set(brokers)} here, is made with {_set(made.replicas)}, at "
+        f"{made.where}, and its first ISR is {_set(first.isr)}, at {first.where}",
+        f"replicas {_set(made.replicas)}",
+    )
 
 
 def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:

@@ -15,8 +15,10 @@ from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
 from conformance.pipeline.resets import Reset
 from tests.pipeline.written import (
+    CONTROLLER,
     PARTITION,
     SERVER,
+    changed,
     checked,
     leads,
     line,
@@ -383,3 +385,37 @@ def test_a_refused_write_may_be_of_an_older_version_after_a_restart_only(tmp_pat
     rules = {rule for rule, _, _ in found(tmp_path, broker1__server=server)}
 
     assert ("versions_strictly_grow" in rules) is not restarted
+
+
+@pytest.mark.parametrize("told, broken", [("1, 2", 0), ("2, 1", 0), ("1, 2, 3", 0), ("1, 3", 1)])
+def test_the_news_of_a_topic_tell_the_replicas_that_its_partitions_are_made_with(
+    tmp_path: Path, told: str, broken: int
+):
+    news = line(1, "[Controller id=1] New topics: [Set(orders)], deleted topics: [Set()], new "
+                f"partition replica assignment [Map(orders-0 -> Vector({told}))]",
+                CONTROLLER)  # fmt: skip
+    lines = [
+        line(2, "[Controller id=1 epoch=4] Changed partition orders-0 state from "
+             "NonExistentPartition to NewPartition with assigned replicas 1,2"),
+        changed(3, (1, 4), 1, 0, "1,2", frm="NewPartition"),
+    ]  # fmt: skip
+
+    result = checked(write(tmp_path, {"b1/controller.log": [news], "b1/state-change.log": lines}))
+
+    rule = "a_partition_begins_as_assigned"
+    assert violations(result) == [(rule, "controller.log", 1)] * broken
+
+
+@pytest.mark.parametrize("version, broken", [(7, 0), (6, 1), (4, 1)])
+def test_each_isr_that_a_controller_accepts_has_a_higher_version(
+    tmp_path: Path, version: int, broken: int
+):
+    lines = [
+        line(n, f"[Controller id=1] ISR for partition orders-0 updated to [{isr}] and zkVersion "
+             f"updated to [{number}]", CONTROLLER, "DEBUG")
+        for n, isr, number in ((1, "1", 6), (2, "1,2", version))
+    ]  # fmt: skip
+
+    found = violations(checked(write(tmp_path, {"b1/controller.log": lines})))
+
+    assert {where[1:] for where in found} == ({("controller.log", 2)} if broken else set())
