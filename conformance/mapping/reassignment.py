@@ -14,7 +14,7 @@ from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemM
 from impl import Step
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
 from impl.sim.places import is_lost, registered_epoch
@@ -347,7 +347,9 @@ def _late(table: FactTable, world: SteppedCluster) -> None:
         entry = sent.request.partitions.get(FIRST)
         if isinstance(entry, PartitionMetadata):
             table.put("update.leader", (controller,), max(entry.state.leader, 0))
-            table.put("update.epoch", (controller,), entry.state.leader_epoch)
+            carried = entry.state.leader_epoch
+            epoch = carried if world.shows_memory else max(carried, sent.epoch)
+            table.put("update.epoch", (controller,), epoch)
 
 
 def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[int]) -> None:
@@ -374,7 +376,9 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     table.put("cache.leader", at, max((held if task == "leading" else known).leader, 0))
     table.members("cache.isr", at, known.isr)
     table.put("cache.version", at, known.zk_version)
-    table.put("cache.epoch", at, held.leader_epoch)
+    wrote = None if world.shows_memory else world.controllers[broker].wrote
+    epochs = (held.leader_epoch, -1 if wrote is None else wrote.leader_epoch)
+    table.put("cache.epoch", at, max(epochs))
     table.members("cache.live", at, context.live)
     table.members("cache.reached", at, world.reaches(broker))
     _list(table, "cache.assignment", at, context.replicas(FIRST))
@@ -456,6 +460,17 @@ def _family(
     without = (*sorted(others), "controller_write_is_fenced")
     limits = {"faults": 1, **bounds}
     return Family(why, limits, without=without, version=version, is_large=is_large)
+
+
+def _forgetful(
+    bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
+) -> SteppedCluster:
+    """Up to 2.3 a controller forgets the epoch that it raised: that shows where it is looked at."""
+    if Release.of(version or DEFAULT).since("2.4"):
+        raise ValueError("a controller notes the epoch that it raised since 2.4 (KAFKA-9212)")
+    world = _world(bounds, version)
+    world.shows_memory = True
+    return world
 
 
 def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
@@ -564,6 +579,8 @@ MAP = SystemMap(
     not_from_the_start=_not_from_the_start,
     not_alike=_not_alike,
     faulty={"leader_drops_strangers": ("2.4", "3.0")},
+    befalls={"epoch_noted_when_raised": (False,)},
+    unlucky=_forgetful,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
         "moves": 1, "crashes": 0, "faults": 0, "delays": 0, "losses": 0,

@@ -134,7 +134,10 @@ class ControllerCore:
                 {partition: bumped}, self.context.epoch_version
             )
             if partition in updated.done:
-                self.context.leadership[partition] = updated.done[partition]
+                if self.release.since(
+                    "2.4"
+                ):  # before it, UpdateMetadata has the old one (KAFKA-9212)
+                    self.context.leadership[partition] = updated.done[partition]
                 await self.context.journal.told(
                     f"Updated leader epoch for partition {partition} to {bumped.leader_epoch}"
                 )

@@ -56,8 +56,6 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         # Clusters of 0.10.0 and 0.10.1, whose controllers had no queue of their own.
         "cluster_refused_before_events_were_dropped", "cluster_refused_on_walk_5",
         "fresh_broker_knows_no_leader", "resigned_controller_writes",
-        # What a controller keeps of the epoch that it raised (KAFKA-9212, to 2.3.1).
-        "reassign_clients_know_the_old_epoch",
         # Moves before 2.3, when requests carried no broker epoch.
         "reassign_dead_target", "reassign_earlier_term", "reassign_other_entry_is_lost",
         "reassign_refused_around_a_death",

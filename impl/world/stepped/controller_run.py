@@ -13,7 +13,7 @@ from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint, WatchEvent
 from impl.sim.places import states_written
 from impl.world.stepped.replica import SteppedReplica
-from impl.znodes import TopicPartition, paths
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper import ZooKeeper
 
 
@@ -26,7 +26,7 @@ class Grain:
     other are handled in one step. ``new_replica`` is what brokers host; ``first_alike`` the first
     release whose controller is suspended so, ``stepped`` the word for what is seen. ``repeats``:
     a controller's first requests may come to anybody, often and late. ``begins`` is done once the
-    brokers are registered.
+    brokers are registered. ``tells`` gives the state that an answer tells of the first partition.
     """
 
     stepped: str
@@ -36,6 +36,7 @@ class Grain:
     new_replica: type[SteppedReplica]
     repeats: bool = False
     begins: Callable[[Any], None] = lambda world: None
+    tells: Callable[[SuspensionPoint], LeaderIsrAndControllerEpoch | None] = lambda place: None
 
 
 TOPIC = "t"
@@ -47,7 +48,11 @@ HANDLERS = Report("step", ("Registering handlers",))
 
 
 class ControllerRun(ControllerThread):
-    """``send`` gets each request once; in batches, when the batch that asks for it is over."""
+    """``send`` gets each request once; in batches, when the batch that asks for it is over.
+
+    ``wrote`` is the state of the first partition that it wrote last: up to 2.3 a controller does
+    not keep the leader epochs that it raised (KAFKA-9212).
+    """
 
     def __init__(
         self,
@@ -63,11 +68,19 @@ class ControllerRun(ControllerThread):
         self.send = send
         self.collected: tuple[tuple[int, Request], ...] = ()
         self._to_write = False
+        self.wrote: LeaderIsrAndControllerEpoch | None = None
 
     @property
     def takes_up_work(self) -> bool:
         """It has learned that it is the controller, and read nothing yet."""
         return self.place is not None and self.place.effect == HANDLERS
+
+    @property
+    def known(self) -> LeaderIsrAndControllerEpoch | None:
+        """The newest state of the first partition that it has in memory, or wrote."""
+        held = self.controller.core.context.leadership.get(FIRST)
+        known = [one for one in (held, self.wrote) if one is not None]
+        return max(known, key=lambda one: one.zk_version, default=None)
 
     @property
     def passed(self) -> list[SuspensionPoint]:
@@ -100,13 +113,13 @@ class ControllerRun(ControllerThread):
     def break_off(self) -> None:
         """It is no longer the controller, whatever it was about to do."""
         self.abandon()
-        self.collected = ()
+        self.collected, self.wrote = (), None
         self.begin(lambda controller: controller.resign())
 
     def renew(self, session: int) -> None:
         """Under another session; what it knew, began and was about to send is forgotten."""
         super().renew(session)
-        self.collected = ()
+        self.collected, self.wrote = (), None
 
     def lists_first(self, topic: str, number: int) -> None:
         """Of the partitions whose nodes are left this one was listed first.
@@ -122,6 +135,11 @@ class ControllerRun(ControllerThread):
 
     def _is_suspended(self, thread: ControllerThread, place: SuspensionPoint) -> bool:
         return (self._to_write and writes_state(place)) or self.seen_as.suspends(self, place)
+
+    def _answer(self, place: SuspensionPoint) -> None:
+        if writes_state(place):
+            self.wrote = self.seen_as.tells(place) or self.wrote
+        super()._answer(place)
 
     def _collect(self, effect: Send | Report) -> None:
         if not isinstance(effect, Send):
@@ -148,13 +166,12 @@ class ControllerRun(ControllerThread):
 
     def save(self) -> Any:
         """Everything, also in the middle of an event, as a value."""
-        return super().save(), self.collected
+        return super().save(), self.collected, self.wrote
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        thread, collected = saved
+        thread, self.collected, self.wrote = saved
         super().load(thread)
-        self.collected = collected
 
 
 def writes_state(place: SuspensionPoint | None) -> bool:

@@ -61,9 +61,8 @@ class SteppedMoves(SteppedParts):
 
     def knows(self, broker: int) -> LeaderIsrAndControllerEpoch | None:
         """The state of the partition that a controller read or wrote last."""
-        return told_last(reversed(self.controllers[broker].reached())) or self.context(
-            broker
-        ).leadership.get(FIRST)
+        run = self.controllers[broker]
+        return told_last(reversed(run.reached())) or run.known
 
     def has_news(self, broker: int) -> bool:
         """The partition's state is another than the one that a controller knows."""

@@ -89,8 +89,10 @@ class SteppedParts(WorldOfSteps):
 
     Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
     None for all of them. ``version`` is a release since the grain's first; ValueError if it is
-    older.
+    older. ``shows_memory``: who looks at a controller sees what it keeps, not what it did.
     """
+
+    shows_memory = False
 
     def __init__(
         self,
@@ -185,8 +187,8 @@ class SteppedParts(WorldOfSteps):
         if self.grain.repeats:
             self._keep_first(broker, at, request)
             return
-        known = self.context(broker).leadership.get(FIRST)
-        epoch = 0 if known is None else known.leader_epoch
+        known = self.context(broker).leadership.get(FIRST), self.controllers[broker].wrote
+        epoch = max((one.leader_epoch for one in known if one is not None), default=0)
         if isinstance(request, UpdateMetadata):
             reported = {one: said for one, said in request.partitions.items() if one == FIRST}
             sent = RequestInFlight(replace(request, partitions=reported), self.created, epoch)

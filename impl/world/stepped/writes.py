@@ -117,7 +117,7 @@ def _tells_news(run: ControllerRun, place: SuspensionPoint) -> bool:
     offline = going_offline(run)
     if in_change(run):
         return offline is None or offline.f_locals["broker"] in state.isr
-    known = told_last(reversed(run.passed)) or context.leadership.get(FIRST)
+    known = told_last(reversed(run.passed)) or run.known
     if known is not None and known.zk_version == state.zk_version:
         return False
     newest = decode_controller_epoch(run.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
@@ -209,7 +209,7 @@ def would_elect(thread: ControllerThread, state: LeaderIsrAndControllerEpoch) ->
     return None if elected is None else elected.leader
 
 
-WRITES = Grain("moves are", "2.3", suspends, False, SteppedReplica)
+WRITES = Grain("moves are", "2.3", suspends, False, SteppedReplica, tells=told_of_state)
 """A partition that moves: each write of a controller may come too late, or its answer be lost.
 
 Before 2.3 requests carried no broker epoch, and replicas on dead brokers stayed where they were.

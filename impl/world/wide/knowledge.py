@@ -8,6 +8,7 @@ does. What Kafka itself leaves as it is (``rest``) is owed to nobody.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from impl.core.event_controller import EventController
@@ -76,6 +77,17 @@ class _Registered:
         assert counted is not None, "there was a controller"
         self.controller_epoch = counted.epoch
 
+    def reported(
+        self, known: LeaderIsrAndControllerEpoch | None, state: LeaderIsrAndControllerEpoch
+    ) -> object:
+        """A state as a controller has it in memory and tells clients, where another is registered.
+
+        Up to 2.3 the leader epoch may be the one before a move raised it (KAFKA-9212).
+        """
+        if known is None or self.release.since("2.4") or known.leader_epoch > state.leader_epoch:
+            return _state(known)
+        return _state(replace(known, leader_epoch=state.leader_epoch))
+
     def replicas(self, one: TopicPartition) -> tuple[int, ...]:
         """The brokers to which a partition is assigned."""
         return self.assigned[one.topic][one.partition].replicas
@@ -99,7 +111,7 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
             continue
         yield f"the replicas of {one}", context.replicas(one), there.replicas(one)
         known = context.leadership.get(one)
-        yield f"the state of {one}", _state(known), _state(state)
+        yield f"the state of {one}", there.reported(known, state), _state(state)
         yield f"{one}", context.partition_state(one).value, PartitionState.ONLINE.value
         for replica in context.replicas_of(one.topic):
             if replica.partition == one and replica.broker not in there.overlooked:
@@ -132,7 +144,9 @@ def _of_broker(node: WideBroker, office: WideBroker, there: _Registered) -> Iter
         if one.topic in there.queued:
             continue
         reported = cache.partitions.get(one)
-        known = None if reported is None else (_state(reported.state), reported.replicas)
+        known = (
+            None if reported is None else (there.reported(reported.state, state), reported.replicas)
+        )
         yield (
             f"what broker {broker} tells clients of {one}",
             known, (_state(state), there.replicas(one)),
