@@ -137,6 +137,7 @@ class BrokerTraceOf:
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.stopped: set[str] = set()  # partitions of which it is no replica any more
         self.aside: set[str] = set()  # threads that load a log which is to be deleted
         self.at_once: set[int] = set()  # lines at which fetches are handled that do not wait
 
@@ -360,7 +361,10 @@ class BrokerTraceOf:
             known = -1
         # Its epoch is compared where it is read, and not where it is counted: that may be in the
         # next leader epoch of the same leader.
-        in_next = partition in fetch.counted and 0 <= known == read.epoch < self.epoch[partition]
+        # What a consumer reads counts for nothing.
+        counts_later = partition in fetch.counted and 0 <= known == read.epoch
+        in_next = (counts_later or fetch.follower < 0) and read.epoch < self.epoch[partition]
+        in_next = in_next or partition in self.stopped
         fetch.read[partition] = self.tell(
             "fetch_served", partition, into=read.place if at_once or in_next else None,
             reader=fetch.follower,
@@ -519,6 +523,7 @@ class BrokerTraceOf:
     def _leads(self, found: re.Match[str], _line: LogLine) -> None:
         partition, epoch = found[1], int(found[2])
         self._is_there(partition)
+        self.stopped.discard(partition)
         self.epoch[partition] = epoch
         order, _ = self.orders.get(partition, ({}, {}))
         self.isr[partition] = order.get("isr", [])
@@ -536,6 +541,7 @@ class BrokerTraceOf:
         if epoch <= self.epoch[partition]:
             return  # told of already
         self._is_there(partition)
+        self.stopped.discard(partition)
         self.epoch[partition] = epoch
         self.turning[partition] = {"leader": order["leader"], "leader_epoch": epoch}
         if not line.text.endswith("."):  # up to 2.6 it is told when its fetcher has stopped
@@ -627,6 +633,7 @@ class BrokerTraceOf:
         self.tell("leader_cached", found[1], sender=sender)
 
     def _stopped(self, found: re.Match[str], _line: LogLine) -> None:
+        self.stopped.add(found[2])
         self.tell("stop_replica_completed", found[2], delete=found[1] == "true", error="NONE")
 
     # A leader

@@ -472,6 +472,32 @@ def test_a_read_that_is_counted_in_the_next_leader_epoch_was_made_in_its_own(
     assert steps[-3:] == [("became_leader", 3), ("fetch_served", None), ("became_leader", 4)]
 
 
+def test_what_a_consumer_read_was_read_in_the_leader_epoch_before_though_it_is_answered_later(
+    tmp_path: Path,
+) -> None:
+    answer = {"t-0": {"error": "NONE", "high_watermark": 0, "log_start": 0, "end": 5}}
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *by_another(handles(50), reads("t-0", 4)),
+        leads("t-0", 4), *by_another(sends(50)), done(50),
+        messages=fetch(50, -1, answer, t_0=4),
+    )  # fmt: skip
+
+    assert [step for step, _ in found][1:] == ["became_leader", "fetch_served", "became_leader"]
+
+
+def test_a_read_that_is_counted_when_its_broker_is_no_replica_any_more_was_made_as_its_leader(
+    tmp_path: Path,
+) -> None:
+    stops = "[Broker id=1] Finished handling stop replica (delete=false) for partition t-0"
+    found = events_of(
+        tmp_path, APPENDS, leads("t-0", 3), *by_another(handles(50), reads("t-0", 5)), stops,
+        *by_another(records("t-0", 2, 5), sends(50)), done(50),
+        messages=fetch(50, 2, {}, t_0=5, session_epoch=1),
+    )  # fmt: skip
+
+    assert [step for step, _ in found][2:] == ["fetch_served", "stop_replica_completed"]
+
+
 def test_a_thread_that_answers_a_fetch_which_waited_goes_on_with_its_own(tmp_path: Path) -> None:
     mine = {"t-1": {"error": "NONE", "high_watermark": 0, "log_start": 0}}
     found = events_of(
