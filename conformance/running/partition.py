@@ -134,6 +134,7 @@ class PartitionReplay(Driver):
         self.assigned: set[int] = set()
         self.leaving: set[int] = set()  # whom a move takes away
         self.deleting = False
+        self.halted: set[int] = set()  # lead, and were told to stop, without being deleted
         self.departed: set[int] = set()  # whom a move took out of the ISR, alive
 
     # Offsets
@@ -205,7 +206,14 @@ class PartitionReplay(Driver):
             return
         handler: Callable[[TraceLine, int], None] | None = getattr(self, f"_on_{line.step}", None)
         if handler is not None and (self.born or line.step in _OF_PROCESSES):
-            handler(line, self.of[line.broker])
+            b = self.of[line.broker]
+            if b in self.halted and self._is_refused(line):
+                self._stops(b)
+            handler(line, b)
+
+    def _is_refused(self, line: TraceLine) -> bool:
+        """Somebody who asked is answered with an error."""
+        return bool(line.args.get("reply", line.args).get("error", "NONE") != "NONE")
 
     def expect_offset(self, what: str, seen: int, mine: int) -> None:
         """The same for an offset: in the cluster's own numbers."""
@@ -494,6 +502,7 @@ class PartitionReplay(Driver):
 
     def _on_process_started(self, line: TraceLine, b: int) -> None:
         self.unfetched.discard(b)
+        self.halted.discard(b)
         self.starts[line.broker] = line.start
         self.kept_epoch.pop(b, None)
         if line.broker in self.members("up"):
@@ -593,6 +602,7 @@ class PartitionReplay(Driver):
         return epoch, c
 
     def _on_became_leader(self, line: TraceLine, b: int) -> None:
+        self.halted.discard(b)
         self.unfetched.discard(b)
         told = self.pending.get(b)
         epoch, c = self._arrives(b)
@@ -614,6 +624,7 @@ class PartitionReplay(Driver):
         )
 
     def _on_became_follower(self, line: TraceLine, b: int) -> None:
+        self.halted.discard(b)
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         self.step("broker_becomes_follower", b, epoch, c)
@@ -656,6 +667,13 @@ class PartitionReplay(Driver):
                 self._loses_its_log(line.broker, b)
             else:
                 self.gone = True
+        elif self.read("replica.role", b) == _LEADS:
+            self.halted.add(b)  # Kafka's go on to lead until the replica is deleted; ours do not
+            return
+        self._stops(b)
+
+    def _stops(self, b: int) -> None:
+        self.halted.discard(b)
         self.force(
             STOPPED, ("replica.role", (b,), 0), ("replica.leader", (b,), 0),
             ("replica.truncating", (b,), 0), ("replica.epoch_start", (b,), 0),

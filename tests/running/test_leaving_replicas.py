@@ -185,3 +185,22 @@ def test_a_log_that_was_deleted_is_gone() -> None:
     assert done.misfit is not None
     assert done.at is not None
     assert done.at.step == "records_asked"
+
+
+REFUSED: Step = ("fetch_served", {
+    **serves(1)[1], "reply": {**REPLY, "error": "NOT_LEADER_FOR_PARTITION", "end": 1},
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [serves(1), REFUSED])
+def test_a_leader_that_is_told_to_stop_and_not_deleted_may_answer_as_one(answer: Step) -> None:
+    """Kafka's stops its fetchers alone (`ReplicaManager.stopReplica`); ours leads no more."""
+    stops = STOPPED[0], {**STOPPED[1], "delete": False}
+    done = judged(STORE, [
+        ("controller_elected", {"epoch": 1, "epoch_version": 1}), told(0, [1, 2, 3]), leads(0, 0),
+        ("records_appended", {"partition": "t-0", "leader_epoch": 0, "first": 0, "end": 1}),
+        serves(0), stops, answer,
+    ], [*FOLLOWS, asks(0), HAS_ONE, asks(1)])  # fmt: skip
+
+    assert done.misfit is None, done.misfit
+    assert done.explained == done.lines
