@@ -46,11 +46,12 @@ def judgement(
     checked: Mapping[str, int],
     summary: Mapping[str, Any],
     traces: Iterable[tuple[Verdict, int]] = (),
+    left: int = 0,
 ) -> Judgement:
     """The verdict on logs and traces together.
 
     `checked` says how often each rule compared, `summary` is `report.ingest_summary`'s, `traces`
-    the verdict and the lines of each.
+    the verdict and the lines of each; `left` of their lines were not judged.
     """
     traces = list(traces)
     kinds = {finding.kind for finding in findings}
@@ -65,8 +66,10 @@ def judgement(
     else:
         verdict = Verdict.HOLDS
     if not sum(checked.values()):
-        return Judgement(verdict, "", _unread(summary))
-    exceptions = (*_not_judged(findings), *_unread(summary), *_not_compared(checked))
+        return Judgement(verdict, "", (*_unread(summary), *_left(left)))
+    exceptions = (
+        *_not_judged(findings), *_unread(summary), *_left(left), *_not_compared(checked)
+    )  # fmt: skip
     seen = sum(checked.get(rule.name, 0) for rule in DATA_PLANE)
     scope = f"control plane, and {seen:,} comparisons of the data plane" if seen else SCOPE
     return Judgement(verdict, scope, exceptions)
@@ -106,6 +109,10 @@ def _unread(summary: Mapping[str, Any]) -> tuple[str, ...]:
     if nuls:
         found.append(f"{nuls:,} places where NUL bytes stand for what was lost")
     return tuple(found)
+
+
+def _left(lines: int) -> list[str]:
+    return [f"{lines:,} lines of traces that were not judged"] if lines else []
 
 
 def _not_compared(checked: Mapping[str, int]) -> list[str]:

@@ -88,8 +88,9 @@ def check_result(
     lines["read"] += recorded
     lines["events"] += recorded
     said = judgement(
-        findings, judged.checked, summary, [(trace.verdict, trace.events) for trace in traces]
-    )
+        findings, judged.checked, summary, [(trace.verdict, trace.events) for trace in traces],
+        sum(row["left"] for trace in traces for row in trace.details.get("partitions", ())),
+    )  # fmt: skip
     election = _office(judged.office)
     rows = [asdict(finding) for finding in findings]
     steps, refusals = coverage_of(judged.fired, election, summary["events_by_kind"])

@@ -115,6 +115,10 @@ def show_running(recorded: Iterable[dict[str, Any]], say: Say) -> None:
             ((row["partition"], row["lines"], row["steps"], row["verdict"])
              for row in one["partitions"]),
         )  # fmt: skip
+        for row in one["partitions"]:
+            if row["left"]:
+                why = f": {row['beyond']}" if row["beyond"] else ""
+                say(f"{row['partition']}: the last {row['left']:,} lines are not judged{why}")
         _table(
             say, "What the model abstracts from, and lines told", ("what", "times"),
             one["by_force"].items(),
