@@ -234,7 +234,8 @@ def resident(cluster: Cluster, broker: int) -> int:
 def test_wrong_frames_kill_no_broker_and_leave_nothing_in_its_memory(
     cluster: Cluster, frames: int, led: Wire, topic: str
 ):
-    address, apis = cluster.addresses()[1], apis_of("2.4")
+    # A wrong frame may happen to be a right one, and the topic is asked for in the end.
+    address, apis = cluster.addresses()[1], [one for one in apis_of("2.4") if one != "DeleteTopics"]
     fuzz(address, max(500, frames // 10), 0, topic, apis)
     before, process = resident(cluster, 2), cluster.pid("broker2")
     connections = fuzz(address, frames, 1, topic, apis)
