@@ -6,6 +6,7 @@ one), and when a follower asks, is up to its world.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,7 +48,7 @@ class SentRequest:
     number: int = 0
 
 
-class SimulatedBroker:
+class SimulatedBroker(ABC):
     """``up`` is its process, ``epoch`` that of its last registration, -1 before there was one.
 
     ``paused``: its process is stopped where it is. ``lingers``: ZooKeeper has given its session up,
@@ -89,8 +90,9 @@ class SimulatedBroker:
         """It acts as the controller: it has read who lives, and its watches are set."""
         return self.controller.active and bool(self.controller.core.context.broker_epochs)
 
+    @abstractmethod
     def _controller_of_session(self) -> EventController:
-        raise NotImplementedError
+        """A controller that knows nothing, in the session that the broker has."""
 
     def put(self, name: str, work: Work, broker: int = 0) -> None:
         """Queue an event of its controller; ``broker``: who asks, or answers."""
@@ -164,9 +166,9 @@ class SimulatedBroker:
         self.up = True
         self.epoch = wait(self.client.register_broker(self.broker, self.info(), earlier))
 
+    @abstractmethod
     def start(self) -> None:
         """A new process: logs are loaded, a session is opened, and it registers."""
-        raise NotImplementedError
 
     def reconnect(self) -> None:
         """A live process whose session is over: it resigns, and registers anew in a new session.
@@ -194,7 +196,7 @@ class SimulatedBroker:
         self.connections.clear()
         self.disk.crash(power)
 
-    def observe(self, event: ReplicaEvent) -> None:
+    def observe(self, event: ReplicaEvent) -> None:  # noqa: B027 - not every world looks on
         """What happens to the replicas."""
 
     # Log directories

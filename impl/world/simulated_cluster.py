@@ -5,6 +5,7 @@ Which other steps there are, and how finely a controller's event is seen, is up 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
@@ -27,7 +28,7 @@ One = Iterable[tuple[int, ...]]
 Broker = TypeVar("Broker", bound=SimulatedBroker, covariant=True)
 
 
-class SimulatedCluster(WorldOfSteps, Generic[Broker]):
+class SimulatedCluster(WorldOfSteps, ABC, Generic[Broker]):
     """Brokers by id, one ZooKeeper, and a clock that moves by steps from ``first_ms`` on."""
 
     first_ms = 0
@@ -108,9 +109,9 @@ class SimulatedCluster(WorldOfSteps, Generic[Broker]):
     def has_registered(self, broker: int) -> None:
         """A broker has begun another life, or another session."""
 
+    @abstractmethod
     def partitions_there(self) -> Iterable[TopicPartition]:
         """Every partition of a topic that is not to be deleted."""
-        raise NotImplementedError
 
 
 Cluster = SimulatedCluster[SimulatedBroker]

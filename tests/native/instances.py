@@ -80,9 +80,19 @@ THREE_BROKERS = [
 BUSY = {"controllers": 3, "epoch": 4, "versions": 6, "crashes": 2, "expiries": 3, "losses": 2}
 
 
+BETWEEN = ("0.11", "2.0", "2.1")
+"""Releases of `replication` whose terms stand in the older or in the newer ones, too."""
+
+
 def each(sizes: Sequence[Size]) -> Any:
-    """Runs a test for each of the sizes, under their names."""
-    return pytest.mark.parametrize("size", sizes, ids=str)
+    """Runs a test for each of the sizes, under their names; `BETWEEN` with --deep."""
+    deep = [
+        pytest.param(one, marks=pytest.mark.deep)
+        if one.system == "replication" and one.version in BETWEEN
+        else one
+        for one in sizes
+    ]
+    return pytest.mark.parametrize("size", deep, ids=str)
 
 
 # -- kernels called by hand -------------------------------------------------------------------
