@@ -68,7 +68,7 @@ def control(lab: Lab, proxies: Proxies, text: str) -> dict[str, str]:
     if not words:
         return {"done": "nothing"}
     if words == ["held"]:
-        return {"done": "; ".join(one.told() for one in proxies.gate.all_held()) or "nothing"}
+        return {"done": "; ".join(one.in_words() for one in proxies.gate.all_held()) or "nothing"}
     try:
         line = parse_line(words)
     except WrongSchedule as error:

@@ -185,7 +185,7 @@ class ElectionReplay(Followed):
         """A broker stands: what it asks of ZooKeeper for that is at the proxy."""
         broker = step.argument("broker")
         held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
-        return f"held: {held.message.told()}"
+        return f"held: {held.message.in_words()}"
 
     def wins(self, step: ReplayStep) -> str:
         """It goes on, and ZooKeeper does it; the answer waits, where it says the epoch too."""
@@ -224,7 +224,7 @@ class ElectionReplay(Followed):
         # The watch that its own /controller used up is set again when all of that is done. Were the
         # node deleted before, it would resign, and never stand again: nothing would wake it.
         self.gate.wait_for(lambda: self.watched.get(broker, 0.0) > self.won_at, WATCHES_S)
-        return f"held: {held.message.told()}"
+        return f"held: {held.message.in_words()}"
 
     def finds_it_moved(self, step: ReplayStep) -> str:
         """What it asks arrives, and is refused."""
@@ -258,7 +258,7 @@ class ElectionReplay(Followed):
 
     def starts_write(self, step: ReplayStep) -> str:
         """The stand-in goes or comes back, and the write of the state is at the proxy."""
-        return f"held: {self._await_write(step.argument('broker')).message.told()}"
+        return f"held: {self._await_write(step.argument('broker')).message.in_words()}"
 
     def _await_write(self, broker: int) -> Held:
         def write() -> Held | None:
@@ -330,7 +330,7 @@ class ElectionReplay(Followed):
     def _answered(self, message: Message) -> Message:
         key = message.connection, message.correlation
         if not self.gate.wait_for(lambda: key in self.answers, PATIENCE_S):
-            raise Unforced(f"no answer to {message.told()}")
+            raise Unforced(f"no answer to {message.in_words()}")
         return self.answers[key]
 
     # Requests
@@ -358,7 +358,7 @@ class ElectionReplay(Followed):
             for one in self.gate.held(Which(api)):
                 if _sender(one.message) == (broker, epoch):
                     self.proxies.claim(one)  # it is under way, whatever becomes of its sender
-        return f"held: {held.message.told()}"
+        return f"held: {held.message.in_words()}"
 
     def is_obeyed(self, step: ReplayStep) -> str:
         """It arrives, and the broker takes it."""

@@ -15,7 +15,7 @@ class Fault(NamedTuple):
     ends: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In a line."""
         return f"{'; '.join(self.begins)} for {self.lasts:.1f} s"
 

@@ -113,7 +113,7 @@ def lab_of_a_run(
     def written(what: str, message: Message) -> None:
         heard(what, message)
         if message.api not in ("Ping", "Metadata"):
-            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.told()}\n")
+            messages.write(f"{time.monotonic() - began:9.3f} {what} {message.in_words()}\n")
 
     with messages, ended_at_last(lab):
         lab.launch(ZOOKEEPER)

@@ -176,14 +176,16 @@ class Levers:
         found = next((one for one in reversed(waiting) if self._is_asked(one, step)), None)
         if found is None:
             if waiting:
-                raise Otherwise(f"broker {follower} asks otherwise: {waiting[-1].message.told()}")
+                raise Otherwise(
+                    f"broker {follower} asks otherwise: {waiting[-1].message.in_words()}"
+                )
             if lost:
                 raise Otherwise(f"broker {follower} asked otherwise, each time: {lost[-1]}")
             raise self._nothing(f"no {api} of broker {follower} arrived at broker {leader}")
         self.proxies.claim(found)
         self.slots[follower, leader] = found
         besides = [*(f"besides, {one}; " for one in asked), *(f"lost, {one}; " for one in lost)]
-        return "".join(besides) + found.message.told()
+        return "".join(besides) + found.message.in_words()
 
     def _lose_others(self, step: ReplayStep, follower: int, leader: int) -> list[str]:
         """Lose what the follower asks otherwise than the step: it asks anew, as what it is by now.
@@ -197,7 +199,7 @@ class Levers:
                 continue  # let through besides
             which = Which(api, REQUEST, sender=str(follower), to=str(leader))
             for one in self._waiting(which):
-                told.append(one.message.told())
+                told.append(one.message.in_words())
                 self.gate.settle(one, "drop")
         return told
 
@@ -223,7 +225,7 @@ class Levers:
         for kind in (REQUEST, ANSWER):
             for one in self.gate.held(Which(EPOCH, kind, sender=str(follower), to=str(leader))):
                 self.gate.settle(one, "pass")
-                told.append(one.message.told())
+                told.append(one.message.in_words())
         return told
 
     def _nothing(self, what: str) -> Exception:
@@ -234,7 +236,7 @@ class Levers:
         """The request goes on to the leader, and the answer comes as far as the proxy."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
-        told = answer.message.told()
+        told = answer.message.in_words()
         part = fetch_partition(answer.message.body, self.topic)
         if part is not None and int(part.error_code):
             raise Otherwise(f"broker {leader} refused: {told}")
@@ -259,7 +261,7 @@ class Levers:
         follower, leader = step.argument("follower"), step.argument("leader")
         part = message.body.topics[0].partitions[0]
         if int(part.error_code):
-            raise Otherwise(f"broker {leader} refused: {message.told()}")
+            raise Otherwise(f"broker {leader} refused: {message.in_words()}")
         end = step.after.at("fetch.answer_end", follower, leader)
         expected = NOBODY if end is None else end
         return "" if int(part.end_offset) == expected else f"; in the model: end {expected}"
@@ -276,7 +278,7 @@ class Levers:
             == (message.connection, message.correlation),
         )  # fmt: skip
         if found is None:
-            raise self._nothing(f"broker {leader} did not answer {message.told()}")
+            raise self._nothing(f"broker {leader} did not answer {message.in_words()}")
         return found
 
     def refuses(self, step: ReplayStep) -> str:
@@ -287,9 +289,9 @@ class Levers:
         topics = getattr(body, "topics", ()) or getattr(body, "responses", ()) or ()
         codes = [int(part.error_code) for one in topics for part in one.partitions]
         if not any(codes):
-            raise Otherwise(f"broker {leader} served it: {answer.message.told()}")
+            raise Otherwise(f"broker {leader} served it: {answer.message.in_words()}")
         self._pass(follower, leader, answer)
-        return answer.message.told()
+        return answer.message.in_words()
 
     def hears(self, step: ReplayStep) -> str:
         """The answer goes on to the follower."""
@@ -298,7 +300,7 @@ class Levers:
         if slot is None or slot.message.kind != ANSWER:
             raise Unforced(f"no answer of broker {leader} to broker {follower} is held")
         self._pass(follower, leader, slot)
-        return slot.message.told()
+        return slot.message.in_words()
 
     def _pass(self, follower: int, leader: int, answer: Held) -> None:
         self.gate.settle(answer, "pass")
@@ -311,7 +313,7 @@ class Levers:
         if slot is None:
             raise Unforced(f"nothing between brokers {follower} and {leader} is held")
         self.gate.settle(slot, "drop")
-        return f"lost: {slot.message.told()}"
+        return f"lost: {slot.message.in_words()}"
 
     # What brokers do of themselves
 

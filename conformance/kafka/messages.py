@@ -49,7 +49,7 @@ class Message:
     number: int = 0
     details: dict[str, Any] = field(default_factory=dict)
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In a line: `Fetch request 2 -> 1 (t-0 at 1)`."""
         about = self.details.get("about", "")
         way = (

@@ -172,7 +172,7 @@ class MoveReplay(Followed):
 
         held = self._await(first, f"{what} is not written")
         self._passes(held)
-        return f"let go: {held.message.told()}"
+        return f"let go: {held.message.in_words()}"
 
     # Steps
 
@@ -247,7 +247,7 @@ class MoveReplay(Followed):
                                f"broker {broker} is sent no LeaderAndIsr")  # fmt: skip
             its = max(held.message.epochs, default=-1)
             if its > epoch and self.obeyed.get(broker, -1) < epoch:
-                raise Otherwise(f"{held.message.told()} of leader epoch {its} comes, "
+                raise Otherwise(f"{held.message.in_words()} of leader epoch {its} comes, "
                                 f"before any of {epoch}")  # fmt: skip
             before = self._times_told(broker)
             answer = self._passes(held)

@@ -136,7 +136,7 @@ class Gate:
 
     def waiting(self) -> str:
         """Every message that waits, in words."""
-        named = "; ".join(one.told() for one in self.all_held())
+        named = "; ".join(one.in_words() for one in self.all_held())
         return f"at the proxies waits: {named or 'nothing'}"
 
     def wait_for(self, found: Callable[[], bool], patience_s: float, every_s: float = 0.05) -> bool:

@@ -219,7 +219,7 @@ class ReplicationReplay(Followed):
                 found.append(
                     f"the log of broker {one} is {_list(real)}, in the model {_list(model)}"
                 )
-        held = "; ".join(one.told() for one in self.levers.gate.all_held())
+        held = "; ".join(one.in_words() for one in self.levers.gate.all_held())
         return "; ".join(found) + (f"; at the proxies waits: {held}" if held else "")
 
     def _note_epoch(self, step: ReplayStep) -> None:

@@ -189,9 +189,9 @@ def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -
             writing = clients_of(lab, one, plan.clients) if plan.clients else written_to(lab, one)
             with writing as acknowledged:
                 for at, fault in enumerate(faults(plan.faults, one.seed, BROKERS), 1):
-                    told(f"round {number} of {plan.rounds}, {at} of {plan.faults}: {fault.told}, "
-                         f"{acknowledged()} acknowledged")  # fmt: skip
-                    one.faults.append(fault.told)
+                    told(f"round {number} of {plan.rounds}, {at} of {plan.faults}: "
+                         f"{fault.in_words}, {acknowledged()} acknowledged")  # fmt: skip
+                    one.faults.append(fault.in_words)
                     one.undone += _befall(lab, fault.begins)
                     time.sleep(fault.lasts)
                     one.undone += _befall(lab, fault.ends)

@@ -68,7 +68,7 @@ class ControllerApi:
                 else f"stale broker epoch {broker_epoch} and local broker epoch {known} for broker "
                 f"{broker}"
             )
-            await controller.journal.told(f"Ignoring AlterIsr due to {why}")
+            await controller.journal.log_line(f"Ignoring AlterIsr due to {why}")
             answer("STALE_BROKER_EPOCH", {})
             return
         answered: list[AlteredIsrs] = []
@@ -108,12 +108,12 @@ class ControllerApi:
             found[partition] = AlteredIsr(NONE, state)
         for partition in updated.retry:
             isr = ",".join(map(str, writes[partition].isr))
-            await self.controller.journal.told(
+            await self.controller.journal.log_line(
                 f"Failed to update ISR to {isr} for partition {partition}, bad ZK version."
             )
             found[partition] = AlteredIsr("INVALID_UPDATE_VERSION")
         for partition, error in updated.failed.items():
-            await self.controller.journal.told(
+            await self.controller.journal.log_line(
                 f"Failed to update ISR for partition {partition}: {error}", "ERROR"
             )
             found[partition] = AlteredIsr(UNKNOWN_SERVER_ERROR)
@@ -187,7 +187,7 @@ class ControllerApi:
         async def elect_leaders() -> None:
             strategy = PREFERRED if kind == PREFERRED_TYPE else UNCLEAN
             named = ",".join(map(str, electable))
-            await controller.journal.told(
+            await controller.journal.log_line(
                 f"Starting replica leader election ({kind}) for partitions {named} triggered by "
                 "AdminClientTriggered"
             )

@@ -74,7 +74,7 @@ class BrokerEvents:
         info, _ = there
         if context.broker_infos[broker].endpoints != info.endpoints:
             context.broker_infos[broker] = info
-            await context.journal.told(f"Updated broker endpoints cache for broker {broker}")
+            await context.journal.log_line(f"Updated broker endpoints cache for broker {broker}")
             await self.core.update_metadata(context.live_or_shutting_down, [])
 
     async def register(self, now: dict[int, int], brokers: list[int]) -> None:
@@ -90,7 +90,7 @@ class BrokerEvents:
     async def started(self, brokers: list[int]) -> None:
         """``onBrokerStartup``."""
         core, context = self.core, self.core.context
-        await context.journal.told(f"New broker startup callback for {_ids(brokers)}")
+        await context.journal.log_line(f"New broker startup callback for {_ids(brokers)}")
         for broker in brokers:
             context.offline_directories.pop(broker, None)
         if core.release.since("2.2"):
@@ -111,7 +111,7 @@ class BrokerEvents:
     async def failed(self, brokers: list[int]) -> None:
         """``onBrokerFailure``."""
         context = self.core.context
-        await context.journal.told(f"Broker failure callback for {_ids(brokers)}")
+        await context.journal.log_line(f"Broker failure callback for {_ids(brokers)}")
         for broker in brokers:
             context.offline_directories.pop(broker, None)
             context.shutting_down.discard(broker)
@@ -150,7 +150,7 @@ class BrokerEvents:
             raise StaleBrokerEpoch(f"Broker {broker} has registered anew since epoch {epoch}.")
         if broker not in context.live_or_shutting_down:
             raise BrokerNotAvailable(f"Broker id {broker} does not exist.")
-        await context.journal.told(f"Shutting down broker {broker}")
+        await context.journal.log_line(f"Shutting down broker {broker}")
         await context.journal.shutdown_begun(broker)
         context.shutting_down.add(broker)
         hosted = [

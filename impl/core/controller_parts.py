@@ -86,7 +86,7 @@ class ControllerCore:
         )
 
     async def _malformed(self, text: str) -> None:
-        await self.context.journal.told(f"Ignoring what cannot be read: {text}", "ERROR")
+        await self.context.journal.log_line(f"Ignoring what cannot be read: {text}", "ERROR")
 
     def _unclean_allowed(self, topic: str) -> bool:
         return self.config.unclean_allowed(topic, self.release)
@@ -138,7 +138,7 @@ class ControllerCore:
                     "2.4"
                 ):  # before it, UpdateMetadata has the old one (KAFKA-9212)
                     self.context.leadership[partition] = updated.done[partition]
-                await self.context.journal.told(
+                await self.context.journal.log_line(
                     f"Updated leader epoch for partition {partition} to {bumped.leader_epoch}"
                 )
                 return updated.done[partition]

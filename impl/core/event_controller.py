@@ -76,7 +76,7 @@ class EventController:
             office = await self.core.client.register_controller(self.broker, now_ms)
         except EpochNotCounted as moved:
             self.moved_to = str(moved)
-            await self.journal.told(
+            await self.journal.log_line(
                 f"Error while electing or becoming controller on broker {self.broker}", "ERROR"
             )
             await self.trigger_move()
@@ -87,7 +87,7 @@ class EventController:
             return False
         except SessionExpired as expired:
             self.moved_to = str(expired)
-            await self.journal.told(
+            await self.journal.log_line(
                 f"Error while electing controller on broker {self.broker}", "ERROR"
             )
             return False
@@ -104,7 +104,7 @@ class EventController:
                 await self.journal.event_done("failover")
         except Exception as error:  # half initialised it is of no use: another broker may try
             self.moved_to = str(error)
-            await self.journal.told(
+            await self.journal.log_line(
                 f"Error while electing or becoming controller on broker {self.broker}. Trigger "
                 f"controller movement immediately: {type(error).__name__}: {error}",
                 "ERROR",
@@ -220,7 +220,7 @@ class EventController:
         except StateChangeFailed as failed:
             self.core.batch.clear()
             name = getattr(work, "__name__", "event")
-            await self.journal.told(f"Error processing event {name}: {failed}", "ERROR")
+            await self.journal.log_line(f"Error processing event {name}: {failed}", "ERROR")
         except BatchNotSent as illegal:
             self.moved_to = str(illegal)
             await self.trigger_move()
@@ -268,7 +268,7 @@ class EventController:
 
     # What was told by ZooKeeper
 
-    async def told(self, event: WatchEvent, now_ms: int) -> None:
+    async def handle_watch_event(self, event: WatchEvent, now_ms: int) -> None:
         """Handle one notification."""
         path = event.path
         if path == paths.CONTROLLER:
@@ -339,7 +339,7 @@ class EventController:
         if not partitions:
             return
         core = self.core
-        await self.journal.told(
+        await self.journal.log_line(
             f"New partition creation callback for {','.join(map(str, sorted(partitions)))}"
         )
         topics = sorted({one.topic for one in partitions})
@@ -364,7 +364,7 @@ class EventController:
         known = requested - unknown
         if known:
             named = ",".join(sorted(known))
-            await self.journal.told(f"Starting topic deletion for topics {named}")
+            await self.journal.log_line(f"Starting topic deletion for topics {named}")
         if not core.deletion.enabled:
             if self.release.since("0.10.1"):
                 await core.deletion.drop_requests(known)
@@ -396,7 +396,7 @@ class EventController:
         found = await client.log_dir_events(watch=True)
         brokers = sorted(set(found.values()) & self.core.context.live_or_shutting_down)
         named = ",".join(map(str, brokers))
-        await self.journal.told(f"Handling log directory failure for brokers {named}")
+        await self.journal.log_line(f"Handling log directory failure for brokers {named}")
         await self.core.replicas.handle(self.core.context.replicas_on(brokers), ReplicaState.ONLINE)
         await client.delete_notifications(
             paths.LOG_DIR_EVENTS, found, self.core.context.epoch_version
@@ -481,7 +481,7 @@ class EventController:
             directories.pop(broker, None)
         if fresh:
             named = ",".join(map(str, sorted(fresh)))
-            await self.journal.told(f"Mark replicas {named} on broker {broker} as offline")
+            await self.journal.log_line(f"Mark replicas {named} on broker {broker} as offline")
             gone = [Replica(one, broker) for one in sorted(fresh)]
             await self.guarded(lambda: self.brokers.replicas_offline(gone))
 

@@ -56,7 +56,7 @@ class ControllerEventManager:
 
     def notified(self, event: WatchEvent, now_ms: int) -> None:
         """Queue ZooKeeper's notification; what it means is read anew when it is handled."""
-        self.put(event.path, lambda controller: controller.told(event, now_ms))
+        self.put(event.path, lambda controller: controller.handle_watch_event(event, now_ms))
 
     def answered(
         self, broker: int, request: Request, error: str, errors: Mapping[TopicPartition, str]

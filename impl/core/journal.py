@@ -53,7 +53,7 @@ class ControllerJournal:
     async def moved(self, event: str, why: str) -> None:
         """A fence, met while an event was handled, said that another one is the controller."""
 
-    async def told(self, text: str, level: str = "INFO") -> None:
+    async def log_line(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""
 
     async def deletion(self, text: str) -> None:

@@ -106,7 +106,7 @@ class Reassigner:
             raise
         except (StateChangeFailed, ZooKeeperError) as error:
             self.core.batch.clear()
-            await self.core.context.journal.told(
+            await self.core.context.journal.log_line(
                 f"Error completing reassignment of partition {partition}: {error}", "ERROR"
             )
             return False
@@ -117,7 +117,7 @@ class Reassigner:
             current = self.core.context.assignment(partition)
             await self.reassign_recorded(partition, current.reassign_to(target))
             return
-        await self.core.context.journal.told(
+        await self.core.context.journal.log_line(
             f"Handling reassignment of partition {partition} to new replicas {_ids(target)}"
         )
         self.targets[partition] = tuple(target)
@@ -189,7 +189,7 @@ class Reassigner:
 
     async def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, old = self.core.context, self.core.context.replicas(partition)
-        await context.journal.told(
+        await context.journal.log_line(
             f"New replicas {_ids(target)} for partition {partition} being reassigned not yet "
             "caught up with the leader"
         )
@@ -247,7 +247,7 @@ class Reassigner:
         partitions = dict(known if registered is None else registered.partitions)
         partitions[partition.partition] = assignment
         await self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
-        await context.journal.told(
+        await context.journal.log_line(
             f"Updated assigned replicas for partition {partition} being reassigned to "
             f"{_ids(assignment.replicas)}"
         )

@@ -80,7 +80,7 @@ class ControllerLines(ControllerJournal):
                 f"Controller moved to another broker when processing {_event(event)}."
             )
 
-    async def told(self, text: str, level: str = "INFO") -> None:
+    async def log_line(self, text: str, level: str = "INFO") -> None:
         self.files.controller(text, level)
 
     async def deletion(self, text: str) -> None:

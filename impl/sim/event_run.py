@@ -24,9 +24,9 @@ WatchEvent = Callable[[EventController], Coroutine[Any, Any, Any]]
 """Begins an event: the coroutine of one of a controller's procedures. Kept, so called again."""
 
 
-def told(notification: Notification) -> WatchEvent:
+def as_watch_event(notification: Notification) -> WatchEvent:
     """What a notification of ZooKeeper is to a controller, as in a running broker's queue."""
-    return lambda controller: controller.told(notification, 0)
+    return lambda controller: controller.handle_watch_event(notification, 0)
 
 
 @dataclass(frozen=True, slots=True)

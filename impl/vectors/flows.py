@@ -323,7 +323,7 @@ class _Callbacks(ControllerJournal):
     def __init__(self) -> None:
         self.called: list[str] = []
 
-    async def told(self, text: str, level: str = "INFO") -> None:
+    async def log_line(self, text: str, level: str = "INFO") -> None:
         """A line of controller.log."""
         if text.startswith("Broker failure callback"):
             self.called.append("failure")

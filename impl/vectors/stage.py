@@ -134,7 +134,7 @@ class ControllerStage:
         """Handle what ZooKeeper has told the controller, until there is nothing more."""
         while events := controller.core.client.port.events():
             for event in events:
-                wait(controller.told(event, NOW_MS))
+                wait(controller.handle_watch_event(event, NOW_MS))
 
 
 def state_of(fields: Mapping[str, Any], controller_epoch: int) -> LeaderIsrAndControllerEpoch:

@@ -46,7 +46,7 @@ def _too_few(world: PartitionCluster, broker: int) -> str | None:
 def _append(world: PartitionCluster, broker: int, acks: str) -> None:
     error = world.brokers[broker].replicas.append(world.next_record, ACKS[acks])
     assert error == NONE, f"a leader takes a record, and says {error}"
-    world.told.acks[world.next_record] = acks
+    world.client_view.acks[world.next_record] = acks
     world.next_record += 1
 
 
@@ -74,7 +74,7 @@ def _acknowledges_refusal(world: PartitionCluster, broker: int, offset: int) -> 
 
 def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=1: the producer hears that the leader has its record."""
-    world.told.hears(world.brokers[broker].log.records[offset][0], "one")
+    world.client_view.hears(world.brokers[broker].log.records[offset][0], "one")
 
 
 def _replicated_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
@@ -88,7 +88,7 @@ def leader_acknowledges_for_isr(world: PartitionCluster, broker: int, offset: in
     """acks=all: the producer hears that every ISR member has its record."""
     server = world.brokers[broker]
     if server.replicas.acknowledges(offset):
-        world.told.hears(server.log.records[offset][0], "all")
+        world.client_view.hears(server.log.records[offset][0], "all")
 
 
 def _reads_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
@@ -102,7 +102,7 @@ def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
     """A consumer is given the record at an offset."""
     record = world.brokers[broker].replicas.read(offset)
     assert record is not None, "a consumer is given what is below the high watermark"
-    world.told.reads(offset, record)
+    world.client_view.reads(offset, record)
 
 
 BROKER = ("broker",)

@@ -39,7 +39,7 @@ class Snapshot:
     brokers: tuple[SavedBroker, ...]
     network: SavedNetwork
     next_record: int
-    told: SavedClientView
+    client_view: SavedClientView
 
 
 class PartitionCluster:
@@ -71,7 +71,7 @@ class PartitionCluster:
         self._make_znodes()
         self.network = Network(self.assignment)
         self.next_record = 0
-        self.told = ClientView()
+        self.client_view = ClientView()
         self.brokers = {
             broker: PartitionBroker(
                 broker, self.assignment, self.zookeeper, self.release, self.journal
@@ -177,7 +177,7 @@ class PartitionCluster:
             tuple(broker.save() for broker in self.brokers.values()),
             self.network.save(),
             self.next_record,
-            self.told.save(),
+            self.client_view.save(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -193,4 +193,4 @@ class PartitionCluster:
             broker.load(saved)
         self.network.load(snapshot.network)
         self.next_record = snapshot.next_record
-        self.told.load(snapshot.told)
+        self.client_view.load(snapshot.client_view)

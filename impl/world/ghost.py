@@ -36,7 +36,7 @@ class PartitionHistory:
         self._clients_were_told_the_truth()
 
     def _clients_were_told_the_truth(self) -> None:
-        reported = self.world.told
+        reported = self.world.client_view
         committed = {record for record, _ in self.committed}
         for record in reported.acknowledged:
             if reported.acks[record] == "all":

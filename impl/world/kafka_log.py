@@ -117,7 +117,7 @@ class KafkaLogs(Journal):
                 "A controller has been elected but just resigned, this will result in another "
                 "round of election"
             )
-            wait(lines.told(text, "WARN"))
+            wait(lines.log_line(text, "WARN"))
         else:
             wait(lines.lost_the_race(f"broker {winner} was elected"))
 
@@ -129,7 +129,7 @@ class KafkaLogs(Journal):
                 "org.apache.kafka.common.errors.ControllerMovedException: "
                 "Controller epoch zkVersion check fails."
             )
-        wait(lines.told("Resigning", "DEBUG"))
+        wait(lines.log_line("Resigning", "DEBUG"))
         wait(lines.resigned())
 
     def controller_read_brokers(self, broker: int, live: dict[int, int]) -> None:
@@ -137,7 +137,7 @@ class KafkaLogs(Journal):
         self._live[broker] = dict(live)
         if before is None:
             active = ids(live, ", ")
-            wait(lines.told(f"Currently active brokers in the cluster: Set({active})"))
+            wait(lines.log_line(f"Currently active brokers in the cluster: Set({active})"))
             wait(lines.ready(lines.epoch))
         elif before != live:
             added = [other for other in live if other not in before]

@@ -58,7 +58,7 @@ def test_a_client_that_was_told_otherwise_is_noticed() -> None:
     for _ in range(400):
         simulator.advance()
         ghost.look()
-    reported = simulator.world.told
+    reported = simulator.world.client_view
     before = reported.save()
     unheard = next(r for r, acks in reported.acks.items() if acks == "all")
 

@@ -196,7 +196,7 @@ def test_a_producer_with_acks_all_hears_when_the_high_watermark_has_passed_its_r
 
     take(world, "leader_advances_hw 1", "leader_acknowledges_for_isr 1 0")
 
-    assert world.told.acknowledged == {0}
+    assert world.client_view.acknowledged == {0}
 
 
 def test_a_producer_with_acks_1_hears_at_once_and_one_with_acks_all_does_not() -> None:
@@ -205,7 +205,7 @@ def test_a_producer_with_acks_1_hears_at_once_and_one_with_acks_all_does_not() -
 
     take(world, "leader_acknowledges 1 0", "leader_acknowledges 1 1")
 
-    assert world.told.acknowledged == {0}
+    assert world.client_view.acknowledged == {0}
 
 
 def test_a_leader_answers_for_records_of_its_own_epoch_only() -> None:
@@ -229,11 +229,11 @@ def test_consumers_read_below_the_high_watermark_and_remember_what_they_read() -
     take(world, "leader_advances_hw 1", "consumer_reads 1 0", "consumer_reads 1 0")
 
     before = world.snapshot()
-    world.told.reads(0, (9, 9))
+    world.client_view.reads(0, (9, 9))
 
-    assert (world.told.read, world.told.differed) == ({0: (0, 1)}, {0})
+    assert (world.client_view.read, world.client_view.differed) == ({0: (0, 1)}, {0})
     world.restore(before)
-    assert world.told.differed == set()
+    assert world.client_view.differed == set()
 
 
 def test_acks_all_is_refused_while_the_isr_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:

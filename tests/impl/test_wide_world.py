@@ -215,7 +215,7 @@ def test_a_run_that_is_driven_by_hand_elects_leaders_and_acknowledges() -> None:
     assert leader is not None
     assert (leader.broker, leader.isr, leader.hw) == (1, (1, 2), 1)
     assert records_in(leader) == {0: 0}
-    assert world.told.at == {TopicPartition("t0", 0): {0: 0}}
+    assert world.client_view.at == {TopicPartition("t0", 0): {0: 0}}
 
 
 MOST_HELD = 2_500
@@ -229,7 +229,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
         logs = [node.logs.log(one) for node in world.nodes.values() for one in node.logs.partitions]
         records = sum(log.log_end - log.log_start for log in logs if log is not None)
         files = sum(len(node.disk.names("/kafka-logs")) for node in world.nodes.values())
-        reported = sum(map(len, world.told.at.values()))
+        reported = sum(map(len, world.client_view.at.values()))
         return records + files + reported + len(world.zookeeper.nodes)
 
     sizes = []
@@ -238,7 +238,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
             simulator.advance()
         sizes.append(held())
 
-    assert world.told.acknowledged > 300
+    assert world.client_view.acknowledged > 300
     assert max(sizes) < MOST_HELD
 
 

@@ -58,7 +58,7 @@ def echo() -> Iterator[int]:
 class Stage:
     def __init__(self, port: int) -> None:
         self.heard: list[str] = []
-        self.gate = Gate(lambda what, message: self.heard.append(f"{what} {message.told()}"))
+        self.gate = Gate(lambda what, message: self.heard.append(f"{what} {message.in_words()}"))
         self.proxy = Proxy(0, port, self.gate, lambda number: KafkaReader("1", number), count(1))
 
     def connect(self) -> socket.socket:
@@ -230,7 +230,7 @@ def test_zookeepers_frames_say_operation_path_zxid_error_and_session() -> None:
     assert (connect.api, reader.session) == ("Connect", (99, b"pass"))
     asked = reader.request(struct.pack(">ii", 8, 5) + text("/controller_epoch") + b"\0\0\0\0")
     answer = reader.answer(struct.pack(">iqi", 8, 77, -103))
-    assert (asked.api, asked.told()) == (
+    assert (asked.api, asked.in_words()) == (
         "SetData", "SetData request 2 -> zookeeper (/controller_epoch)"
     )  # fmt: skip
     assert (answer.api, answer.details["zxid"], answer.details["error"]) == ("SetData", 77, -103)

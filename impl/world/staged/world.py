@@ -18,7 +18,7 @@ from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.checkpoint import keep, put_back
 from impl.sim.effects import Report, Send
-from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, told
+from impl.sim.event_run import ControllerThread, Grain, SuspensionPoint, as_watch_event
 from impl.sim.steps import Step, StepKind
 from impl.world.simulated_broker import SentRequest
 from impl.world.simulated_cluster import SimulatedCluster
@@ -228,7 +228,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
             elif path.startswith(f"{paths.BROKER_IDS}/"):
                 is_minded = event.type is EventType.DATA_CHANGED
             if is_minded and server.has_begun:
-                server.put(path, told(event))
+                server.put(path, as_watch_event(event))
 
     # Plain data
 

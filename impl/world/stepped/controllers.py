@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
-from impl.sim.event_run import told
+from impl.sim.event_run import as_watch_event
 from impl.sim.places import is_registered
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import removes_partitions
@@ -222,7 +222,7 @@ class Controllers(SteppedParts):
         for failed in self._changes(broker)["missed"] if self.grain.in_batches else ():
             self.connections.pop((epoch, failed), None)
             self.answers.pop((epoch, failed), None)
-        self.controllers[broker].begin(told(CHANGED))
+        self.controllers[broker].begin(as_watch_event(CHANGED))
 
     def _preferred_is_elected_refusal(self, broker: int, number: int) -> Refusal:
         reason = self.must_wait(broker)

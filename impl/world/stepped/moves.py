@@ -9,7 +9,7 @@ from typing import Any
 from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, PartitionOrder
-from impl.sim.event_run import told
+from impl.sim.event_run import as_watch_event
 from impl.world.processes import each_broker, once
 from impl.world.stepped.controller_run import FIRST, writes_state
 from impl.world.stepped.host import RequestInFlight
@@ -228,7 +228,7 @@ class SteppedMoves(SteppedParts):
         assert state is not None, "and its partition has a state"
         grown = replace(state, isr=node.partitions[OTHER.partition].replicas)
         wait(self.admin.update_states({OTHER: grown}))
-        self.controllers[broker].begin(told(OTHERS_STATE))
+        self.controllers[broker].begin(as_watch_event(OTHERS_STATE))
 
     # Answers to a controller that are lost
 

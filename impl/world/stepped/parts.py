@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
-from impl.sim.event_run import SuspensionPoint, told
+from impl.sim.event_run import SuspensionPoint, as_watch_event
 from impl.sim.steps import Step, StepKind, WorldOfSteps
 from impl.world.processes import PROCESSES, administrator
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
@@ -310,7 +310,7 @@ class SteppedParts(WorldOfSteps):
     def hears(self, broker: int, kind: str) -> None:
         """Its watch fired: the event that a running broker makes of that begins."""
         self.inbox[broker] -= {kind}
-        self.controllers[broker].begin(told(NOTIFICATIONS[kind]))
+        self.controllers[broker].begin(as_watch_event(NOTIFICATIONS[kind]))
 
     def reaches(self, broker: int) -> list[int]:
         """The brokers whose registration is the one that a controller knows."""

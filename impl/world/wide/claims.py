@@ -250,7 +250,7 @@ class WideClaims:
 
     def _records_are_there(self) -> None:
         world = self.world
-        for one, reported in sorted(world.told.at.items()):
+        for one, reported in sorted(world.client_view.at.items()):
             if waits_in_vain(world, one) or (one, world.born(one.topic)) in world.misled:
                 continue
             leader = leader_of(world, one)

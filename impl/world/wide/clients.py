@@ -82,8 +82,8 @@ def producer_hears(world: WideWorld, broker: int, topic: int, partition: int) ->
     done = _no_longer_waits(node, one)
     if world.born(one.topic) != node.incarnations[one]:
         return  # a topic of that name is another one by now
-    world.told.acknowledged += 1
-    _keep(world.told.at.setdefault(one, {}), done.awaited.end - 1, done.record, done.awaited)
+    world.client_view.acknowledged += 1
+    _keep(world.client_view.at.setdefault(one, {}), done.awaited.end - 1, done.record, done.awaited)
 
 
 def producer_is_refused(world: WideWorld, broker: int, topic: int, partition: int) -> None:

@@ -198,7 +198,8 @@ def run_wide(
         taken = min(world.clock, steps)
     registered = wait(world.admin.controller_epoch())
     return WideRun(
-        seed, faults, taken, world.told.acknowledged, 0 if registered is None else registered.epoch,
+        seed, faults, taken, world.client_view.acknowledged,
+        0 if registered is None else registered.epoch,
         {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),
         goes_on,
     )  # fmt: skip

@@ -74,7 +74,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         super().__init__(Release.of(release), self._store())
         self.topics, self.partitions, self.factor = topics, partitions, factor
         self.folders = tuple(FOLDER + f"-{one}" * (one > 1) for one in range(1, directories + 1))
-        self.told = Acknowledged({})
+        self.client_view = Acknowledged({})
         self.happened: list[tuple[int, object]] = []
         self._running: list[tuple[int, WideBroker]] | None = None
         self.fetch_bytes = fetch_bytes
@@ -117,7 +117,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
 
     def forget(self, topic: str) -> None:
         """A topic is deleted, or created again: nobody is owed what it held."""
-        for known in (self.told.at, self.consumed):
+        for known in (self.client_view.at, self.consumed):
             for one in [one for one in known if one.topic == topic]:
                 del known[one]
 

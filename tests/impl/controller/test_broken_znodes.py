@@ -20,7 +20,7 @@ class Notes(ControllerJournal):
     def __init__(self) -> None:
         self.errors: list[str] = []
 
-    async def told(self, text: str, level: str = "INFO") -> None:
+    async def log_line(self, text: str, level: str = "INFO") -> None:
         if level == "ERROR":
             self.errors.append(text)
 

@@ -79,7 +79,7 @@ def test_a_request_that_comes_before_its_predecessors_end_is_noticed_is_seen(rel
     moving.stage.leader_writes_isr(T1, moving.replicas(T1))
     events = moving.controller.core.client.port.events()
     for event in events:
-        wait(moving.controller.told(event, 0))
+        wait(moving.controller.handle_watch_event(event, 0))
     assert moving.requested() == {}
 
     # Nothing that ZooKeeper told since has reached the controller yet.
