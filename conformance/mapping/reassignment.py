@@ -465,7 +465,11 @@ def _family(
 def _forgetful(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
 ) -> SteppedCluster:
-    """Up to 2.3 a controller forgets the epoch that it raised: that shows where it is looked at."""
+    """As released. Up to 2.3 a controller forgets the epoch that it raised, which shows where its
+    memory is looked at; a leader's high watermark waits for replicas alone in all releases, and
+    what is committed is a ghost of the model's."""
+    if "epoch_noted_when_raised" not in switches:
+        return _world(bounds, version)
     if Release.of(version or DEFAULT).since("2.4"):
         raise ValueError("a controller notes the epoch that it raised since 2.4 (KAFKA-9212)")
     world = _world(bounds, version)
@@ -579,7 +583,7 @@ MAP = SystemMap(
     not_from_the_start=_not_from_the_start,
     not_alike=_not_alike,
     faulty={"leader_drops_strangers": ("2.4", "3.0")},
-    befalls={"epoch_noted_when_raised": (False,)},
+    befalls={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
     unlucky=_forgetful,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
