@@ -26,6 +26,7 @@ end), "asked_records" (leader_epoch, offset) or "answered_records" (leader_epoch
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
@@ -96,7 +97,10 @@ def _state(state: LeaderIsrAndControllerEpoch) -> Observation:
     }
 
 
-def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
+def _broker(
+    broker: PartitionBroker, everybody: tuple[int, ...], has_lists: bool = True
+) -> Observation:
+    """What is seen of a broker; without its log and its leader epochs, which may be long."""
     replicas, controller = broker.replicas, broker.controller
     partition = replicas.partition
     belief, candidacy, cached = controller.belief, controller.candidacy, controller.cached
@@ -119,8 +123,7 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
         },
         "truncating": replicas.truncating,
         "isr_write": None if replicas.isr_write is None else _isr_write(replicas),
-        "log": [list(record) for record in broker.log.records],
-        "epoch_cache": [list(entry) for entry in broker.log.epochs.entries],
+        **({name: _listed(entries) for name, entries in _lists(broker)} if has_lists else {}),
         "hw": replicas.log.high_watermark,
         "checkpoint": broker.checkpoint.offset,
         "controller": {
@@ -131,6 +134,15 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
             "cached": None if cached is None else _cached(cached),
         },
     }
+
+
+def _lists(broker: PartitionBroker) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
+    yield "log", broker.log.records
+    yield "epoch_cache", broker.log.epochs.entries
+
+
+def _listed(entries: Iterable[tuple[int, int]]) -> list[list[int]]:
+    return [list(entry) for entry in entries]
 
 
 def _epoch_of(read: ControllerEpoch | None) -> list[int] | None:
@@ -227,12 +239,22 @@ class Changes:
     """Which leaves differ from those of the last look, without looking at all of them.
 
     A broker is compared by a key of everything that is seen of it, ZooKeeper by its zxid. A step
-    either appends to a log or cuts it, so its length and last record tell whether it changed.
+    either appends to a log or cuts it, so its length and last record tell whether it changed, and
+    only its new end is shown; so it is with the leader epochs of a log. ``initial`` are all leaves
+    as they were at first.
     """
 
     def __init__(self, world: PartitionCluster) -> None:
         self.world = world
-        self.known = leaves(observe(world))
+        self.initial = leaves(observe(world))
+        self.known = dict(self.initial)
+        self._lists: dict[str, list[tuple[int, int]]] = {
+            f"brokers.{number}.{name}": list(entries)
+            for number, broker in world.brokers.items()
+            for name, entries in _lists(broker)
+        }
+        for path in self._lists:
+            del self.known[path]
         self._zxid = world.zookeeper.zxid
         self._brokers = {number: _key(broker) for number, broker in world.brokers.items()}
         self._in_flight = tuple(world.network.leader_and_isr)
@@ -252,7 +274,10 @@ class Changes:
             key = _key(broker)
             if key != self._brokers[number]:
                 self._brokers[number] = key
-                self._compare(_broker(broker, world.assignment), f"brokers.{number}.", changed)
+                seen = _broker(broker, world.assignment, has_lists=False)
+                self._compare(seen, f"brokers.{number}.", changed)
+                for name, entries in _lists(broker):
+                    self._compare_end(f"brokers.{number}.{name}", entries, changed)
         in_flight = tuple(world.network.leader_and_isr)
         if in_flight != self._in_flight:
             self._in_flight = in_flight
@@ -276,6 +301,17 @@ class Changes:
         for path, value in found.items():
             if self.known[path] != value:
                 self.known[path] = changed[path] = value
+
+    def _compare_end(
+        self, path: str, entries: Sequence[tuple[int, int]], changed: dict[str, Any]
+    ) -> None:
+        known = self._lists[path]
+        same = min(len(known), len(entries))
+        while same and known[same - 1] != entries[same - 1]:
+            same -= 1
+        if same < max(len(known), len(entries)):
+            known[same:] = entries[same:]
+            changed[path] = {"from": same, "then": _listed(known[same:])}
 
 
 def _key(broker: PartitionBroker) -> tuple[Any, ...]:

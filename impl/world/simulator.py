@@ -96,13 +96,8 @@ def simulate(
     ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError if a number or a
     name makes no sense.
     """
-    if steps < 1:
-        raise ValueError(f"a run has 1 step or more, not {steps}")
-    simulator = Simulator(seed, faults, brokers, strategy, journal)
-    changes = Changes(simulator.world)
-    run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(changes.known))
-    return Trace(header, tuple(_events(simulator, steps, _CampaignRecorder(run, changes))))
+    header, events = simulated(seed, steps, faults, brokers, strategy, journal)
+    return Trace(header, tuple(events))
 
 
 def simulate_to(
@@ -112,11 +107,25 @@ def simulate_to(
 
     The file appears when it is whole.
     """
-    simulator = Simulator(seed, faults, brokers)
+    return write_events(path, *simulated(seed, steps, faults, brokers))
+
+
+def simulated(
+    seed: int,
+    steps: int,
+    faults: str = "everything",
+    brokers: int = 3,
+    strategy: str = "any",
+    journal: Journal | None = None,
+) -> tuple[TraceHeader, Iterator[TraceEvent]]:
+    """As ``simulate``: the header, and the events as the steps are taken. Keeps none of them."""
+    if steps < 1:
+        raise ValueError(f"a run has 1 step or more, not {steps}")
+    simulator = Simulator(seed, faults, brokers, strategy, journal)
     changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, "any", dict(changes.known))
-    return write_events(path, header, _events(simulator, steps, _CampaignRecorder(run, changes)))
+    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, changes.initial)
+    return header, _events(simulator, steps, _CampaignRecorder(run, changes))
 
 
 def _events(simulator: Simulator, steps: int, recorder: _CampaignRecorder) -> Iterator[TraceEvent]:
@@ -136,7 +145,7 @@ def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None)
     world = World(brokers, seed=like.seed, strategy=like.strategy)
     world.at(FIRST_INSTANT_MS)
     changes = Changes(world)
-    header = replace(like, brokers=brokers, initial=dict(changes.known))
+    header = replace(like, brokers=brokers, initial=changes.initial)
     recorder, events = _CampaignRecorder(like.run, changes), list[TraceEvent]()
     for step in steps:
         if world.why_not(step) is None:
@@ -159,7 +168,6 @@ class _CampaignRecorder:
         self.run = run
         self.changes = changes
         self.seq: Counter[int | str] = Counter()
-        self.events: list[TraceEvent] = []
 
     def record(self, step: Step, clock: int) -> TraceEvent:
         changed = self.changes.look()
