@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.releases import DEFAULT, Release
+from impl.sim.steps import WorldOfSteps
 from impl.world.broker import PartitionBroker, SavedBroker
 from impl.world.choices import Strategy, strategy_named
 from impl.world.client_view import ClientView, SavedClientView
@@ -42,7 +43,7 @@ class Snapshot:
     client_view: SavedClientView
 
 
-class PartitionCluster:
+class PartitionCluster(WorldOfSteps):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
@@ -51,6 +52,8 @@ class PartitionCluster:
     hears what Kafka would log. ``version`` is the release. ValueError for a number of
     brokers that makes no sense.
     """
+
+    brokers: dict[int, PartitionBroker]
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.partition_controller import Reply
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
-from impl.world.steps import each_two
+from impl.world.steps import each_candidate, each_controller, each_controller_and_broker
 from impl.znodes.states import NO_LEADER
 
 BELIEVES = "the broker believes that it is the controller"
@@ -195,43 +195,53 @@ KINDS = (
     StepKind(
         "controller_reads_epoch", BROKER, each_broker, _reads_epoch_refusal, controller_reads_epoch
     ),
-    StepKind("controller_registers", BROKER, each_broker, _registers_refusal, controller_registers),
     StepKind(
-        "controller_learns_outcome", BROKER, each_broker, _reply_refusal, controller_learns_outcome
+        "controller_registers", BROKER, each_candidate, _registers_refusal, controller_registers
     ),
     StepKind(
-        "controller_reply_is_lost", BROKER, each_broker, _reply_refusal, controller_reply_is_lost
+        "controller_learns_outcome",
+        BROKER,
+        each_candidate,
+        _reply_refusal,
+        controller_learns_outcome,
+    ),
+    StepKind(
+        "controller_reply_is_lost", BROKER, each_candidate, _reply_refusal, controller_reply_is_lost
     ),
     StepKind(
         "controller_checks_outcome",
         BROKER,
-        each_broker,
+        each_candidate,
         _checks_outcome_refusal,
         controller_checks_outcome,
     ),
-    StepKind("controller_resigns", BROKER, each_broker, _resigns_refusal, controller_resigns),
+    StepKind("controller_resigns", BROKER, each_controller, _resigns_refusal, controller_resigns),
     StepKind(
         "controller_reads_partition",
         BROKER,
-        each_broker,
+        each_controller,
         _reads_partition_refusal,
         controller_reads_partition,
     ),
     StepKind(
         "controller_elects_leader",
         ("broker", "leader"),
-        each_two,
+        each_controller_and_broker,
         _elects_refusal,
         controller_elects_leader,
     ),
     StepKind(
         "controller_removes_replica",
         ("broker", "replica"),
-        each_two,
+        each_controller_and_broker,
         _removes_refusal,
         controller_removes_replica,
     ),
     StepKind(
-        "controller_informs", ("broker", "replica"), each_two, _informs_refusal, controller_informs
+        "controller_informs",
+        ("broker", "replica"),
+        each_controller_and_broker,
+        _informs_refusal,
+        controller_informs,
     ),
 )

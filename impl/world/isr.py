@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.processes import SESSION_IS_ALIVE, each_broker
+from impl.world.processes import SESSION_IS_ALIVE
 from impl.world.replicas import IsrWrite
-from impl.world.steps import ISR_IS_UNLOCKED, LEADS, VERSION_IS_CURRENT, VERSION_IS_OLD, each_pair
+from impl.world.steps import (
+    ISR_IS_UNLOCKED,
+    LEADS,
+    VERSION_IS_CURRENT,
+    VERSION_IS_OLD,
+    each_isr_writer,
+    each_leader_and_other,
+)
 
 
 def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:
@@ -136,25 +143,37 @@ LEADER = ("leader",)
 MEMBER = ("leader", "replica")
 
 KINDS = (
-    StepKind("leader_shrinks_isr", MEMBER, each_pair, _shrinks_refusal, shrinks),
-    StepKind("leader_shrink_is_refused", MEMBER, each_pair, _shrink_is_refused_refusal, shrinks),
-    StepKind("leader_expands_isr", MEMBER, each_pair, _expands_refusal, expands),
-    StepKind("leader_expand_is_refused", MEMBER, each_pair, _expand_is_refused_refusal, expands),
+    StepKind("leader_shrinks_isr", MEMBER, each_leader_and_other, _shrinks_refusal, shrinks),
+    StepKind(
+        "leader_shrink_is_refused",
+        MEMBER,
+        each_leader_and_other,
+        _shrink_is_refused_refusal,
+        shrinks,
+    ),
+    StepKind("leader_expands_isr", MEMBER, each_leader_and_other, _expands_refusal, expands),
+    StepKind(
+        "leader_expand_is_refused",
+        MEMBER,
+        each_leader_and_other,
+        _expand_is_refused_refusal,
+        expands,
+    ),
     StepKind(
         "leader_learns_isr_is_written",
         LEADER,
-        each_broker,
+        each_isr_writer,
         _applied_refusal,
         leader_learns_isr_is_written,
     ),
-    StepKind("isr_answer_is_lost", LEADER, each_broker, _applied_refusal, isr_answer_is_lost),
+    StepKind("isr_answer_is_lost", LEADER, each_isr_writer, _applied_refusal, isr_answer_is_lost),
     StepKind(
-        "leader_reads_isr_back", LEADER, each_broker, _reads_back_refusal, leader_reads_isr_back
+        "leader_reads_isr_back", LEADER, each_isr_writer, _reads_back_refusal, leader_reads_isr_back
     ),
     StepKind(
         "leader_gives_up_isr_write",
         LEADER,
-        each_broker,
+        each_isr_writer,
         _gives_up_refusal,
         leader_gives_up_isr_write,
     ),

@@ -131,7 +131,7 @@ def _of_a_broker(
     act: Callable[[Any, int], None], refusal: Callable[[Any, int], str | None],
     weight: int = 0, fault: str | None = None,
 ) -> StepKind:  # fmt: skip
-    return StepKind(act.__name__, ("broker",), each_broker, refusal, act, True, weight, fault)
+    return StepKind(act.__name__, ("broker",), each_broker, refusal, act, weight, fault)
 
 
 PROCESSES: dict[str, StepKind] = {
@@ -141,7 +141,7 @@ PROCESSES: dict[str, StepKind] = {
         _of_a_broker(broker_reconnects, _reconnect_refusal, 60),
         _of_a_broker(broker_starts, _start_refusal, 60),
         StepKind("controller_node_is_deleted", (), once, _deleted_refusal,
-                 controller_node_is_deleted, True, 0, "controllers"),
+                 controller_node_is_deleted, 0, "controllers"),
         _of_a_broker(session_expires, _expire_refusal, fault="sessions"),
     )
 }  # fmt: skip

@@ -6,7 +6,7 @@ Which other steps there are, and how finely a controller's event is seen, is up 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from impl.core.event_controller import EventController
@@ -45,21 +45,13 @@ class SimulatedCluster(WorldOfSteps, ABC, Generic[Broker]):
         """The clock of everybody."""
         return self.first_ms + STEP_MS * self.clock
 
-    def why_not(self, step: Step) -> str | None:
-        """The first condition of the step that does not hold, None if it may be taken."""
-        kind = PROCESSES.get(step.name)
-        as_many = kind is not None and len(step.args) == len(kind.parameters)
-        if as_many and not {*step.args} <= self.nodes.keys():
-            return f"the broker is one of 1 to {len(self.nodes)}"
-        return super().why_not(step)
-
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed."""
         self.clock += 1
         super().take(step)
 
     @property
-    def brokers(self) -> Iterable[int]:
+    def brokers(self) -> Collection[int]:  # type: ignore[override]
         """The ids."""
         return self.nodes
 

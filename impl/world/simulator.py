@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from impl.sim.steps import Step
-from impl.world.faults import profile_named, settled_weights, weight_now
+from impl.sim.steps import Step, choose
+from impl.world.faults import profile_named, weights_in
 from impl.world.journal import Journal
 from impl.world.observation import Changes
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader, write_events, write_trace
@@ -39,31 +39,15 @@ class Simulator:
         strategy: str = "any",
         journal: Journal | None = None,
     ) -> None:
-        self.faults = profile_named(faults, seed)
-        self._settled = settled_weights(self.faults)
-        self._never = frozenset(name for name, weight in self._settled.items() if not weight)
         self.world = World(brokers, seed=seed, strategy=strategy, journal=journal)
+        self._weights = weights_in(self.world, profile_named(faults, seed))
         self.random = random.Random(seed)
         self.clock = 0
         self.world.at(FIRST_INSTANT_MS)
 
     def choose(self) -> Step | None:
         """The next step, None if nothing can happen under this fault profile."""
-        steps = self.world.enabled(self._never)
-        world, faults, settled = self.world, self.faults, self._settled
-        weights = [
-            settled[step.name] if step.name in settled else weight_now(world, step, faults)
-            for step in steps
-        ]
-        total = sum(weights)
-        if total == 0:
-            return None
-        ticket = self.random.randrange(total)
-        for step, share in zip(steps, weights, strict=True):
-            ticket -= share
-            if ticket < 0:
-                return step
-        raise AssertionError("the ticket is below the total")
+        return choose(self.world, self._weights, self.random)
 
     def advance(self) -> Step | None:
         """Choose a step and take it; returns it, None if nothing can happen."""
