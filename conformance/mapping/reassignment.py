@@ -403,7 +403,7 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     table.put("replica.role", at, ROLES.code(replica.role))
     table.put("replica.leader", at, replica.leader or 0)
     table.put("replica.epoch", at, replica.leader_epoch, blank=-1)
-    table.put("replica.unheard", at, replica.unheard is not None)
+    table.put("replica.unheard", at, replica.isr_write is not None)
     if replica.leads:
         table.members("replica.isr", at, replica.isr)
         table.put("replica.zk_version", at, replica.zk_version)

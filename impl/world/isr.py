@@ -5,10 +5,10 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 
 from __future__ import annotations
 
+from impl.sim.isr_write import IsrWrite
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import SESSION_IS_ALIVE
-from impl.world.replicas import IsrWrite
 from impl.world.steps import (
     ISR_IS_UNLOCKED,
     LEADS,
@@ -69,7 +69,7 @@ def _shrink_is_refused_refusal(world: PartitionCluster, leader: int, replica: in
 
 def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
-    world.brokers[leader].replicas.begin_isr_write(replica, joins=False)
+    world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=False)
 
 
 def _expands_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
@@ -84,14 +84,14 @@ def _expand_is_refused_refusal(world: PartitionCluster, leader: int, replica: in
 
 def expands(world: PartitionCluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
-    world.brokers[leader].replicas.begin_isr_write(replica, joins=True)
+    world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=True)
 
 
 # The answer
 
 
 def _write(world: PartitionCluster, leader: int) -> IsrWrite | None:
-    return world.brokers[leader].replicas.isr_write
+    return world.brokers[leader].replicas.partition.isr_write
 
 
 def _applied_refusal(world: PartitionCluster, leader: int) -> str | None:
@@ -103,12 +103,12 @@ def _applied_refusal(world: PartitionCluster, leader: int) -> str | None:
 
 def leader_learns_isr_is_written(world: PartitionCluster, leader: int) -> None:
     """The answer arrives: the leader adopts the ISR and the version."""
-    world.brokers[leader].replicas.learn_isr_write()
+    world.brokers[leader].replicas.partition.learn_isr_write()
 
 
 def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
     """The connection broke: the client sends the write again, and that is refused."""
-    world.brokers[leader].replicas.lose_isr_answer()
+    world.brokers[leader].replicas.partition.lose_isr_answer()
 
 
 def _in_doubt_refusal(world: PartitionCluster, leader: int) -> str | None:
@@ -125,7 +125,7 @@ def _reads_back_refusal(world: PartitionCluster, leader: int) -> str | None:
 
 def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
     """KAFKA-1382: was the refused write its own, done before?"""
-    world.brokers[leader].replicas.end_isr_write()
+    world.brokers[leader].replicas.partition.end_isr_write()
 
 
 def _gives_up_refusal(world: PartitionCluster, leader: int) -> str | None:
@@ -136,7 +136,7 @@ def _gives_up_refusal(world: PartitionCluster, leader: int) -> str | None:
 
 def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
     """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
-    world.brokers[leader].replicas.end_isr_write()
+    world.brokers[leader].replicas.partition.end_isr_write()
 
 
 LEADER = ("leader",)

@@ -118,7 +118,7 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
             if other != broker.id
         },
         "truncating": replicas.truncating,
-        "isr_write": None if replicas.isr_write is None else _isr_write(replicas),
+        "isr_write": None if replicas.partition.isr_write is None else _isr_write(replicas),
         "log": [list(record) for record in broker.log.records],
         "epoch_cache": [list(entry) for entry in broker.log.epochs.entries],
         "hw": replicas.log.high_watermark,
@@ -138,7 +138,8 @@ def _epoch_of(read: ControllerEpoch | None) -> list[int] | None:
 
 
 def _isr_write(replicas: Replicas) -> Observation:
-    write, partition = replicas.isr_write, replicas.partition
+    partition = replicas.partition
+    write = partition.isr_write
     assert write is not None, "there is one"
     return {
         "isr": sorted(partition.pending or ()),

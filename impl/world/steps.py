@@ -43,7 +43,7 @@ def each_leader_and_other(world: PartitionCluster) -> Many:
 def each_isr_writer(world: PartitionCluster) -> Many:
     """(broker,) for every leader whose ISR write is under way."""
     brokers = world.brokers.items()
-    return [(one,) for one, broker in brokers if broker.replicas.isr_write is not None]
+    return [(one,) for one, broker in brokers if broker.replicas.partition.isr_write is not None]
 
 
 def each_connection(world: PartitionCluster) -> Many:

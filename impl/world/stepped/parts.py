@@ -162,7 +162,7 @@ class SteppedParts(WorldOfSteps):
         self.controllers[broker] = run
         self.hosts[broker] = Host(
             broker, self.brokers, self.release,
-            lambda: ZnodeClient(run.port.embedded, self.release), self.grain.new_replica,
+            lambda: ZnodeClient(run.port, self.release), self.grain.new_replica,
         )  # fmt: skip
 
     def open_session(self, broker: int) -> int:

@@ -96,6 +96,10 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_expands_isr(self, leader: int, replica: int) -> None:
         """A replica that has everything fetches again: its leader writes the larger ISR."""
+        self._fetches_at_the_end(leader, replica)
+        self.replica(leader).write_isr(replica, joins=True)
+
+    def _fetches_at_the_end(self, leader: int, replica: int) -> None:
         self.replica(replica).fetch_again(self.replica(leader), self.hosts[leader].manager)
 
     def _leader_shrinks_isr_refusal(self, leader: int, replica: int) -> Refusal:
@@ -109,7 +113,7 @@ class RecordSteps(RequestSteps):
     def leader_shrinks_isr(self, leader: int, replica: int) -> None:
         """The leader looks for laggards and writes the smaller ISR, unless its look throws."""
         if self.replica(leader).stranger is None:
-            wait(self.replica(leader).shrink([replica], 0))
+            self.replica(leader).write_isr(replica, joins=False)
 
     # Answers that are lost: what was written is done, and the leader sends it again
 
@@ -127,8 +131,8 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_shrink_is_unheard(self, leader: int, replica: int) -> None:
         """A smaller ISR is written, and the answer is lost."""
-        self.replica(leader).loses = True
-        self.leader_shrinks_isr(leader, replica)
+        self.replica(leader).begin_isr_write(replica, joins=False)
+        self.replica(leader).lose_isr_answer()
 
     def _leader_expand_is_unheard_refusal(self, leader: int, replica: int) -> Refusal:
         refusal = self._leader_expands_isr_refusal(leader, replica)
@@ -137,20 +141,21 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_expand_is_unheard(self, leader: int, replica: int) -> None:
         """A larger ISR is written, and the answer is lost."""
-        self.replica(leader).loses = True
-        self.leader_expands_isr(leader, replica)
+        self._fetches_at_the_end(leader, replica)
+        self.replica(leader).begin_isr_write(replica, joins=True)
+        self.replica(leader).lose_isr_answer()
 
     def _leader_reads_back_refusal(self, leader: int) -> Refusal:
         if self.role(leader) != "leader":
             return "the broker believes it leads"
-        if not self.replica(leader).unheard:
+        if self.replica(leader).isr_write is None:
             return "its write was not answered"
         return None if self.has_session(leader) else "it has a ZooKeeper session"
 
     @step(each_broker)
     def leader_reads_back(self, leader: int) -> None:
         """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
-        self.replica(leader).reads_back()
+        self.replica(leader).end_isr_write()
 
     # The ISR, by a leader that has just read what is registered
 

@@ -24,7 +24,8 @@ from impl.core.partition import NO_EPOCH, Partition
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import PartitionOrder
 from impl.log.record_log import RecordLog
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.sim.isr_write import SteppedIsr
+from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 LONG_MS = 60_000
@@ -37,7 +38,7 @@ MOST_RECORDS = 1_000
 """Of one fetch."""
 
 
-class SteppedReplica(Partition[RecordLog]):
+class SteppedReplica(SteppedIsr[RecordLog]):
     """A replica with its fetcher; its ISR is written to ZooKeeper under the version that it holds.
 
     ``first`` marks who leads since the partition began and has appended nothing. A leader that is
@@ -48,9 +49,7 @@ class SteppedReplica(Partition[RecordLog]):
         self, broker: int, partition: TopicPartition, log: RecordLog, *others: Any
     ) -> None:
         super().__init__(broker, partition, log, *others)
-        self.first = self.loses = False
-        self.unheard: LeaderIsrAndControllerEpoch | None = None
-        self.holds_back = True
+        self.first = False
         self.asked: ReplicaManager | None = None
         self.fetcher: FetcherThread[TopicPartition] = FetcherThread(
             self, {partition: log}, self.release, self.release.since("2.7")
@@ -111,9 +110,7 @@ class SteppedReplica(Partition[RecordLog]):
 
     def fetch_again(self, leader: SteppedReplica, asked: ReplicaManager) -> None:
         """One more fetch, at the end: the leader may take it into the ISR."""
-        leader.holds_back = False
         self._fetch(leader, asked, lambda: True)
-        leader.holds_back = True
 
     def _fetch(self, leader: SteppedReplica, asked: ReplicaManager, is_enough: Any) -> None:
         self.asked = asked
@@ -153,47 +150,23 @@ class SteppedReplica(Partition[RecordLog]):
 
     # The ISR
 
-    async def expand(self, replica: int, now_ms: int) -> None:
-        """Not before the fetch that is a step of its own."""
-        if not self.holds_back:
-            await super().expand(replica, now_ms)
-
     def laggards(self) -> list[int]:
         """Whom a look for laggards finds, late enough for each of them; a stranger, over whom it
         throws, is found alone."""
         return self.lagging(2 * LONG_MS) if self.stranger is None else [self.stranger]
-
-    async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
-        """Write another ISR; memory follows the write, and a refused one changes nothing."""
-        wanted = self.wanted(isr)
-        version = await self.written(wanted)
-        if self.loses:
-            self.loses, self.unheard = False, wanted
-        elif version is not None:
-            self.zk_version = version
-            self.adopt(wanted.isr, now_ms)
-
-    def reads_back(self) -> None:
-        """The write that was not answered is sent again: it is refused, and may be one's own."""
-        assert self.unheard is not None, "a write was not answered"
-        wanted, self.unheard = self.unheard, None
-        version = wait(self.written(wanted))
-        if version is not None:
-            self.zk_version = version
-            self.adopt(wanted.isr, 0)
 
     # Plain data
 
     def save(self) -> Any:
         """Everything but the records, as a value."""
         return (
-            self.memory(), self.first, self.unheard, self.log.high_watermark,
+            self.memory(), self.first, self.isr_write, self.log.high_watermark,
             tuple(self.fetcher.states.items()), frozenset(self.fetcher.failed),
         )  # fmt: skip
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        memory, self.first, self.unheard, self.log.high_watermark, states, failed = saved
+        memory, self.first, self.isr_write, self.log.high_watermark, states, failed = saved
         self.recall(memory)
         self.fetcher.states, self.fetcher.failed = dict(states), set(failed)
 

@@ -51,7 +51,7 @@ class RequestSteps(SteppedParts):
     def unheard_refusal(self, broker: int) -> Refusal:
         """A leader whose ISR write was not answered holds the lock on all else."""
         hosted: Any = self.hosts[broker].manager.partitions.values()
-        waits = any(one.unheard is not None for one in hosted)
+        waits = any(one.isr_write is not None for one in hosted)
         return "no write of it is unanswered" if waits else None
 
     def _orders_arrive_refusal(self, broker: int, controller: int) -> Refusal:
