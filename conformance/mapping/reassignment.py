@@ -400,7 +400,7 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     replica = host.hosted(FIRST)
     if replica is None:
         return
-    table.put("replica.role", at, ROLES.code(replica.role))
+    table.put("replica.role", at, ROLES.code(host.role(FIRST)))
     table.put("replica.leader", at, replica.leader or 0)
     table.put("replica.epoch", at, replica.leader_epoch, blank=-1)
     table.put("replica.unheard", at, replica.isr_write is not None)

@@ -94,7 +94,7 @@ class SteppedMoves(SteppedParts):
         leader = self.replica(ids[0])
         leader.first = True
         for broker in ids[1:]:
-            self.replica(broker).fetch_all(leader, self.hosts[ids[0]].manager)
+            self.hosts[broker].fetch(FIRST, self.hosts[ids[0]].manager, 0)
 
     def _create(
         self, partition: TopicPartition, ids: tuple[int, ...]
