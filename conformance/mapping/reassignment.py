@@ -304,7 +304,7 @@ def facts(world: SteppedCluster) -> Facts:
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
     table.members("zk.registered", (), world.registrations())
-    table.members("up", (), world.up)
+    table.members("up", (), filter(world.is_up, world.brokers))
     _partition(table, world)
     _late(table, world)
     table.put("next_record", (), world.next_record)

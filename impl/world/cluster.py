@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.releases import DEFAULT, Release
-from impl.sim.steps import WorldOfSteps
 from impl.world.broker import PartitionBroker, SavedBroker
 from impl.world.choices import Strategy, strategy_named
 from impl.world.client_view import ClientView, SavedClientView
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, Network, SavedNetwork
+from impl.world.processes import Process, WorldOfProcesses
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -43,7 +43,7 @@ class Snapshot:
     client_view: SavedClientView
 
 
-class PartitionCluster(WorldOfSteps):
+class PartitionCluster(WorldOfProcesses):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
@@ -124,31 +124,11 @@ class PartitionCluster(WorldOfSteps):
         node = self.zookeeper.get(paths.CONTROLLER_EPOCH)
         return ControllerEpoch(decode_controller_epoch(node.data), node.version)
 
-    @property
-    def registered_brokers(self) -> dict[int, int]:
-        """Registered broker ids with their broker epochs, sorted by id."""
-        nodes = self.zookeeper.nodes
-        return {
-            broker: nodes[path].czxid
-            for broker in self.assignment
-            if (path := paths.broker(broker)) in nodes
-        }
-
     # Processes and sessions
 
-    def is_up(self, broker: int) -> bool:
-        """Its process runs."""
-        return self.brokers[broker].up
-
-    runs = is_up
-
-    def has_session(self, broker: int) -> bool:
-        """ZooKeeper holds the session of its process, whether or not that lives."""
-        return self.brokers[broker].session_alive
-
-    def is_registered(self, broker: int) -> bool:
-        """/brokers/ids has an entry for it."""
-        return self.brokers[broker].registered
+    def process(self, broker: int) -> Process:
+        """A broker by its id."""
+        return self.brokers[broker]
 
     def crash(self, broker: int) -> None:
         """Memory is lost, connections break."""

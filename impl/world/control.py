@@ -21,7 +21,7 @@ def _reads_epoch_refusal(world: PartitionCluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if not server.up:
         return PROCESS_IS_UP
-    if not server.session_alive:
+    if not server.alive:
         return SESSION_IS_ALIVE
     if server.controller.belief is not None:
         return "the broker does not believe that it is the controller"
@@ -43,7 +43,7 @@ def _registers_refusal(world: PartitionCluster, broker: int) -> str | None:
         return "the broker has read the controller epoch"
     if controller.reply is not None:
         return "no registration of the broker is under way"
-    if not world.brokers[broker].session_alive:
+    if not world.brokers[broker].alive:
         return SESSION_IS_ALIVE
     return None
 
@@ -97,7 +97,7 @@ def controller_resigns(world: PartitionCluster, broker: int) -> None:
 def _reads_partition_refusal(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.belief is None:
         return BELIEVES
-    return None if world.brokers[broker].session_alive else SESSION_IS_ALIVE
+    return None if world.brokers[broker].alive else SESSION_IS_ALIVE
 
 
 def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
@@ -109,7 +109,7 @@ def _elects_refusal(world: PartitionCluster, broker: int, leader: int) -> str | 
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
-    if not world.brokers[broker].session_alive:
+    if not world.brokers[broker].alive:
         return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
@@ -135,7 +135,7 @@ def _removes_refusal(world: PartitionCluster, broker: int, replica: int) -> str 
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
-    if not world.brokers[broker].session_alive:
+    if not world.brokers[broker].alive:
         return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
@@ -162,7 +162,7 @@ def _informs_refusal(world: PartitionCluster, broker: int, replica: int) -> str 
         return BELIEVES
     if not server.controller.is_registered():
         return "/controller is the broker's own"
-    if not world.brokers[replica].registered:
+    if not world.is_registered(replica):
         return "the replica's broker is registered"
     state = world.registered_state
     if state.leader == NO_LEADER:
@@ -182,7 +182,7 @@ def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> Non
 
     Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).
     """
-    registered = world.registered_brokers
+    registered = world.registrations()
     for request in requests:
         if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(request.target)):
             world.journal.controller_sends(request.controller, request)

@@ -23,7 +23,7 @@ def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:
     server = world.brokers[leader]
     if not server.replicas.partition.leads:
         return LEADS
-    if not server.session_alive:
+    if not server.alive:
         return SESSION_IS_ALIVE
     return ISR_IS_UNLOCKED if server.replicas.locked else None
 
@@ -120,7 +120,7 @@ def _in_doubt_refusal(world: PartitionCluster, leader: int) -> str | None:
 
 def _reads_back_refusal(world: PartitionCluster, leader: int) -> str | None:
     refused = _in_doubt_refusal(world, leader)
-    return refused or (None if world.brokers[leader].session_alive else SESSION_IS_ALIVE)
+    return refused or (None if world.brokers[leader].alive else SESSION_IS_ALIVE)
 
 
 def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
@@ -130,7 +130,7 @@ def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
 
 def _gives_up_refusal(world: PartitionCluster, leader: int) -> str | None:
     refused = _in_doubt_refusal(world, leader)
-    alive = world.brokers[leader].session_alive
+    alive = world.brokers[leader].alive
     return refused or ("the broker's ZooKeeper session has expired" if alive else None)
 
 

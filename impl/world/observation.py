@@ -75,7 +75,7 @@ def _in_flight(world: PartitionCluster) -> list[Observation]:
 
 def _zookeeper(world: PartitionCluster) -> Observation:
     registered, live, state = (
-        world.registered_controller_epoch, world.registered_brokers, world.registered_state,
+        world.registered_controller_epoch, world.registrations(), world.registered_state,
     )  # fmt: skip
     return {
         "controller": world.registered_controller,
@@ -103,7 +103,7 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
     reply = controller.reply
     return {
         "up": broker.up,
-        "session_alive": broker.session_alive,
+        "session_alive": broker.alive,
         "believes": None if belief is None else belief.epoch,
         "seen_controller_epoch": replicas.controller_epoch,
         "role": replicas.role,
@@ -284,7 +284,7 @@ def _key(broker: PartitionBroker) -> tuple[Any, ...]:
     log = broker.log
     epochs = log.epochs.entries
     return (
-        broker.up, broker.session_alive, broker.checkpoint.offset,
+        broker.up, broker.alive, broker.checkpoint.offset,
         broker.replicas.save(), broker.controller.save(),
         log.end, log.records[-1] if log.records else None,
         len(epochs), epochs[-1] if epochs else None,

@@ -38,7 +38,7 @@ class Controllers(SteppedParts):
     def _broker_stands_refusal(self, broker: int) -> Refusal:
         if wait(self.admin.controller()) is not None:
             return "/controller does not exist"
-        if broker not in self.up:
+        if not self.is_up(broker):
             return PROCESS_IS_UP
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
@@ -249,7 +249,7 @@ class Controllers(SteppedParts):
             return reason
         if subject not in self.context(broker).live:
             return "the broker lives, as far as the controller knows"
-        asks = subject in self.up and self.has_session(subject)
+        asks = self.is_up(subject) and self.has_session(subject)
         return None if asks else "the broker runs, and is registered"
 
     @step(each_two)

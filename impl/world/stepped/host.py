@@ -13,6 +13,7 @@ from impl.log import ReplicaLog
 from impl.log.errors import StorageError
 from impl.log.record_log import RecordLog
 from impl.releases import Release
+from impl.sim.effects import EffectPort
 from impl.world.fetches import SimulatedFetchers
 from impl.world.stepped.replica import LONG_MS, SteppedReplica
 from impl.znodes import TopicPartition
@@ -79,24 +80,28 @@ class Metadata:
 
 
 class Host(SimulatedFetchers):
-    """A broker; ``client`` is what it asks of ZooKeeper beside its controller.
+    """A broker; ``port`` is the session that it shares with its controller.
 
     ``brokers`` are those that it takes for alive when it is told to follow one of them.
     """
+
+    paused = False
 
     def __init__(
         self,
         broker: int,
         brokers: Iterable[int],
         release: Release,
-        client: Callable[[], ZnodeClient],
+        port: EffectPort,
         new_replica: type[SteppedReplica],
     ) -> None:
-        self.broker, self.release = broker, release
+        self.broker, self.release, self.port = broker, release, port
+        self.up = True
+        client = ZnodeClient(port, release)
         self.logs = LogsInMemory()
         new_partition: Callable[..., Any] = new_replica
         self.manager = ReplicaManager(
-            broker, release, self.logs, LONG_MS // 2, client, new_partition=new_partition
+            broker, release, self.logs, LONG_MS // 2, lambda: client, new_partition=new_partition
         )
         self._replicas: Any = self.manager.partitions
         self.manager.metadata.brokers = dict.fromkeys(brokers, ("", 0))
@@ -105,6 +110,11 @@ class Host(SimulatedFetchers):
         self.metadata = Metadata()
 
     # What can be seen
+
+    @property
+    def alive(self) -> bool:
+        """ZooKeeper holds its session."""
+        return self.port.alive
 
     @property
     def seen(self) -> int:
@@ -172,6 +182,7 @@ class Host(SimulatedFetchers):
         hosted: Any = self.manager.partitions.items()
         cache = self.manager.metadata
         return (
+            self.up,
             tuple((one, made, log.save()) for one, (made, log) in self.logs.held.items()),
             tuple((one, replica.save()) for one, replica in hosted),
             tuple((one, tuple(to.rounds.states.items())) for one, to in self.connections.items()),
@@ -180,7 +191,15 @@ class Host(SimulatedFetchers):
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        logs, replicas, connections, self.manager.controller_epoch, self.metadata, known = saved
+        (
+            self.up,
+            logs,
+            replicas,
+            connections,
+            self.manager.controller_epoch,
+            self.metadata,
+            known,
+        ) = saved
         cache = self.manager.metadata
         cache.controller, cache.brokers, cache.partitions = known[0], known[1], dict(known[2])
         self.logs.held, self.logs.disk_fails = {}, False

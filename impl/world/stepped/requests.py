@@ -42,7 +42,7 @@ class RequestSteps(SteppedParts):
 
     def _next_refusal(self, broker: int, controller: int, kind: type[Any]) -> Refusal:
         queue = self.connections.get((controller, broker), ())
-        if broker not in self.up:
+        if not self.is_up(broker):
             return PROCESS_IS_UP
         if not queue or not isinstance(queue[0].request, kind):
             return f"a {kind.__name__} is next"
