@@ -126,30 +126,6 @@ class Controllers(SteppedParts):
 
     # Events
 
-    def _controller_hears_of_topics_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "topics")
-
-    @step(each_broker)
-    def controller_hears_of_topics(self, broker: int) -> None:
-        """A topic came or went."""
-        self.hears(broker, "topics")
-
-    def _controller_hears_of_partitions_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "partitions")
-
-    @step(each_broker)
-    def controller_hears_of_partitions(self, broker: int) -> None:
-        """The topic's node was written."""
-        self.hears(broker, "partitions")
-
-    def _controller_hears_of_deletions_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "deletions")
-
-    @step(each_broker)
-    def controller_hears_of_deletions(self, broker: int) -> None:
-        """A request for a deletion came or went."""
-        self.hears(broker, "deletions")
-
     def _answer_arrives_refusal(self, broker: int, replica: int) -> Refusal:
         epoch = self.context(broker).epoch
         return self.must_wait(broker) or (

@@ -207,14 +207,6 @@ class SteppedMoves(SteppedParts):
         if is_triggered(self.place(broker)):
             self.controllers[broker].go_on()
 
-    def _controller_hears_of_isr_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "state")
-
-    @step(each_broker)
-    def controller_hears_of_isr(self, broker: int) -> None:
-        """The state of the partition changed: are the targets in the ISR?"""
-        self.hears(broker, "state")
-
     def _controller_hears_of_other_refusal(self, broker: int) -> Refusal:
         refusal = self.must_wait(broker)
         moves = self._moves(broker, OTHER)

@@ -14,7 +14,7 @@ from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
 from impl.sim.steps import Step, StepKind
-from impl.world.processes import PROCESSES, WorldOfProcesses, administrator
+from impl.world.processes import PROCESSES, WorldOfProcesses, administrator, each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
@@ -35,6 +35,14 @@ NOTIFICATIONS = {
     "state": Notification(EventType.DATA_CHANGED, paths.state(*FIRST)),
 }
 """What a controller is told of, by the kind that its inbox has."""
+
+HEARD = {
+    "controller_hears_of_topics": "topics",
+    "controller_hears_of_deletions": "deletions",
+    "controller_hears_of_partitions": "partitions",
+    "controller_hears_of_isr": "state",
+}
+"""The steps in which a controller is told of something, and does no more than begin an event."""
 
 KINDS = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 
@@ -137,12 +145,16 @@ class SteppedParts(WorldOfProcesses):
     def all_steps(cls) -> Iterator[str]:
         """The names of all steps."""
         own = (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
-        return chain(own, PROCESSES)
+        return chain(own, HEARD, PROCESSES)
 
     @classmethod
     def _kind(cls, name: str) -> StepKind:
         if name in PROCESSES:
             return PROCESSES[name]
+        if (heard := HEARD.get(name)) is not None:
+            return StepKind(name, ("broker",), each_broker,
+                            lambda world, broker: world.hears_refusal(broker, heard),
+                            lambda world, broker: world.hears(broker, heard))  # fmt: skip
         act, refusal = getattr(cls, name), getattr(cls, f"_{name}_refusal")
         parameters = inspect.signature(act).parameters.values()
         names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
