@@ -304,7 +304,7 @@ def facts(world: SteppedCluster) -> Facts:
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
     table.members("zk.registered", (), world.registrations())
-    table.members("up", (), world.up)
+    table.members("up", (), filter(world.is_up, world.brokers))
     _partition(table, world)
     _late(table, world)
     table.put("next_record", (), world.next_record)
@@ -400,10 +400,10 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     replica = host.hosted(FIRST)
     if replica is None:
         return
-    table.put("replica.role", at, ROLES.code(replica.role))
+    table.put("replica.role", at, ROLES.code(host.role(FIRST)))
     table.put("replica.leader", at, replica.leader or 0)
     table.put("replica.epoch", at, replica.leader_epoch, blank=-1)
-    table.put("replica.unheard", at, replica.unheard is not None)
+    table.put("replica.unheard", at, replica.isr_write is not None)
     if replica.leads:
         table.members("replica.isr", at, replica.isr)
         table.put("replica.zk_version", at, replica.zk_version)

@@ -76,7 +76,7 @@ def _in_flight(world: PartitionCluster) -> list[Observation]:
 
 def _zookeeper(world: PartitionCluster) -> Observation:
     registered, live, state = (
-        world.registered_controller_epoch, world.registered_brokers, world.registered_state,
+        world.registered_controller_epoch, world.registrations(), world.registered_state,
     )  # fmt: skip
     return {
         "controller": world.registered_controller,
@@ -107,7 +107,7 @@ def _broker(
     reply = controller.reply
     return {
         "up": broker.up,
-        "session_alive": broker.session_alive,
+        "session_alive": broker.alive,
         "believes": None if belief is None else belief.epoch,
         "seen_controller_epoch": replicas.controller_epoch,
         "role": replicas.role,
@@ -122,7 +122,7 @@ def _broker(
             if other != broker.id
         },
         "truncating": replicas.truncating,
-        "isr_write": None if replicas.isr_write is None else _isr_write(replicas),
+        "isr_write": None if replicas.partition.isr_write is None else _isr_write(replicas),
         **({name: _listed(entries) for name, entries in _lists(broker)} if has_lists else {}),
         "hw": replicas.log.high_watermark,
         "checkpoint": broker.checkpoint.offset,
@@ -150,7 +150,8 @@ def _epoch_of(read: ControllerEpoch | None) -> list[int] | None:
 
 
 def _isr_write(replicas: Replicas) -> Observation:
-    write, partition = replicas.isr_write, replicas.partition
+    partition = replicas.partition
+    write = partition.isr_write
     assert write is not None, "there is one"
     return {
         "isr": sorted(partition.pending or ()),
@@ -319,7 +320,7 @@ def _key(broker: PartitionBroker) -> tuple[Any, ...]:
     log = broker.log
     epochs = log.epochs.entries
     return (
-        broker.up, broker.session_alive, broker.checkpoint.offset,
+        broker.up, broker.alive, broker.checkpoint.offset,
         broker.replicas.save(), broker.controller.save(),
         log.end, log.records[-1] if log.records else None,
         len(epochs), epochs[-1] if epochs else None,
