@@ -99,7 +99,8 @@ CLAIMED_RUNS = (
     *((seed, "one-replica", release) for release in ("2.3", "2.7") for seed in (0, 1)),
     *((seed, "small-fetches", release) for release in ("2.3", "2.7") for seed in (0, 1)),
     *((seed, "no-deletion", release) for release in ("1.0", "2.3") for seed in (0, 1)),
-    (0, "no-deletion", "0.10.0"), (0, "retention", "2.3"), (0, "retention", "2.7"),
+    (0, "no-deletion", "0.10.0"), (17, "retention", "2.3"), (19, "retention", "2.3"),
+    (4, "retention", "2.7"), (25, "retention", "2.7"),
     (0, "requests", "2.4"), (0, "requests", "2.7"), (0, "operators", "2.0"),
     (0, "operators", "2.3"),
 )  # fmt: skip
