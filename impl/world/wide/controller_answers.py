@@ -38,6 +38,8 @@ class IsrsAnswered:
         """Nothing is answered, or not by whoever it is; empty if all is well."""
         if self.error is None or (self.error == "NOT_CONTROLLER") == self.was_active:
             return f"{self.error} to a leader, as {'the' if self.was_active else 'no'} controller"
+        if self.error == "NONE" and {*self.wanted} != {*self.answers}:
+            return f"for {sorted(self.answers)} to a leader that asks for {sorted(self.wanted)}"
         return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:
