@@ -46,7 +46,7 @@ def suspends(thread: ControllerThread, place: SuspensionPoint) -> bool:
             return False
         if effect.event in REPORTS:
             return True
-        return effect.event in ("told", REPLICAS_CHANGE) and bool(_label(thread, place))
+        return effect.event in ("log_line", REPLICAS_CHANGE) and bool(_label(thread, place))
     if place.is_done and not isinstance(effect, Ask):
         return False
     return bool(_label(thread, place))

@@ -73,7 +73,7 @@ class EventController:
             await self.journal.holds(holder)
             return False
         try:
-            office = await self.core.client.register_controller(self.broker, now_ms)
+            registration = await self.core.client.register_controller(self.broker, now_ms)
         except EpochNotCounted as moved:
             self.moved_to = str(moved)
             await self.journal.log_line(
@@ -92,11 +92,11 @@ class EventController:
             )
             return False
         self.core.context.epoch, self.core.context.epoch_version = (
-            office.epoch,
-            office.epoch_version,
+            registration.epoch,
+            registration.epoch_version,
         )
-        self.journal.epoch = office.epoch
-        await self.journal.elected(office.epoch, office.epoch_version)
+        self.journal.epoch = registration.epoch
+        await self.journal.elected(registration.epoch, registration.epoch_version)
         self.active = True
         try:
             await self.guarded(self.fail_over)  # the answer may be late, and the session over
@@ -190,7 +190,7 @@ class EventController:
         return dead | moving
 
     async def resign(self) -> None:
-        """Out of office: everything known is forgotten, epoch and version are 0 again."""
+        """No longer controller: everything known is forgotten, epoch and version are 0 again."""
         if self.active:
             await self.journal.resigned()
         self.active = False

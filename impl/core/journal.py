@@ -197,7 +197,7 @@ class ControllerJournal:
         """A LeaderAndIsr request is handed to a broker's channel."""
 
     async def sends_metadata(
-        self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
+        self, brokers: Iterable[int], partitions: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
         """UpdateMetadata is handed to the channels of some brokers."""
 

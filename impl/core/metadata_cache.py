@@ -29,22 +29,26 @@ class MetadataCache:
 
     def leader(self, partition: TopicPartition) -> int | None:
         """Who leads, None if nothing is known of the partition; -1 is nobody."""
-        told = self.partitions.get(partition)
-        return None if told is None else told.state.leader
+        cached = self.partitions.get(partition)
+        return None if cached is None else cached.state.leader
 
     def update(self, request: UpdateMetadata, endpoints: Endpoints, sender: Sender) -> None:
         """Take what a controller tells; leader -2 means that the topic is being deleted."""
         self.controller = request.controller
         self.brokers = dict(endpoints)
-        for partition, told in request.partitions.items():
-            if told.state.leader == LEADER_DURING_DELETE:
+        for partition, metadata in request.partitions.items():
+            if metadata.state.leader == LEADER_DURING_DELETE:
                 self.partitions.pop(partition, None)
                 self.observer(LeaderForgotten(partition, sender))
             else:
-                self.partitions[partition] = told
-                self.observer(LeaderCached(partition, told, sender))
+                self.partitions[partition] = metadata
+                self.observer(LeaderCached(partition, metadata, sender))
 
     def partitions_of(self, topic: str) -> dict[int, PartitionMetadata]:
         """A topic's partitions by number."""
-        found = {one.partition: told for one, told in self.partitions.items() if one.topic == topic}
+        found = {
+            one.partition: metadata
+            for one, metadata in self.partitions.items()
+            if one.topic == topic
+        }
         return dict(sorted(found.items()))

@@ -166,10 +166,10 @@ class RequestBatch:
                 request = self._leader_and_isr(broker, orders, epoch)
                 await journal.sends_leader_and_isr(broker, request)
                 requests.append((broker, request))
-        told = [broker for broker in sorted(self.metadata_to) if self._reachable(broker)]
-        if told:
-            await journal.sends_metadata(told, self.metadata)
-        for broker in told:
+        recipients = [broker for broker in sorted(self.metadata_to) if self._reachable(broker)]
+        if recipients:
+            await journal.sends_metadata(recipients, self.metadata)
+        for broker in recipients:
             requests.append((broker, self._update_metadata(broker, epoch)))
         for broker, stops in sorted(self.stops.items()):
             if self._reachable(broker):

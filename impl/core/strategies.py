@@ -72,7 +72,9 @@ def controlled_shutdown(
     stays = [one for one in alive if one in isr and one not in shutting_down]
     if not stays:
         return None
-    told = alive
+    recipients = alive
     if release.since("1.1") and not release.since("2.1"):
-        told = tuple(replica for replica in alive if replica not in shutting_down)
-    return Elected(stays[0], tuple(member for member in isr if member not in shutting_down), told)
+        recipients = tuple(replica for replica in alive if replica not in shutting_down)
+    return Elected(
+        stays[0], tuple(member for member in isr if member not in shutting_down), recipients
+    )

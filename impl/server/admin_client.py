@@ -136,7 +136,7 @@ class AdminClient(Client):
             configs=[Fields(name=key, value=value) for key, value in topic.configs.items()],
         )
         body = Fields(topics=(wanted,), timeout=OF_TOPICS, validate_only=False)
-        answer = self._controller("CreateTopics", 4, body, lambda told: _first(told.topics))
+        answer = self._controller("CreateTopics", 4, body, lambda reply: _first(reply.topics))
         _refused(answer.topics)
 
     def create_partitions(self, topics: Sequence[NewPartitions]) -> None:
@@ -151,13 +151,13 @@ class AdminClient(Client):
             for one in topics
         ]  # fmt: skip
         body = Fields(topics=wanted, timeout=OF_TOPICS, validate_only=False)
-        answer = self._controller("CreatePartitions", 1, body, lambda told: _first(told.results))
+        answer = self._controller("CreatePartitions", 1, body, lambda reply: _first(reply.results))
         _refused(answer.results)
 
     def delete_topics(self, topics: Sequence[str]) -> None:
         """DeleteTopics; the first refusal is raised."""
         body = Fields(topic_names=list(topics), timeout=OF_TOPICS)
-        answer = self._controller("DeleteTopics", 5, body, lambda told: _first(told.responses))
+        answer = self._controller("DeleteTopics", 5, body, lambda reply: _first(reply.responses))
         _refused(answer.responses)
 
     # Moves and elections
@@ -281,8 +281,8 @@ class AdminClient(Client):
             raise RequestFailed(error_in(answer), answer.error_message or error_in(answer))
         return {
             one.name: (one.value or "", [
-                (SOURCES[told.source], told.name, told.value or "")
-                for told in getattr(one, "synonyms", ())
+                (SOURCES[synonym.source], synonym.name, synonym.value or "")
+                for synonym in getattr(one, "synonyms", ())
             ])
             for one in answer.configs
             if _is_of(kind, name, one)

@@ -91,12 +91,12 @@ class BrokerChannel(Channel[Sealed]):
         request = sealed.request
         version = control_messages.version_of(request)
         try:
-            told = self.connection.ask(
+            answer = self.connection.ask(
                 kind_of(request), version, sealed.body, correlation=sealed.correlation
             )
         except Disconnected:
             return None
-        return control_messages.decode_answer(told)
+        return control_messages.decode_answer(answer)
 
 
 class BrokerChannels(Channels[Sealed]):

@@ -284,11 +284,11 @@ class Producer(Client):
             for batch in self._batches(members, records):
                 pairs = [records[place] for place in batch]
                 try:
-                    told = self._send(topic, number, pairs, deadline)
+                    answers = self._send(topic, number, pairs, deadline)
                 except ClientError as error:
                     error.sent = [found[place] for place in sorted(found)]
                     raise
-                found.update(zip(batch, told, strict=True))
+                found.update(zip(batch, answers, strict=True))
         return [found[place] for place in range(len(records))]
 
     def _batches(self, members: list[int], records: Sequence[Keyed]) -> Iterator[list[int]]:

@@ -59,7 +59,7 @@ def encode(request: Request, live: LiveBrokers) -> Fields:
                 live_leaders=leaders,
             )  # fmt: skip
         case UpdateMetadata():
-            rows = [_metadata(one, told) for one, told in request.partitions.items()]
+            rows = [_metadata(one, metadata) for one, metadata in request.partitions.items()]
             return Fields(
                 **common, ungrouped_partition_states=rows, topic_states=_topic_states(rows),
                 live_brokers=[
@@ -92,10 +92,10 @@ def _order(partition: TopicPartition, order: PartitionOrder) -> Fields:
     )  # fmt: skip
 
 
-def _metadata(partition: TopicPartition, told: PartitionMetadata) -> Fields:
+def _metadata(partition: TopicPartition, metadata: PartitionMetadata) -> Fields:
     return Fields(
-        **_state(partition, told.state), zk_version=told.state.zk_version, replicas=told.replicas,
-        offline_replicas=told.offline_replicas,
+        **_state(partition, metadata.state), zk_version=metadata.state.zk_version,
+        replicas=metadata.replicas, offline_replicas=metadata.offline_replicas,
     )  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
             leaders = tuple(one.broker_id for one in body.live_leaders)
             return LeaderAndIsr(*common, orders, leaders), LiveBrokers()
         case "UpdateMetadata":
-            told = {
+            partitions = {
                 one: PartitionMetadata(
                     _read(row, row.zk_version), tuple(row.replicas),
                     tuple(getattr(row, "offline_replicas", ())),
@@ -158,7 +158,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
             endpoints = {one.id_: _endpoint(one) for one in body.live_brokers}
             racks = {one.id_: getattr(one, "rack", None) for one in body.live_brokers}
             live = LiveBrokers(endpoints, racks)
-            return UpdateMetadata(*common, told, tuple(endpoints)), live
+            return UpdateMetadata(*common, partitions, tuple(endpoints)), live
         case _:
             return StopReplica(*common, dict(_stops(body))), LiveBrokers()
 

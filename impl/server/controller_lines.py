@@ -386,10 +386,10 @@ class ControllerLines(ControllerJournal):
             )
 
     async def sends_metadata(
-        self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
+        self, brokers: Iterable[int], partitions: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
         who = f"Set({ids(brokers, ', ')})"
-        for partition, one in told.items():
+        for partition, one in partitions.items():
             self.files.controller_change(
                 self.epoch,
                 f"Sending UpdateMetadata request {metadata(partition, one, self.release)} to "

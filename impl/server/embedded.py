@@ -171,10 +171,10 @@ class EmbeddedClient:
     def _beat(self, every_s: float) -> None:
         while not self._over.wait(every_s):
             try:
-                told = self._heart.exchange(_framed({"op": "ping", "session": self.session}))
+                answer = self._heart.exchange(_framed({"op": "ping", "session": self.session}))
             except Disconnected:
                 continue
-            if json.loads(told).get("code") == SessionExpired.code:
+            if json.loads(answer).get("code") == SessionExpired.code:
                 self._over.set()
 
     async def create(

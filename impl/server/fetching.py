@@ -386,12 +386,12 @@ class FetcherManager:
     def _tell_of_added(self, followed: Mapping[Places, Sequence[TopicPartition]]) -> None:
         """In Kafka's words: up to 2.0 all in one line, later a line for each fetcher."""
         release, files = self.manager.release, self.manager.files
-        told: list[str] = []
+        added: list[str] = []
         for who, partitions in sorted(followed.items()):
             host, port = self.manager.metadata.brokers[who[0]]
             states = self.threads[who].rounds.states
             if not release.since("2.1"):
-                told += [
+                added += [
                     f"[{self._name(one)}, initOffset {states[one].offset} to broker "
                     f"BrokerEndPoint({who[0]},{host},{port})] "
                     for one in partitions
@@ -405,7 +405,7 @@ class FetcherManager:
             broker = who[0] if release.since("2.6") else leader
             files.manager(f"Added fetcher to broker {broker} for partitions Map({ends})")
         if not release.since("2.1"):
-            files.manager(f"Added fetcher for partitions List({', '.join(told)})")
+            files.manager(f"Added fetcher for partitions List({', '.join(added)})")
 
     def _name(self, partition: TopicPartition) -> str:
         return (

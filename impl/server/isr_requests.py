@@ -25,12 +25,12 @@ PATIENCE_S = 12.0
 NONE = "NONE"
 VERSION = 0
 NO_EPOCH = -1
-Told = dict[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]]
+Answers = dict[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]]
 """By partition the error, or what is registered now."""
 
 
 class IsrRequests(threading.Thread):
-    """``lock`` guards what waits, and is held while an answer is taken; ``told`` takes a line."""
+    """``lock`` guards what waits, and while an answer is taken; ``log_line`` takes a line."""
 
     def __init__(
         self,
@@ -38,13 +38,13 @@ class IsrRequests(threading.Thread):
         lock: BrokerLock,
         metadata: MetadataCache,
         broker_epoch: Callable[[], int],
-        told: Callable[[str], None],
+        log_line: Callable[[str], None],
     ) -> None:
         super().__init__(name="broker-to-controller-send-thread", daemon=True)
         self.broker = broker
         self.metadata = metadata
         self.broker_epoch = broker_epoch
-        self.told = told
+        self.log_line = log_line
         self.changes = AlterIsrManager()
         self.news = threading.Condition(lock)  # type: ignore[arg-type]  # as an RLock is
         self.ended = False
@@ -74,16 +74,16 @@ class IsrRequests(threading.Thread):
                 address = self.metadata.brokers.get(
                     -1 if self.metadata.controller is None else self.metadata.controller
                 )
-            error, told = self._sent(address, changes)
+            error, answer = self._sent(address, changes)
             if error != NONE:
                 self._trouble(f"Unsuccessful AlterIsr request: {error}; it is sent again")
                 with self.news:
                     self.news.wait(PAUSE_S)
                 continue
             self._last_trouble = ""
-            self._deal_with(changes, told)
+            self._deal_with(changes, answer)
 
-    def _sent(self, address: Address | None, changes: list[IsrChange]) -> tuple[str, Told]:
+    def _sent(self, address: Address | None, changes: list[IsrChange]) -> tuple[str, Answers]:
         """The error of the whole request, and what came of each change."""
         if address is None:
             return "NOT_CONTROLLER", {}
@@ -112,21 +112,21 @@ class IsrRequests(threading.Thread):
         except Disconnected as error:
             return f"NETWORK_EXCEPTION ({error})", {}
         return error_name(answer.error_code), {
-            TopicPartition(topic.topic_name, one.partition_index): _told(one)
+            TopicPartition(topic.topic_name, one.partition_index): _outcome(one)
             for topic in answer.topics
             for one in topic.partitions
         }
 
-    def _deal_with(self, changes: list[IsrChange], told: Told) -> None:
+    def _deal_with(self, changes: list[IsrChange], answer: Answers) -> None:
         with self.news:
-            self.changes.answered(changes, told, now_ms())
+            self.changes.answered(changes, answer, now_ms())
             if self.changes.waiting:
                 self.news.wait(PAUSE_S)  # what was refused is asked again: not at once
 
     def _trouble(self, text: str) -> None:
         if text != self._last_trouble:
             self._last_trouble = text
-            self.told(text)
+            self.log_line(text)
 
     def _drop_connection(self) -> None:
         if self._connection is not None:
@@ -143,7 +143,7 @@ class IsrRequests(threading.Thread):
             connection.close()
 
 
-def _told(row: Any) -> tuple[str, LeaderIsrAndControllerEpoch | None]:
+def _outcome(row: Any) -> tuple[str, LeaderIsrAndControllerEpoch | None]:
     """One answer; it does not say which controller wrote the state."""
     error = error_name(row.error_code)
     if error != NONE:

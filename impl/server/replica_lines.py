@@ -225,15 +225,15 @@ class ReplicaLines:
         if isinstance(event, LeaderForgotten):
             self.files.change(f"Deleted partition {name} from metadata cache {words}")
             return
-        told = event.metadata
+        cached = event.metadata
         if self.files.old:
-            listed = ",".join(map(str, told.replicas))
+            listed = ",".join(map(str, cached.replicas))
             shown = (
-                f"(LeaderAndIsrInfo:{short(told.state)},ReplicationFactor:{len(told.replicas)}),"
+                f"(LeaderAndIsrInfo:{short(cached.state)},ReplicationFactor:{len(cached.replicas)}),"
                 f"AllReplicas:{listed})"
             )
         else:
-            shown = metadata(event.partition, told, self.release)
+            shown = metadata(event.partition, cached, self.release)
         self.files.change(f"Cached leader info {shown} for partition {name} {words}")
 
     # Logs

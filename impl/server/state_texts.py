@@ -43,14 +43,14 @@ def order_received(partition: TopicPartition, order: PartitionOrder, release: Re
     )
 
 
-def metadata(partition: TopicPartition, told: PartitionMetadata, release: Release) -> str:
+def metadata(partition: TopicPartition, cached: PartitionMetadata, release: Release) -> str:
     """One partition of an UpdateMetadata."""
     if not release.since("1.0"):
-        return short(told.state)
-    offline = f"offlineReplicas=[{ids(told.offline_replicas, ', ')}]"
+        return short(cached.state)
+    offline = f"offlineReplicas=[{ids(cached.offline_replicas, ', ')}]"
     if not release.since("2.4"):
-        return f"PartitionState({_fields(told.state, told.replicas)}, {offline})"
-    fields = _fields(told.state, told.replicas, bracketed=True)
+        return f"PartitionState({_fields(cached.state, cached.replicas)}, {offline})"
+    fields = _fields(cached.state, cached.replicas, bracketed=True)
     return f"UpdateMetadataPartitionState({_named(partition)}{fields}, {offline})"
 
 

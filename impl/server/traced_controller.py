@@ -83,15 +83,15 @@ class TracedTerms(ControllerJournal):
         await super().sends_leader_and_isr(broker, request)
 
     async def sends_metadata(
-        self, brokers: Iterable[int], told: Mapping[TopicPartition, PartitionMetadata]
+        self, brokers: Iterable[int], partitions: Mapping[TopicPartition, PartitionMetadata]
     ) -> None:
         """UpdateMetadata is handed to the channels of some brokers."""
-        states = {str(one): metadata.state for one, metadata in told.items()}
+        states = {str(one): metadata.state for one, metadata in partitions.items()}
         listed = [*brokers]
         for broker in listed:
             live = sorted(self._context.live_or_shutting_down)
             self._sends(broker, "UpdateMetadata", states, live=live)
-        await super().sends_metadata(listed, told)
+        await super().sends_metadata(listed, partitions)
 
     async def sends_stop_replica(self, broker: int, request: StopReplica) -> None:
         """A StopReplica request is handed to a broker's channel."""

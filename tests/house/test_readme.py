@@ -3,7 +3,8 @@
 A line of a ```sh block that starts with `insync` or `./insync` is run; `# exit 1` at its end is
 the code it must leave, else 0. They run in their order in one folder that looks like the checkout,
 so that one command may read what an earlier one wrote, and the checkout stays clean. What both
-pages show is run once.
+pages show is run once. A command runs in this process, as the launcher would run it; one that needs
+a shell, or that starts processes to stay, runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -18,6 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
+
+from conformance.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "docs" / "guide.md", ROOT / "README.md")
@@ -29,6 +34,9 @@ RUN_BY = {
     "insync story specs/stories": "tests/cli/test_story.py",
 }
 """Commands that take long and that another test runs, as it needs what they answer."""
+
+SHELL = re.compile(r"[|&;<>$`*?~]")
+STARTS_PROCESSES = ("cluster", "chaos")
 
 
 class Shown(NamedTuple):
@@ -49,6 +57,15 @@ def shown(text: str) -> list[Shown]:
             command = re.sub(r"\s{2,}", " ", line.removeprefix("$ "))
             commands.append(Shown(command, int(stated.group(1)) if stated else 0))
     return commands
+
+
+def in_process(line: str) -> list[str] | None:
+    """The words for the command line, or None where the line needs a process of its own."""
+    words = shlex.split(line, comments=True)
+    first = words[0].removeprefix("./")
+    if first != "insync" or words[1] in STARTS_PROCESSES or SHELL.search(line.split(" # ")[0]):
+        return None
+    return words[1:]
 
 
 def shown_once(texts: Iterable[str]) -> list[Shown]:
@@ -118,9 +135,18 @@ def test_a_block_that_an_earlier_page_has_is_run_once():
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.line)
-def test_a_command_of_the_readme_ends_as_it_says(command: Shown, folder: Path):
+def test_a_command_of_the_readme_ends_as_it_says(
+    command: Shown, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     if "../shared" in command.line and not (folder.parent / "shared").exists():
         pytest.skip("needs the shared folder beside the repository")
+
+    words = in_process(command.line)
+    if words is not None:
+        monkeypatch.chdir(folder)
+        result = CliRunner().invoke(main, words, prog_name="insync")
+        assert result.exit_code == command.code, result.output
+        return
 
     done = subprocess.run(
         ["sh", "-c", command.line],
@@ -148,3 +174,14 @@ def test_the_reader_of_the_readme_knows_a_command_when_it_sees_one():
         Shown("insync versions", 0),
         Shown("seq 3 | insync produce", 0),
     ]
+
+
+def test_only_what_needs_a_shell_or_starts_processes_is_a_process():
+    lines = [command.line for command in COMMANDS if in_process(command.line) is None]
+
+    assert any("|" in line for line in lines)
+    assert any(line.startswith("insync cluster start") for line in lines)
+    assert in_process('./insync surgery election --guard "/a is" # exit 1') == [
+        "surgery", "election", "--guard", "/a is"
+    ]  # fmt: skip
+    assert in_process("seq 3 | insync produce") is None

@@ -127,7 +127,7 @@ def create_partitions(asked: ApiRequest) -> Fields:
                     f"{len(one.assignments)} assignments provided.",
                 )
                 continue
-            old = [list(told.replicas) for told in known.values()]
+            old = [list(metadata.replicas) for metadata in known.values()]
             by_hand = _text([*old, *(list(new.broker_ids) for new in one.assignments)])
         topics.append(TopicToGrow(one.name, one.count, by_hand))
     found = _or_not_controller(
@@ -171,7 +171,7 @@ def _results(found: Changed) -> list[Fields]:
 
 
 def _has_leaders(name: str, known: Mapping[int, Any]) -> bool:
-    return bool(known) and all(told.state.leader >= 0 for told in known.values())
+    return bool(known) and all(metadata.state.leader >= 0 for metadata in known.values())
 
 
 def _unfinished(

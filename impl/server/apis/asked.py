@@ -43,9 +43,9 @@ def no_throttle() -> timedelta:
 class Shared:
     """The parts of a broker that answer requests.
 
-    ``control`` gives the broker's event thread; ``stopping`` is set once the broker ends. ``told``
-    hears of each request's header before it is answered. ``fetch_sessions`` are for who holds the
-    replicas' lock.
+    ``control`` gives the broker's event thread; ``stopping`` is set once the broker ends.
+    ``request_received`` is called with each request's header before it is answered.
+    ``fetch_sessions`` are for who holds the replicas' lock.
     """
 
     serving: Serving
@@ -59,7 +59,7 @@ class Shared:
     producer_ids: ProducerIds
     fetch_sessions: FetchSessions[TopicPartition]
     stopping: threading.Event
-    told: Callable[[Mapping[str, Any]], None]
+    request_received: Callable[[Mapping[str, Any]], None]
     giving_ids: threading.Lock = field(default_factory=threading.Lock)
 
     @property

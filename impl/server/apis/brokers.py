@@ -48,7 +48,9 @@ def controlled(asked: ApiRequest) -> Fields:
 
 def _forget_offsets(shared: Shared, request: UpdateMetadata) -> None:
     gone = {
-        one for one, told in request.partitions.items() if told.state.leader == LEADER_DURING_DELETE
+        one
+        for one, metadata in request.partitions.items()
+        if metadata.state.leader == LEADER_DURING_DELETE
     }
     if gone and shared.release.since("0.10.2"):
         shared.coordinator.forget(gone)

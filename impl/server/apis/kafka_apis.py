@@ -75,7 +75,7 @@ class KafkaApis:
         name = api_name(header.key)
         head = {"api": name, "version": header.version, "client_id": header.client_id or "",
                 "correlation": header.correlation}  # fmt: skip
-        self.shared.told(head)
+        self.shared.request_received(head)
         if header.key == API_VERSIONS:
             return self._versions(header, "NONE")
         asked = ApiRequest(self.shared, header, request.body, host)

@@ -127,7 +127,7 @@ def _plain(key: str, value: str) -> str:
 
 def _setting(asked: ApiRequest, name: str, layers: Layers) -> Fields:
     source, value = layers[0] if layers else ("DEFAULT_CONFIG", "")
-    told = bool(asked.get("include_synonyms", False))
+    with_synonyms = bool(asked.get("include_synonyms", False))
     settable = keys_of("brokers", asked.shared.release) | TOPIC_KEYS
     return Fields(
         name=name, value=value, read_only=name not in settable,
@@ -137,7 +137,7 @@ def _setting(asked: ApiRequest, name: str, layers: Layers) -> Fields:
             Fields(name=_broker_name(name) or name if one != "DYNAMIC_TOPIC_CONFIG" else name,
                    value=known, source=SOURCES[one])
             for one, known in layers
-            if told
+            if with_synonyms
         ],
         config_type=_type(name, value), documentation=None,
     )  # fmt: skip

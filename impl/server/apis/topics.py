@@ -27,8 +27,8 @@ def metadata(asked: ApiRequest) -> Fields:
         brokers = dict(cache.brokers)
         controller = -1 if cache.controller is None else cache.controller
         known: dict[str, dict[int, PartitionMetadata]] = {}
-        for one, told in cache.partitions.items():
-            known.setdefault(one.topic, {})[one.partition] = told
+        for one, metadata in cache.partitions.items():
+            known.setdefault(one.topic, {})[one.partition] = metadata
         racks = shared.replicas.racks
     if wanted is None or (asked.version == 0 and not wanted):
         names = sorted(known)
@@ -39,8 +39,8 @@ def metadata(asked: ApiRequest) -> Fields:
         partitions = known.get(name)
         error = NONE if partitions is not None else _missing(asked, name)
         rows = [
-            _partition(asked, number, told, brokers)
-            for number, told in sorted((partitions or {}).items())
+            _partition(asked, number, metadata, brokers)
+            for number, metadata in sorted((partitions or {}).items())
         ]
         topics.append(
             Fields(
@@ -62,12 +62,12 @@ def metadata(asked: ApiRequest) -> Fields:
 
 
 def _partition(
-    asked: ApiRequest, number: int, told: PartitionMetadata, brokers: dict[int, Any]
+    asked: ApiRequest, number: int, metadata: PartitionMetadata, brokers: dict[int, Any]
 ) -> Fields:
     """One partition. Version 0 names only brokers that live, and says so where some do not."""
-    leader, epoch = told.state.leader, told.state.leader_epoch
+    leader, epoch = metadata.state.leader, metadata.state.leader_epoch
     error = NONE
-    replicas, isr = list(told.replicas), list(told.state.isr)
+    replicas, isr = list(metadata.replicas), list(metadata.state.isr)
     if leader not in brokers:
         error = "LEADER_NOT_AVAILABLE"
         if asked.version == 0 or leader < 0:
@@ -77,7 +77,9 @@ def _partition(
             error = "REPLICA_NOT_AVAILABLE"
         replicas = [one for one in replicas if one in brokers]
         isr = [one for one in isr if one in brokers]
-    offline = [one for one in told.replicas if one not in brokers or one in told.offline_replicas]
+    offline = [
+        one for one in metadata.replicas if one not in brokers or one in metadata.offline_replicas
+    ]
     return Fields(
         error_code=error_code(error), partition_index=number,
         leader_id=leader if leader in brokers else -1, leader_epoch=epoch,

@@ -314,11 +314,11 @@ class Group:
 
     def _joined(self, member: GroupMember) -> Joined:
         protocol = self.protocol or ""
-        told = member.member_id == self.leader
+        leads = member.member_id == self.leader
         members = tuple(
             (one.member_id, one.who.instance_id, one.who.protocols.get(protocol, b""))
             for one in self.members.values()
-            if told
+            if leads
         )
         return Joined(
             NONE, member.member_id, self.generation, protocol, self.leader or "", members

@@ -272,7 +272,7 @@ def about(sent: SentRequest) -> dict[TopicPartition, int]:
     match sent.request:
         case LeaderAndIsr(partitions=orders):
             return {one: order.state.zk_version for one, order in orders.items()}
-        case UpdateMetadata(partitions=told):
-            return {one: news.state.zk_version for one, news in told.items()}
+        case UpdateMetadata(partitions=partitions):
+            return {one: news.state.zk_version for one, news in partitions.items()}
         case stop:
             return {one: sent.versions[one] for one in stop.partitions}

@@ -50,11 +50,11 @@ class _Registered:
     tells them nothing, and takes what it knew of their last life for true (KIP-380).
     """
 
-    def __init__(self, world: WideWorld, office: WideBroker) -> None:
+    def __init__(self, world: WideWorld, controller: WideBroker) -> None:
         admin = world.admin
         self.release = world.release
         self.brokers = {broker: epoch for broker, (_, epoch) in wait(admin.brokers()).items()}
-        known = office.controller.core.context.broker_epochs
+        known = controller.controller.core.context.broker_epochs
         self.overlooked = {
             one
             for one, epoch in self.brokers.items()
@@ -125,12 +125,14 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield "how many partitions are offline", context.offline_partitions, len(counted)
 
 
-def _of_broker(node: WideBroker, office: WideBroker, there: _Registered) -> Iterator[Difference]:
+def _of_broker(
+    node: WideBroker, controller: WideBroker, there: _Registered
+) -> Iterator[Difference]:
     broker, replicas = node.broker, node.replicas
     if broker in there.overlooked:
         return
     cache = replicas.metadata
-    yield f"broker {broker}'s controller", cache.controller, office.broker
+    yield f"broker {broker}'s controller", cache.controller, controller.broker
     yield f"broker {broker}'s controller epoch", replicas.controller_epoch, there.controller_epoch
     yield f"the brokers that broker {broker} knows", cache.alive, set(there.brokers)
     unheard = [
