@@ -68,6 +68,24 @@ def clocks(events: Iterable[Event]) -> list[Clock]:
     return _bounds(ahead, behind)
 
 
+def joined(parts: Iterable[Iterable[Clock]]) -> list[Clock]:
+    """The clocks of all lines, of those of parts that share no controller epoch."""
+    found: dict[tuple[int, int], list[Clock]] = defaultdict(list)
+    for part in parts:
+        for clock in part:
+            found[clock.against, clock.broker].append(clock)
+    return [
+        Clock(
+            broker,
+            against,
+            max((each.least for each in some if each.least is not None), default=None),
+            min((each.most for each in some if each.most is not None), default=None),
+            sum(each.pairs for each in some),
+        )
+        for (against, broker), some in sorted(found.items())
+    ]
+
+
 def _note(into: dict[tuple[int, int], list[int]], there: Event, here: Event) -> None:
     assert there.broker is not None
     assert here.broker is not None

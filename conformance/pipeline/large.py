@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from conformance.ingest.schema import MERGED, Event, events_of
 from conformance.ingest.templates_kraft import KINDS
 from conformance.pipeline import kraft
-from conformance.pipeline.clocks import clocks
+from conformance.pipeline.clocks import clocks, joined
 from conformance.pipeline.cluster_evidence import (
     ANCHORS,
     BLOCK,
@@ -247,9 +247,14 @@ def _clock_rows(events: pa.Table) -> pa.Table:
 
 def clock_rows(events: pa.Table, cluster: str) -> pa.Table:
     """How far clocks of one cluster are apart, as a table of `FINDINGS`."""
+    return clock_rows_of_parts([events], cluster)
+
+
+def clock_rows_of_parts(parts: Iterable[pa.Table], cluster: str) -> pa.Table:
+    """The same of lines in parts, of which no two have lines of one controller epoch."""
     rows = [
         {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
-        for clock in clocks(events_of(for_clocks(events)))
+        for clock in joined(clocks(events_of(for_clocks(part))) for part in parts)
     ]
     return pa.Table.from_pylist(rows, schema=FINDINGS)
 

@@ -6,6 +6,7 @@ lines that go together.
 
 from __future__ import annotations
 
+import gc
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,7 +120,7 @@ def _in_parts(
     parts = Spill(MERGED, buckets + sum(len(each) + 1 for each in cuts.values()))
     files = Spill(MERGED, -(-overview.sizes[cluster] // BLOCK))
     loose: list[pa.Table] = []
-    clocks: list[pa.Table] = []
+    clocks = Spill(MERGED, files.parts)
     for table in tables():
         rows = _without_notes(table)
         rows = rows.filter(pc.equal(rows["cluster"], cluster))
@@ -134,7 +135,8 @@ def _in_parts(
         some = rows.filter(wanted)
         files.add(some, _coded(some["file"], lambda file: zlib.crc32(file.encode()) % files.parts))
         loose.append(rows.filter(pc.invert(pc.or_(of_partitions, sighted))).select(MERGED.names))
-        clocks.append(_for_clocks(rows))
+        asked = _for_clocks(rows)
+        clocks.add(asked, _numbers(asked["controller_epoch"].fill_null(0)) % clocks.parts)
     found: list[Mapping[str, Any]] = []
     rest = _once(pa.concat_tables([MERGED.empty_table(), *loose, *_kept_of_files(files)]))
     files.close()
@@ -162,10 +164,15 @@ def _in_parts(
         for (what, rule), count in sorted(counted.items(), key=str)
     ]
     del known
+    gc.collect()  # what it held in cycles is as much as what comes now
     reduced = _once(pa.concat_tables([MERGED.empty_table(), *handed, rest]))
+    del handed, rest
     judged = judge_cluster(reduced, places, reduced=True, marked=True).to_pylist()
     found += large.only_of_clusters(judged)
-    found += large.clock_rows(pa.concat_tables(clocks), cluster).to_pylist()
+    del reduced
+    gc.collect()
+    found += large.clock_rows_of_parts(clocks.tables(), cluster).to_pylist()
+    clocks.close()
     return found
 
 

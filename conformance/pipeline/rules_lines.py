@@ -8,7 +8,7 @@ process that wrote it: a process writes a logger's lines to one log.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -239,12 +239,19 @@ def _cause(event: Event) -> str | None:
 def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
     """The broker of each log in which a few lines name another one; those with their numbers.
 
-    By log, of the brokers that few of its lines name, how many the one has whose log it is.
+    By log, of the brokers that few of its lines name, how many the one has whose log it is. Who
+    writes many lines of another log of that folder shares the folder.
     """
+    history = bench.history
+    folders = {place.stream: place.folder for place in history.places.values()}
+    named: dict[str, Counter[int]] = defaultdict(Counter)
+    for stream, counted in history.writers_of_logs.items():
+        named[folders[stream]].update(counted)
     found = {}
-    for stream, counted in bench.history.writers_of_logs.items():
+    for stream, counted in history.writers_of_logs.items():
+        inside = named[folders[stream]]
         most = max(counted.values(), default=0)
-        few = {broker for broker, count in counted.items() if count <= STRAYED}
+        few = {broker for broker in counted if inside[broker] <= STRAYED}
         if len(counted) - len(few) == 1 and few and most >= MANY * len(few):
             (owner,) = set(counted) - few
             found[stream] = dict.fromkeys(few, owner)

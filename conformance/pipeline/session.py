@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.pipeline.class_archive import ClassArchive
 from conformance.pipeline.java import ensure_java
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
 appender.none.name = none
 """
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _FOR_FEW = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -67,8 +68,16 @@ def _start(master: str, brief: bool = False) -> SparkSession:
     ensure_java()
     home = Path(tempfile.mkdtemp(prefix="insync-spark-"))
     conf = home / "conf"
+    ours = not os.path.isdir(os.environ.get("SPARK_CONF_DIR", ""))
     given = _given(conf)
-    (conf / "log4j2.properties").write_text(_SILENCE, encoding="utf-8")
+    silence = conf / "log4j2.properties"
+    silence.write_text(_SILENCE, encoding="utf-8")
+    archive = None
+    if brief and ours and master.startswith("local"):
+        archive = ClassArchive.of(Path(sys.prefix, "compiled"))
+    if archive is not None:
+        conf = archive.conf
+    quick = [] if archive is None else [f"-Dlog4j2.configurationFile={silence}", *archive.options]
     paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ |= {
         "SPARK_CONF_DIR": str(conf),
@@ -85,7 +94,7 @@ def _start(master: str, brief: bool = False) -> SparkSession:
     # The JVM keeps the standard error that it is started with, so all it says goes to this file.
     with _standard_error_to(said), _launched() as processes:
         try:
-            session = _build(master, home, given, brief)
+            session = _build(master, home, given, [*_QUICK, *quick] if brief else [])
         except BaseException as error:
             # An interrupted start leaves a JVM that waits for ever, and that nobody knows of.
             for process in processes:
@@ -96,7 +105,7 @@ def _start(master: str, brief: bool = False) -> SparkSession:
             if not isinstance(error, Exception):
                 raise
             raise SparkFailedError(f"Spark did not start on {master}: {reason}") from error
-    atexit.register(_end, session, home)
+    atexit.register(_end, session, home, archive)
     return session
 
 
@@ -108,6 +117,7 @@ def _launched() -> Iterator[list[subprocess.Popen[bytes]]]:
     processes: list[subprocess.Popen[bytes]] = []
 
     def noted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        options.setdefault("stdout", 2)  # ours is closed when we end, whoever goes on
         processes.append(subprocess.Popen(*arguments, **options))
         return processes[-1]
 
@@ -157,7 +167,9 @@ def keep_compiled(environment: MutableMapping[str, str]) -> None:
         environment.setdefault("PYTHONPYCACHEPREFIX", str(Path(sys.prefix, "compiled")))
 
 
-def _build(master: str, home: Path, given: frozenset[str], brief: bool = False) -> SparkSession:
+def _build(
+    master: str, home: Path, given: frozenset[str], java_options: Sequence[str] = ()
+) -> SparkSession:
     from pyspark.sql import SparkSession
 
     settings = {
@@ -178,8 +190,8 @@ def _build(master: str, home: Path, given: frozenset[str], brief: bool = False) 
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.python.daemon.module": "conformance.pipeline.daemon",
         }
-        if brief:
-            settings["spark.driver.extraJavaOptions"] = _QUICK
+        if java_options:
+            settings["spark.driver.extraJavaOptions"] = " ".join(java_options)
     builder = SparkSession.builder.appName("insync").master(master)
     for name, value in settings.items():
         if name not in given:
@@ -202,7 +214,7 @@ def _shipped(home: Path) -> Path:
     return archive
 
 
-def _end(session: SparkSession, home: Path) -> None:
+def _end(session: SparkSession, home: Path, archive: ClassArchive | None) -> None:
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -211,12 +223,15 @@ def _end(session: SparkSession, home: Path) -> None:
         session.stop()
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if gateway is not None and process is not None:
+        left = False
         with contextlib.suppress(Exception):
             gateway.shutdown()
             if process.stdin is not None:
                 process.stdin.close()  # what the JVM waits for
-            process.wait(timeout=10)
-        if process.poll() is None:
+            left = archive is not None and archive.leave(process.pid)
+            if not left:
+                process.wait(timeout=10)
+        if not left and process.poll() is None:
             process.kill()
     shutil.rmtree(home, ignore_errors=True)
 

@@ -138,7 +138,8 @@ class StoredRows:
 
     def tables(self) -> Iterator[pa.Table]:
         """All rows, some at a time."""
-        for batch in self._dataset.to_batches(batch_size=WAITING):
+        few = {"batch_readahead": 1, "fragment_readahead": 1}  # what is read ahead is held as well
+        for batch in self._dataset.to_batches(batch_size=WAITING, **few):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
 

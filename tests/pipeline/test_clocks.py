@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.cli.check import check
+from conformance.ingest.schema import Event
+from conformance.pipeline.clocks import clocks as of_events
+from conformance.pipeline.clocks import joined
 from tests.pipeline.written import checked, line, write
 
 SENT = (
@@ -53,3 +56,22 @@ def test_clocks_that_are_apart_change_no_verdict_and_are_shown(tmp_path: Path):
 
     assert said.exit_code == 0
     assert "-2991" in said.output.replace(",", "")
+
+
+def test_lines_apart_by_controller_epoch_give_the_clocks_of_all_together():
+    events = [
+        Event(kind=kind, at=at, broker=broker, controller=controller, controller_epoch=epoch,
+              replica=replica, correlation=7, topic="orders", partition=0, version=epoch)
+        for epoch, controller, late in ((4, 1, 65), (5, 3, 20), (6, 1, 90))
+        for kind, at, broker, replica in (
+            ("leader_and_isr_sent", 10, controller, 2),
+            ("leader_and_isr_received", late, 2, None),
+            ("response_received", 13, controller, 2),
+        )
+    ]  # fmt: skip
+    parts = [[each for each in events if each.controller_epoch == epoch] for epoch in (6, 4, 5)]
+
+    together = joined(map(of_events, parts))
+
+    assert together == of_events(events)
+    assert [(each.broker, each.against, each.pairs) for each in together] == [(2, 1, 4), (3, 2, 2)]

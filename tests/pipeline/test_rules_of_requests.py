@@ -494,3 +494,14 @@ def test_a_note_that_names_another_writer_is_found_like_any_line(
     rule = "a_process_writes_its_own_log"
     assert incomplete(result) == [(rule, "server.log", 31)] * found
     assert violations(result) == []
+
+
+def test_brokers_that_write_one_folder_of_logs_share_each_of_them(tmp_path: Path):
+    logger = "kafka.coordinator.group.GroupCoordinator"
+    started = [line(n, f"[GroupCoordinator {1 + n % 2}]: Starting up.", logger) for n in range(40)]
+    controls = [line(n, "[Controller id=1] x", CONTROLLER) for n in range(40)]
+    controls[30] = line(30, "[Controller id=2] x", CONTROLLER)
+
+    result = checked(write(tmp_path, {"server.log": started, "controller.log": controls}))
+
+    assert "a_process_writes_its_own_log" not in {each["rule"] for each in result["findings"]}
