@@ -24,7 +24,7 @@ from specs.explorer import explore
 from tests.walks.ground import Ground, ground_of, systems
 from tests.walks.walker import CALM, Walk, walks
 
-QUICK, LONG = 4_000, 300_000
+QUICK, LONG = 2_500, 300_000
 """Steps of the seeded walks over one system."""
 
 MOST = 0.7
