@@ -85,7 +85,7 @@ def test_no_claim_breaks_on_seeded_walks_and_most_transitions_are_fired(system, 
 
 @pytest.mark.parametrize("system", systems())
 def test_no_claim_breaks_where_hypothesis_leads(system):
-    run_machine(ground_of(system), examples=6)
+    run_machine(ground_of(system), examples=4)
 
 
 @pytest.mark.deep
