@@ -42,6 +42,10 @@ _SHAPES = {
 """Step -> its number, and its arguments with their columns."""
 
 
+MOST_PLACES = 100_000
+"""So many places of arrays are kept; those of a long log, each met a few times, would be more."""
+
+
 @dataclass(frozen=True)
 class TraceFollower:
     """A kernel, and what the steps may be in it."""
@@ -161,6 +165,8 @@ class Arrays:
         for place, code in changed.items():
             found = known.get(place)
             if found is None:
+                if len(known) >= MOST_PLACES:
+                    known.clear()
                 found = known[place] = self._place(place)
             words += found[0]
             words.append(found[1] if code is None else int(code))

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.mapping import Facts, FactTable, section_facts
 from conformance.trace_report import UnknownLeaf
-from impl.world.trace import rebuild
+from impl.world.trace import is_end, kept, rebuild
 
 Place = tuple[str, tuple[int, ...]]
 LOG = ".log"
@@ -21,20 +21,26 @@ class Observed:
     """An observation that grows with the lines of its trace."""
 
     def __init__(self, initial: Mapping[str, Any]) -> None:
-        self.whole = rebuild(dict(initial))
+        own = {path: [*leaf] if type(leaf) is list else leaf for path, leaf in initial.items()}
+        self.whole = rebuild(own)
         try:
             self._read = section_facts(self.whole)
             self.sections = {name: self._facts_of(name) for name in self._read}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UnknownLeaf(f"the first observation is not whole: {error!r}") from error
         self._logs = {name: self._log_of(name) for name in self.sections if name.endswith(LOG)}
+        for name in self._logs:  # a log may be long: its facts are made when they are asked for
+            self.sections[name] = {}
+        self._ends: dict[str, int] = {}
         self._caches = [name for name in self.sections if name.endswith(".controller")]
         self._leaves = {path: self._leaf(path) for path in initial}
 
     @property
     def facts(self) -> Facts:
         """All facts."""
-        return {place: code for part in self.sections.values() for place, code in part.items()}
+        parts = [self._facts_of(name) if name in self._logs else part
+                 for name, part in self.sections.items()]  # fmt: skip
+        return {place: code for part in parts for place, code in part.items()}
 
     def leader_of(self, broker: int) -> int:
         """Whom a broker follows, or itself if it leads."""
@@ -48,7 +54,11 @@ class Observed:
             if where is None:
                 raise UnknownLeaf(f"{path} is no leaf of the first observation")
             parent, key, section = where
-            parent[key] = value
+            if is_end(value):
+                self._show_end(path, parent, key, value)
+            else:
+                parent[key] = value
+                self._ends.pop(section, None)
             touched[section] = None
         if "zookeeper" in touched and "zookeeper.broker_epochs" in leaves:
             touched.update(dict.fromkeys(self._caches))
@@ -57,6 +67,18 @@ class Observed:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             shown = ", ".join(leaves)
             raise UnknownLeaf(f"{shown}: a value that it never has ({error!r})") from error
+
+    def _show_end(
+        self, path: str, parent: dict[Any, Any], key: object, end: dict[str, Any]
+    ) -> None:
+        """A list has a new end: what is in front is neither copied nor compared."""
+        try:
+            first = kept(parent[key], end)
+        except ValueError as error:
+            raise UnknownLeaf(f"{path}: {error}") from error
+        parent[key][first:] = end["then"]
+        if path in self._logs:
+            self._ends[path] = first
 
     def _changed(self, touched: Iterable[str]) -> dict[Place, int | None]:
         changed: dict[Place, int | None] = {}
@@ -72,19 +94,23 @@ class Observed:
 
     def _log_changed(self, name: str, changed: dict[Place, int | None]) -> None:
         """A log grows at its end, or is cut: what is the same in front is not looked at again."""
-        before, after = self._logs[name], self._log_of(name)
-        same = min(len(before), len(after))
-        if before[:same] != after[:same]:
-            both = enumerate(zip(before, after, strict=False))
-            same = next(at for at, (one, other) in both if one != other)
         broker = int(name.split(".")[1])
-        facts = self.sections[name]
-        for offset in range(same, max(len(before), len(after))):
-            entry = after[offset] if offset < len(after) else (0, 0)
-            for field, code in zip(("log.at.id", "log.at.epoch"), entry, strict=True):
-                _note(facts, changed, (field, (broker, offset)), int(code))
-        _note(facts, changed, ("log.end", (broker,)), len(after))
-        self._logs[name] = after
+        known, log = self._logs[name], self.whole["brokers"][broker]["log"]
+        first = self._ends.pop(name, None)
+        if first is None:
+            first = _same_in_front(known, log)
+        before, after = known[first:], list(log[first:])
+        for offset in range(max(len(before), len(after))):
+            was, entry = (one[offset] if offset < len(one) else (0, 0) for one in (before, after))
+            if was == entry:
+                continue
+            at = broker, first + offset
+            for field, old, code in zip(("log.at.id", "log.at.epoch"), was, entry, strict=True):
+                if int(code) != int(old):
+                    changed[field, at] = int(code) or None
+        if len(before) != len(after):
+            changed["log.end", (broker,)] = len(log) or None
+        known[first:] = after
 
     def _log_of(self, name: str) -> list[list[int]]:
         return list(self.whole["brokers"][int(name.split(".")[1])]["log"])
@@ -111,14 +137,11 @@ class Observed:
         return inner, _key(last), section
 
 
-def _note(facts: Facts, changed: dict[Place, int | None], place: Place, code: int) -> None:
-    if facts.get(place, 0) == code:
-        return
-    changed[place] = code or None
-    if code:
-        facts[place] = code
-    else:
-        facts.pop(place, None)
+def _same_in_front(one: list[Any], other: list[Any]) -> int:
+    same = min(len(one), len(other))
+    if one[:same] == other[:same]:
+        return same
+    return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
 
 
 def _key(text: str) -> int | str:

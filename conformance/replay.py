@@ -9,9 +9,10 @@ what follows it starts from a state that the model cannot have.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from conformance.followed import LEADER, EventBatch, LineBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
-from impl import Trace, TraceError, read_trace
-from impl.world.trace import TraceHeader
+from impl import Trace, TraceError
+from impl.world.trace import TraceEvent, TraceHeader, events_in
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
@@ -54,7 +55,10 @@ def check_trace(path: str | Path) -> TraceReport:
     where = Path(path)
     try:
         with _uncollected():
-            return judge(read_trace(where), str(where))
+            with where.open("rb") as text:
+                events = sum(1 for _ in text) - 2  # header and end; unless the trace is not whole
+            with where.open(encoding="utf-8") as lines:
+                return _judge(*events_in(lines, where), events, str(where))
     except (TraceError, OSError) as error:
         return unreadable(where, error)
 
@@ -74,16 +78,31 @@ def _uncollected() -> Iterator[None]:
 
 def judge(trace: Trace, name: str = "", heard: Heard | None = None) -> TraceReport:
     """Replays a trace that is in memory; `heard` is notified of each step as the model took it."""
-    refused = not_replayed(trace.header, len(trace.events), name)
-    if refused is not None:
-        return refused
-    replay = Replay(trace.header, name, heard, len(trace.events))
-    if replay.begins():
-        for first in range(0, len(trace.events), BATCH):
-            events = trace.events[first : first + BATCH]
-            if not replay.goes_on(EventBatch(events, replay.observed, replay.moves)):
-                break
-    return replay.report
+    return _judge(trace.header, trace.events, len(trace.events), name, heard)
+
+
+def _judge(
+    header: TraceHeader,
+    events: Iterable[TraceEvent],
+    count: int,
+    name: str,
+    heard: Heard | None = None,
+) -> TraceReport:
+    """Some events are in memory at a time. All of them are read, whatever is found in the first."""
+    report = not_replayed(header, count, name)
+    replay = None
+    if report is None:
+        replay = Replay(header, name, heard, count)
+        report = replay.report
+        if not replay.begins():
+            replay = None
+    rest = iter(events)
+    while some := tuple(islice(rest, BATCH)):
+        if replay is not None and not replay.goes_on(
+            EventBatch(some, replay.observed, replay.moves)
+        ):
+            replay = None
+    return report
 
 
 def expect(lines: int) -> None:

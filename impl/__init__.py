@@ -3,13 +3,12 @@
 from impl.world import KINDS, Observation, Snapshot, Step, StepNotPossible, World, leaves
 from impl.world.faults import PROFILES
 from impl.world.ghost import ClaimBroken, PartitionHistory
-from impl.world.simulator import CampaignResult, Simulator, run_campaign, simulate
+from impl.world.simulator import Simulator, simulate
 from impl.world.trace import Trace, TraceError, read_trace, write_trace
 
 __all__ = [
     "KINDS",
     "PROFILES",
-    "CampaignResult",
     "ClaimBroken",
     "PartitionHistory",
     "Observation",
@@ -22,7 +21,6 @@ __all__ = [
     "World",
     "leaves",
     "read_trace",
-    "run_campaign",
     "simulate",
     "write_trace",
 ]

@@ -40,6 +40,13 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "replication", "no_message_loss",
     ),
     Assumption(
+        "high_watermark_waits_for_isr", "all: Partition.maybeIncrementLeaderHW waits for replicas",
+        "towards the end of a move the new leader is notified of the target replicas alone, with "
+        "the ISR as it was: it commits what an old replica of that ISR lacks, which may still be "
+        "elected",
+        "reassignment", "no_message_loss",
+    ),
+    Assumption(
         "disk_lost", "all (KIP-966 is for KRaft)",
         "a broker comes back under its old id with an empty disk: in the ISR it may be elected "
         "(by_any); outside it nothing is lost once no leader counts on how far it was "

@@ -246,6 +246,11 @@ SWITCHES: dict[str, Switch] = {
             "a leader can drop an ISR member that is not among its replicas", "KAFKA-9672 (3.0)",
         ),
         Switch(
+            "high_watermark_waits_for_isr", (False, True),
+            "a leader's high watermark waits for its whole ISR, not only for the members among its "
+            "replicas", "an assumption (Partition.maybeIncrementLeaderHW asks only replicas)",
+        ),
+        Switch(
             "moves_forgotten_on_resign", (False, True),
             "a controller that resigns forgets which partitions are being reassigned",
             "KAFKA-5310 (0.11)",
@@ -331,6 +336,7 @@ _LEFT_OUT: dict[str, object] = {
     "isr_writes_name_newest": True,
     "disk_lost": "never",
     "log_survives_crash": True, "leader_drops_strangers": True, "epoch_noted_when_raised": True,
+    "high_watermark_waits_for_isr": True,
     "isr_takes_the_living": True,
     "preferred_needs_isr": True, "node_owner_checked": True, "responses_fenced": True,
     "dead_replicas_stay": True,

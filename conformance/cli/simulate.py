@@ -27,12 +27,12 @@ from conformance.cli.common import (
 from conformance.cli.kept import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
 from conformance.cli.tables import show_table
-from impl import KINDS, PROFILES, Trace, write_trace
-from impl import simulate as run
+from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.world.cluster import MOST_BROKERS
 from impl.world.faults import JOINED_BY, SWARM
 from impl.world.kafka_log import KafkaLogs
-from impl.world.simulator import FIRST_INSTANT_MS, steps_of
+from impl.world.simulator import FIRST_INSTANT_MS, simulated, steps_of
+from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
 from specs.rendering import as_data
@@ -185,14 +185,19 @@ def simulate(
         with Progress() as progress:
             for number in chosen:
                 progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
-                journal = KafkaLogs(brokers, FIRST_INSTANT_MS) if logs else None
-                trace = run(number, steps, profile, brokers, journal=journal)
-                taken.update(event.step for event in trace.events)
-                rows.append(_row(trace, folder, journal, out is not None))
+                place = folder / f"seed-{number}-logs" if logs else None
+                journal = None if place is None else KafkaLogs(brokers, FIRST_INSTANT_MS, place)
+                path = folder / f"seed-{number}.ndjson"
+                told = RunFigures(*simulated(number, steps, profile, brokers, journal=journal))
+                write_events(path, told.header, told.events())
+                if journal is not None:
+                    journal.finish()
+                taken.update(told.times)
+                rows.append(_row(told, path, out is not None))
                 first = not any("small" in row for row in rows)
                 if shrink and first and rows[-1]["verdict"] is Verdict.BROKEN:
                     progress(f"seed {number} is broken; making it small")
-                    rows[-1]["small"] = _small(trace, folder, out is not None)
+                    rows[-1]["small"] = _small(read_trace(path), folder, out is not None)
         again = f"--steps {steps} {_as_typed(profile, named)} --brokers {brokers}"
         result = {
             "verdict": combine(row["verdict"] for row in rows),
@@ -295,25 +300,48 @@ def _folder(out: str | None, seeds: range) -> Iterator[Path]:
         raise WrongUse(f"--out {out}: {error.strerror}; name a folder you may write") from error
 
 
-def _row(trace: Trace, folder: Path, journal: KafkaLogs | None, kept: bool) -> dict[str, Any]:
-    """Record one run and judge what was recorded; an entry of `runs`."""
+class RunFigures:
+    """What is told of a run besides its verdict, counted while its events pass.
+
+    ``times``: by step, how often it was taken. Of the high watermark, an exclusive end, the highest
+    that any broker had is the number of committed records.
+    """
+
+    def __init__(self, header: TraceHeader, events: Iterator[TraceEvent]) -> None:
+        self.header, self._events = header, events
+        self.times = Counter[str]()
+        self.committed = self.controllers = 0
+        self._look(header.initial)
+
+    def events(self) -> Iterator[TraceEvent]:
+        """The events of the run, each once."""
+        for event in self._events:
+            self.times[event.step] += 1
+            self._look(event.observed)
+            yield event
+
+    def _look(self, leaves: dict[str, Any]) -> None:
+        for path, value in leaves.items():
+            if path.endswith(".hw"):
+                self.committed = max(self.committed, value)
+            elif path == "zookeeper.controller_epoch":
+                self.controllers = max(self.controllers, value)
+
+
+def _row(told: RunFigures, path: Path, kept: bool) -> dict[str, Any]:
+    """Judge what was recorded; an entry of `runs`."""
     from conformance.replay import check_trace
 
-    seed = trace.header.seed
-    path = folder / f"seed-{seed}.ndjson"
-    write_trace(path, trace)
-    if journal is not None:
-        journal.write(folder / f"seed-{seed}-logs")
     report: TraceReport = check_trace(path)
-    times = Counter(event.step for event in trace.events)
+    times = told.times
     name = str(path) if kept else path.name
     return {
-        "seed": seed,
+        "seed": told.header.seed,
         "verdict": report.verdict,
-        "steps": len(trace.events),
-        "committed": _highest(trace, ".hw"),
+        "steps": times.total(),
+        "committed": told.committed,
         "elections": times["controller_elects_leader"],
-        "controllers": _highest(trace, "zookeeper.controller_epoch"),
+        "controllers": told.controllers,
         "crashes": times["broker_crashes"],
         "expiries": times["session_expires"],
         "file": str(path) if kept else None,
@@ -352,17 +380,6 @@ def _small(trace: Trace, folder: Path, kept: bool) -> dict[str, Any]:
         "trials": found.trials,
         "steps": [str(step) for step in steps_of(found.trace)],
     }
-
-
-def _highest(trace: Trace, leaf: str) -> int:
-    """The highest value that a leaf was ever seen with, on any broker.
-
-    For the high watermark, an exclusive end, that is the number of committed records.
-    """
-    seen = [trace.header.initial, *(event.observed for event in trace.events)]
-    return max(
-        (value for facts in seen for path, value in facts.items() if path.endswith(leaf)), default=0
-    )
 
 
 def _show(result: dict[str, Any], again: str, json_target: str | None) -> None:

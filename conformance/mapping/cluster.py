@@ -385,7 +385,7 @@ def _replica(
     hosted = server.replicas.partitions.get(partition)
     if hosted is not None and hosted.leader_epoch >= 0:
         table.put("partition.replica.version", at, hosted.zk_version, NO_VERSION)
-        table.put("partition.replica.fetching", at, server.follows(partition) is not None)
+        table.put("partition.replica.fetching", at, server.is_following(partition))
     # ReplicaManager.isrChangeSet outlives the replica: a failed directory takes nothing out of it.
     table.put("partition.replica.unreported", at, partition in server.replicas.isr_changes)
 

@@ -304,7 +304,7 @@ def facts(world: SteppedCluster) -> Facts:
     epoch = world.zookeeper.nodes[paths.CONTROLLER_EPOCH]
     table.put("zk.epoch", (), decode_controller_epoch(epoch.data))
     table.members("zk.registered", (), world.registrations())
-    table.members("up", (), world.up)
+    table.members("up", (), filter(world.is_up, world.brokers))
     _partition(table, world)
     _late(table, world)
     table.put("next_record", (), world.next_record)
@@ -400,10 +400,10 @@ def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
     replica = host.hosted(FIRST)
     if replica is None:
         return
-    table.put("replica.role", at, ROLES.code(replica.role))
+    table.put("replica.role", at, ROLES.code(host.role(FIRST)))
     table.put("replica.leader", at, replica.leader or 0)
     table.put("replica.epoch", at, replica.leader_epoch, blank=-1)
-    table.put("replica.unheard", at, replica.unheard is not None)
+    table.put("replica.unheard", at, replica.isr_write is not None)
     if replica.leads:
         table.members("replica.isr", at, replica.isr)
         table.put("replica.zk_version", at, replica.zk_version)
@@ -465,7 +465,11 @@ def _family(
 def _forgetful(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
 ) -> SteppedCluster:
-    """Up to 2.3 a controller forgets the epoch that it raised: that shows where it is looked at."""
+    """As released. Up to 2.3 a controller forgets the epoch that it raised, which shows where its
+    memory is looked at; a leader's high watermark waits for replicas alone in all releases, and
+    what is committed is a ghost of the model's."""
+    if "epoch_noted_when_raised" not in switches:
+        return _world(bounds, version)
     if Release.of(version or DEFAULT).since("2.4"):
         raise ValueError("a controller notes the epoch that it raised since 2.4 (KAFKA-9212)")
     world = _world(bounds, version)
@@ -579,7 +583,7 @@ MAP = SystemMap(
     not_from_the_start=_not_from_the_start,
     not_alike=_not_alike,
     faulty={"leader_drops_strangers": ("2.4", "3.0")},
-    befalls={"epoch_noted_when_raised": (False,)},
+    befalls={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
     unlucky=_forgetful,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,

@@ -169,7 +169,7 @@ def facts(world: SteppedCluster) -> Facts:
     table.members("zk.registered", (), world.registrations())
     _lists(table, "zk.assignment", (), world.registered_lists())
     table.put("zk.requested", (), bool(wait(world.admin.deletions())))
-    table.members("up", (), world.up)
+    table.members("up", (), filter(world.is_up, world.brokers))
     for number in world.partitions:
         state = world.state(number)
         if state is not None:

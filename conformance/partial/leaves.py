@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.trace_report import UnknownLeaf
+from impl.world.trace import is_end
 
 Place = tuple[str, tuple[int, ...]]
 
@@ -185,14 +186,24 @@ def _isr_write(found: Seen, broker: int, value: Any, brokers: int) -> None:
 
 
 def _log(found: Seen, broker: int, value: Any, brokers: int) -> None:
-    found.cells["log.end", (broker,)] = len(value)
-    for offset, (record, epoch) in enumerate(value):
+    first, value = _from(value)
+    found.cells["log.end", (broker,)] = first + len(value)
+    for offset, (record, epoch) in enumerate(value, first):
         found.cells["log.at.id", (broker, offset)] = _whole_number(record)
         found.cells["log.at.epoch", (broker, offset)] = _whole_number(epoch)
 
 
 def _epochs(found: Seen, broker: int, value: Any, brokers: int) -> None:
-    found.cells["replica.latest_epoch", (broker,)] = value[-1][0] if value else -1
+    first, value = _from(value)
+    if value or not first:  # else it is an entry that no line shows again
+        found.cells["replica.latest_epoch", (broker,)] = value[-1][0] if value else -1
+
+
+def _from(value: Any) -> tuple[int, list[Any]]:
+    """Where what is shown of a list begins, and its entries; what is in front is as it was."""
+    if not is_end(value):
+        return 0, value
+    return _whole_number(value["from"], least=0), value["then"]
 
 
 def _cached(found: Seen, broker: int, value: Any, brokers: int) -> None:

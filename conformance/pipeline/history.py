@@ -288,6 +288,11 @@ class History:
             epoch, controller = event.leader_epoch, event.controller_epoch
             if epoch is None or controller is None:
                 continue
+            created = event.kind == "partition_changed" and event.from_state == "NewPartition"
+            first = event.is_new is True and epoch == 0 < memory.get(controller, 0)
+            if created or first:  # the topic was deleted, and is another of the same name
+                newest.pop(controller, None)
+                memory.pop(controller, None)
             is_older = epoch < newest.get(controller, epoch)
             newest[controller] = max(epoch, newest.get(controller, epoch))
             if event.kind not in _ELECTED and is_older and epoch >= memory.get(controller, epoch):

@@ -390,14 +390,18 @@ class _Ordering:
                         key = (follower, partition, line.args["correlation"])
                         self._answers[key].append(line)
         asked: dict[str, tuple[int, str, int]] = {}
+        of_epochs: dict[str, int] = {}  # whom an epoch was asked of last, if nothing else was
         anew: set[str] = set()  # followed anew since they were asked for
         for line in chain:
             partition = line.partition
             if line.step == STARTED:
                 asked.clear()
+                of_epochs.clear()
             if partition is None:
                 continue
-            if line.step == "became_follower":
+            # A fetcher that goes on at its leader (up to 2.0) awaits the answer to its question;
+            # one that does not asks again before it cuts, for it has an epoch to ask for.
+            if line.step == "became_follower" and of_epochs.get(partition) != line.args["leader"]:
                 anew.add(partition)
             if line.step in ("records_asked", "epoch_asked"):
                 anew.discard(partition)
@@ -405,6 +409,9 @@ class _Ordering:
             if asks_nobody and line.args["offset"] >= line.args["log_end"]:
                 continue  # it has nothing to be compared
             if line.step in ("records_asked", "epoch_asked"):
+                of_epochs.pop(partition, None)
+                if line.step == "epoch_asked":
+                    of_epochs[partition] = line.args["leader"]
                 key = asked[partition] = (line.broker, partition, line.args["correlation"])
                 for answer in self._answers.get(key, ()):
                     self._follows(answer, line)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 
@@ -42,9 +44,9 @@ Act = Callable[..., None]
 class StepKind:
     """Everything that a world knows about the steps of one name.
 
-    Without a ``refusal`` the candidates are those with which the step may be taken. ``fixed`` says
-    that they depend on the number of brokers alone. ``weight``: how likely a simulator takes it,
-    relative to others; faults say theirs by profile instead, under the name ``fault``.
+    Without a ``refusal`` the candidates are those with which the step may be taken. ``weight``: how
+    likely a simulator takes it, relative to others; faults say theirs by profile instead, under the
+    name ``fault``.
     """
 
     name: str
@@ -52,16 +54,15 @@ class StepKind:
     candidates: Candidates
     refusal: Refusal | None
     act: Act
-    fixed: bool = True
     weight: int = 0
     fault: str | None = None
 
     def possible(self, world: Any) -> list[tuple[int, ...]]:
         """The arguments with which the step may be taken now."""
-        found = self.candidates(world)
-        if self.refusal is None:
+        refusal, found = self.refusal, self.candidates(world)
+        if refusal is None or not found:
             return [*found]
-        return [args for args in found if self.refusal(world, *args) is None]
+        return [args for args in found if refusal(world, *args) is None]
 
 
 def offered(
@@ -73,14 +74,19 @@ def offered(
     fault: str | None = None,
 ) -> StepKind:
     """A step that may be taken with each of its candidates; its parameters given as words."""
-    return StepKind(name, tuple(parameters.split()), candidates, None, act, False, weight, fault)
+    return StepKind(name, tuple(parameters.split()), candidates, None, act, weight, fault)
+
+
+BROKERS = frozenset({"broker", "leader", "follower", "replica"})
+"""Parameters that are ids of brokers in every world."""
 
 
 class WorldOfSteps:
     """What may happen in it is listed, refused with a reason, or done; ``kinds`` are its steps by
-    name, sorted."""
+    name, sorted, ``brokers`` the ids from 1 on."""
 
     kinds: Mapping[str, StepKind]
+    brokers: Collection[int]
 
     def enabled(self) -> list[Step]:
         """Every step that may be taken now, sorted by name and arguments."""
@@ -98,6 +104,9 @@ class WorldOfSteps:
         named = ", ".join(kind.parameters)
         if len(step.args) != len(kind.parameters):
             return f"the arguments are ({named})"
+        for name, value in zip(kind.parameters, step.args, strict=True):
+            if name in BROKERS and value not in self.brokers:
+                return f"the {name} is one of 1 to {len(self.brokers)}"
         if kind.refusal is not None:
             return kind.refusal(self, *step.args)
         if step.args in set(kind.candidates(self)):
@@ -114,3 +123,28 @@ class WorldOfSteps:
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed: nothing is asked again."""
         self.kinds[step.name].act(self, *step.args)
+
+
+Weight = int | Callable[[Step], int]
+"""How likely a step is taken, relative to others; one that looks at the world is asked each time.
+"""
+
+
+def choose(
+    world: WorldOfSteps, weights: Iterable[tuple[str, Weight]], chance: Random
+) -> Step | None:
+    """A step of those that may be taken, by the weights of their names; None if there is none.
+
+    The names are sorted, so that the same seed gives the same run anywhere.
+    """
+    found: list[tuple[str, tuple[int, ...]]] = []
+    shares: list[int] = []
+    total = 0
+    for name, weight in weights:
+        for args in world.kinds[name].possible(world):
+            total += weight if isinstance(weight, int) else weight(Step(name, args))
+            found.append((name, args))
+            shares.append(total)
+    if not total:
+        return None
+    return Step(*found[bisect_right(shares, chance.randrange(total))])

@@ -11,7 +11,7 @@ from impl.releases import Release
 from impl.world.journal import Journal
 from impl.world.partition_controller import PartitionController, SavedController
 from impl.world.replicas import Replicas, SavedReplicas
-from impl.znodes import BrokerInfo, paths
+from impl.znodes import BrokerInfo
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.port import wait
@@ -27,6 +27,8 @@ class PartitionBroker:
 
     ``new_replicas`` makes what a start makes anew; a faulty broker is given another one.
     """
+
+    paused = False
 
     def __init__(
         self,
@@ -56,14 +58,9 @@ class PartitionBroker:
         return self.port.session
 
     @property
-    def session_alive(self) -> bool:
+    def alive(self) -> bool:
         """ZooKeeper still holds the session of this broker, whether or not the process lives."""
         return self.port.session in self.zookeeper.sessions
-
-    @property
-    def registered(self) -> bool:
-        """/brokers/ids has an entry for this broker, of whichever session."""
-        return paths.broker(self.id) in self.zookeeper.nodes
 
     def start(self) -> None:
         """Come up: load the log, take the checkpointed high watermark, open a session, register."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from impl.core.answers import NONE
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.processes import each_broker
-from impl.world.steps import ISR_IS_UNLOCKED, LEADS
+from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_leader
 
 ACKS = {"one": 1, "all": -1}
 """What a producer asks for, as its request says it."""
@@ -109,9 +108,9 @@ BROKER = ("broker",)
 RECORD = ("broker", "offset")
 
 KINDS = (
-    StepKind("leader_appends", BROKER, each_broker, _leads_refusal, leader_appends),
+    StepKind("leader_appends", BROKER, each_leader, _leads_refusal, leader_appends),
     StepKind(
-        "leader_appends_for_isr", BROKER, each_broker, _for_isr_refusal, leader_appends_for_isr
+        "leader_appends_for_isr", BROKER, each_leader, _for_isr_refusal, leader_appends_for_isr
     ),
     StepKind(
         "leader_acknowledges",
@@ -119,7 +118,6 @@ KINDS = (
         each_last_offset,
         _acknowledges_refusal,
         leader_acknowledges,
-        fixed=False,
     ),
     StepKind(
         "leader_acknowledges_for_isr",
@@ -127,9 +125,6 @@ KINDS = (
         each_last_offset,
         _replicated_refusal,
         leader_acknowledges_for_isr,
-        fixed=False,
     ),
-    StepKind(
-        "consumer_reads", RECORD, each_last_offset, _reads_refusal, consumer_reads, fixed=False
-    ),
+    StepKind("consumer_reads", RECORD, each_last_offset, _reads_refusal, consumer_reads),
 )

@@ -10,6 +10,7 @@ from impl.world.choices import Strategy, strategy_named
 from impl.world.client_view import ClientView, SavedClientView
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, Network, SavedNetwork
+from impl.world.processes import Process, WorldOfProcesses
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -42,7 +43,7 @@ class Snapshot:
     client_view: SavedClientView
 
 
-class PartitionCluster:
+class PartitionCluster(WorldOfProcesses):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
@@ -51,6 +52,8 @@ class PartitionCluster:
     hears what Kafka would log. ``version`` is the release. ValueError for a number of
     brokers that makes no sense.
     """
+
+    brokers: dict[int, PartitionBroker]
 
     def __init__(
         self,
@@ -121,31 +124,11 @@ class PartitionCluster:
         node = self.zookeeper.get(paths.CONTROLLER_EPOCH)
         return ControllerEpoch(decode_controller_epoch(node.data), node.version)
 
-    @property
-    def registered_brokers(self) -> dict[int, int]:
-        """Registered broker ids with their broker epochs, sorted by id."""
-        nodes = self.zookeeper.nodes
-        return {
-            broker: nodes[path].czxid
-            for broker in self.assignment
-            if (path := paths.broker(broker)) in nodes
-        }
-
     # Processes and sessions
 
-    def is_up(self, broker: int) -> bool:
-        """Its process runs."""
-        return self.brokers[broker].up
-
-    runs = is_up
-
-    def has_session(self, broker: int) -> bool:
-        """ZooKeeper holds the session of its process, whether or not that lives."""
-        return self.brokers[broker].session_alive
-
-    def is_registered(self, broker: int) -> bool:
-        """/brokers/ids has an entry for it."""
-        return self.brokers[broker].registered
+    def process(self, broker: int) -> Process:
+        """A broker by its id."""
+        return self.brokers[broker]
 
     def crash(self, broker: int) -> None:
         """Memory is lost, connections break."""

@@ -10,7 +10,7 @@ from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.partition_controller import Reply
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
-from impl.world.steps import each_two
+from impl.world.steps import each_candidate, each_controller, each_controller_and_broker
 from impl.znodes.states import NO_LEADER
 
 BELIEVES = "the broker believes that it is the controller"
@@ -21,7 +21,7 @@ def _reads_epoch_refusal(world: PartitionCluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if not server.up:
         return PROCESS_IS_UP
-    if not server.session_alive:
+    if not server.alive:
         return SESSION_IS_ALIVE
     if server.controller.belief is not None:
         return "the broker does not believe that it is the controller"
@@ -43,7 +43,7 @@ def _registers_refusal(world: PartitionCluster, broker: int) -> str | None:
         return "the broker has read the controller epoch"
     if controller.reply is not None:
         return "no registration of the broker is under way"
-    if not world.brokers[broker].session_alive:
+    if not world.brokers[broker].alive:
         return SESSION_IS_ALIVE
     return None
 
@@ -97,7 +97,7 @@ def controller_resigns(world: PartitionCluster, broker: int) -> None:
 def _reads_partition_refusal(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.belief is None:
         return BELIEVES
-    return None if world.brokers[broker].session_alive else SESSION_IS_ALIVE
+    return None if world.brokers[broker].alive else SESSION_IS_ALIVE
 
 
 def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
@@ -109,7 +109,7 @@ def _elects_refusal(world: PartitionCluster, broker: int, leader: int) -> str | 
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
-    if not world.brokers[broker].session_alive:
+    if not world.brokers[broker].alive:
         return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
@@ -135,7 +135,7 @@ def _removes_refusal(world: PartitionCluster, broker: int, replica: int) -> str 
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
-    if not world.brokers[broker].session_alive:
+    if not world.brokers[broker].alive:
         return SESSION_IS_ALIVE
     cached = controller.cached
     if cached is None:
@@ -162,7 +162,7 @@ def _informs_refusal(world: PartitionCluster, broker: int, replica: int) -> str 
         return BELIEVES
     if not server.controller.is_registered():
         return "/controller is the broker's own"
-    if not world.brokers[replica].registered:
+    if not world.is_registered(replica):
         return "the replica's broker is registered"
     state = world.registered_state
     if state.leader == NO_LEADER:
@@ -182,7 +182,7 @@ def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> Non
 
     Up to 2.1 they name no registration, and reach whoever is registered under that id (KIP-380).
     """
-    registered = world.registered_brokers
+    registered = world.registrations()
     for request in requests:
         if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(request.target)):
             world.journal.controller_sends(request.controller, request)
@@ -195,43 +195,53 @@ KINDS = (
     StepKind(
         "controller_reads_epoch", BROKER, each_broker, _reads_epoch_refusal, controller_reads_epoch
     ),
-    StepKind("controller_registers", BROKER, each_broker, _registers_refusal, controller_registers),
     StepKind(
-        "controller_learns_outcome", BROKER, each_broker, _reply_refusal, controller_learns_outcome
+        "controller_registers", BROKER, each_candidate, _registers_refusal, controller_registers
     ),
     StepKind(
-        "controller_reply_is_lost", BROKER, each_broker, _reply_refusal, controller_reply_is_lost
+        "controller_learns_outcome",
+        BROKER,
+        each_candidate,
+        _reply_refusal,
+        controller_learns_outcome,
+    ),
+    StepKind(
+        "controller_reply_is_lost", BROKER, each_candidate, _reply_refusal, controller_reply_is_lost
     ),
     StepKind(
         "controller_checks_outcome",
         BROKER,
-        each_broker,
+        each_candidate,
         _checks_outcome_refusal,
         controller_checks_outcome,
     ),
-    StepKind("controller_resigns", BROKER, each_broker, _resigns_refusal, controller_resigns),
+    StepKind("controller_resigns", BROKER, each_controller, _resigns_refusal, controller_resigns),
     StepKind(
         "controller_reads_partition",
         BROKER,
-        each_broker,
+        each_controller,
         _reads_partition_refusal,
         controller_reads_partition,
     ),
     StepKind(
         "controller_elects_leader",
         ("broker", "leader"),
-        each_two,
+        each_controller_and_broker,
         _elects_refusal,
         controller_elects_leader,
     ),
     StepKind(
         "controller_removes_replica",
         ("broker", "replica"),
-        each_two,
+        each_controller_and_broker,
         _removes_refusal,
         controller_removes_replica,
     ),
     StepKind(
-        "controller_informs", ("broker", "replica"), each_two, _informs_refusal, controller_informs
+        "controller_informs",
+        ("broker", "replica"),
+        each_controller_and_broker,
+        _informs_refusal,
+        controller_informs,
     ),
 )

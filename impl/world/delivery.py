@@ -60,7 +60,6 @@ KINDS = (
         each_leader_and_isr,
         _arrives_refusal,
         leader_and_isr_arrives,
-        fixed=False,
     ),
     StepKind(
         "leader_and_isr_is_lost",
@@ -68,6 +67,5 @@ KINDS = (
         each_leader_and_isr,
         _is_lost_refusal,
         leader_and_isr_is_lost,
-        fixed=False,
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from impl.sim.steps import Step
+from impl.sim.steps import Step, Weight
 from impl.world.world import World
 
 
@@ -149,12 +149,15 @@ def settled_weights(faults: FaultProfile) -> dict[str, int]:
 def weight(world: World, step: Step, faults: FaultProfile) -> int:
     """How likely an enabled step is to be taken next, relative to the others; 0 is never."""
     settled = settled_weights(faults).get(step.name)
-    return weight_now(world, step, faults) if settled is None else settled
+    return _BY_LOOKING[step.name](world, step, faults) if settled is None else settled
 
 
-def weight_now(world: World, step: Step, faults: FaultProfile) -> int:
-    """The weight of a step that looks at the world; KeyError for one that is settled."""
-    return _BY_LOOKING[step.name](world, step, faults)
+def weights_in(world: World, faults: FaultProfile) -> list[tuple[str, Weight]]:
+    """The names of the steps that are taken at all, each with its weight in a world."""
+    settled = settled_weights(faults)
+    by_looking: Weight = lambda step: _BY_LOOKING[step.name](world, step, faults)  # noqa: E731
+    each = ((name, settled.get(name, by_looking)) for name in world.kinds)
+    return [(name, weight) for name, weight in each if weight]
 
 
 def _expires(world: World, step: Step, faults: FaultProfile) -> int:

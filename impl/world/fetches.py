@@ -10,10 +10,17 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from impl.core.events import AppendFailed, LogTruncating, Observer, RecordsReplicated, silent
-from impl.core.fetcher_thread import FetcherThread, FetchReply
+from impl.core.events import (
+    AppendFailed,
+    LogTruncating,
+    Observer,
+    RecordsReplicated,
+    ReplicaEvent,
+    silent,
+)
+from impl.core.fetcher_thread import FetcherThread, FetchReply, FollowedLog
 from impl.core.replica_manager import Replica, ReplicaManager
-from impl.log.stored_log import StoredLog
+from impl.log.region import Region
 from impl.releases import Release
 from impl.sim.leader_port import LeaderByEffect
 from impl.znodes import TopicPartition
@@ -50,7 +57,7 @@ class FollowerConnection(LeaderByEffect):
     def __init__(self, leader: int, release: Release, observer: Observer = silent) -> None:
         self.leader = leader
         self.observer = observer
-        self.logs: dict[TopicPartition, StoredLog] = {}
+        self.logs: dict[TopicPartition, FollowedLog] = {}
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
             self, self.logs, release, release.since("2.7"), self
         )
@@ -62,8 +69,8 @@ class FollowerConnection(LeaderByEffect):
 
     def add(self, replica: Replica) -> None:
         """Follow one more partition."""
-        assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
-        self.logs[replica.partition] = replica.log
+        log: Any = replica.log
+        self.logs[replica.partition] = log
         self.rounds.follow({replica.partition: replica.leader_epoch})
 
     def remove(self, partition: TopicPartition) -> None:
@@ -151,5 +158,75 @@ def answer(
 
 
 def _sent(reply: FetchReply) -> FetchReply:
-    """With the records as they are now, in place of where they lie."""
-    return reply if reply.batch is None else reply._replace(batch=reply.batch.read())
+    """With the records as they are now, in place of where they lie on a disk."""
+    lies = isinstance(reply.batch, Region)
+    return reply._replace(batch=reply.batch.read()) if lies else reply
+
+
+class SimulatedFetchers:
+    """The fetchers of a broker, one for each leader (``ReplicaFetcherManager``)."""
+
+    broker: int
+    release: Release
+    connections: dict[int, FollowerConnection]
+
+    def observe(self, event: ReplicaEvent) -> None:
+        """What happens to the replicas; not every world looks on."""
+
+    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
+        """Follow each one's leader."""
+        for replica in partitions.values():
+            assert replica.leader is not None, "a follower has a leader"
+            self.connection_to(replica.leader).add(replica)
+
+    def connection_to(self, leader: int) -> FollowerConnection:
+        """The connection to a leader, which is made if there is none."""
+        connection = self.connections.get(leader)
+        if connection is None:
+            connection = FollowerConnection(leader, self.release, self.observe)
+            self.connections[leader] = connection
+        return connection
+
+    def remove(self, partitions: list[TopicPartition]) -> None:
+        """Follow these no more."""
+        for leader, connection in [*self.connections.items()]:
+            for partition in partitions:
+                connection.remove(partition)
+            if not connection.rounds.states and connection.round is None:
+                del self.connections[leader]
+
+    def is_following(self, partition: TopicPartition) -> bool:
+        """It fetches a partition, from whomever."""
+        return any(partition in one.rounds.states for one in self.connections.values())
+
+    def exchange(
+        self, partition: TopicPartition, leader: ReplicaManager, now_ms: int,
+        loses_fetch: bool = False,
+    ) -> str:  # fmt: skip
+        """A question about one partition and the leader's answer; returns what was asked.
+
+        A fetch whose answer is lost is only heard by the leader.
+        """
+        connection = self.connections[leader.broker]
+        rounds = connection.rounds
+        others, logs = rounds.states, dict(connection.logs)
+        rounds.states = {partition: others[partition]}
+        connection.ask()
+        asked = connection.exchange
+        if asked is not None:
+            connection.exchange = answer(leader, self.broker, asked, now_ms)
+            if not loses_fetch or asked.kind != "Fetch":
+                connection.apply()
+            connection.close()
+        rest = {one: state for one, state in others.items() if one != partition}
+        rounds.states = rest | rounds.states
+        connection.logs.update({one: logs[one] for one in rest})
+        return "" if asked is None else asked.kind
+
+    def fetch(
+        self, partition: TopicPartition, leader: ReplicaManager, now_ms: int,
+        loses_fetch: bool = False,
+    ) -> None:  # fmt: skip
+        """A fetch and its answer, after the log was compared with the leader's if need be."""
+        if self.exchange(partition, leader, now_ms, loses_fetch) == "OffsetForLeaderEpoch":
+            self.exchange(partition, leader, now_ms, loses_fetch)

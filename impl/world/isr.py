@@ -5,18 +5,25 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 
 from __future__ import annotations
 
+from impl.sim.isr_write import IsrWrite
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
-from impl.world.processes import SESSION_IS_ALIVE, each_broker
-from impl.world.replicas import IsrWrite
-from impl.world.steps import ISR_IS_UNLOCKED, LEADS, VERSION_IS_CURRENT, VERSION_IS_OLD, each_pair
+from impl.world.processes import SESSION_IS_ALIVE
+from impl.world.steps import (
+    ISR_IS_UNLOCKED,
+    LEADS,
+    VERSION_IS_CURRENT,
+    VERSION_IS_OLD,
+    each_isr_writer,
+    each_leader_and_other,
+)
 
 
 def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:
     server = world.brokers[leader]
     if not server.replicas.partition.leads:
         return LEADS
-    if not server.session_alive:
+    if not server.alive:
         return SESSION_IS_ALIVE
     return ISR_IS_UNLOCKED if server.replicas.locked else None
 
@@ -62,7 +69,7 @@ def _shrink_is_refused_refusal(world: PartitionCluster, leader: int, replica: in
 
 def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     """Drop a lagging follower by a conditional write; a stale version is refused."""
-    world.brokers[leader].replicas.begin_isr_write(replica, joins=False)
+    world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=False)
 
 
 def _expands_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
@@ -77,14 +84,14 @@ def _expand_is_refused_refusal(world: PartitionCluster, leader: int, replica: in
 
 def expands(world: PartitionCluster, leader: int, replica: int) -> None:
     """Take in a follower that caught up, likewise."""
-    world.brokers[leader].replicas.begin_isr_write(replica, joins=True)
+    world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=True)
 
 
 # The answer
 
 
 def _write(world: PartitionCluster, leader: int) -> IsrWrite | None:
-    return world.brokers[leader].replicas.isr_write
+    return world.brokers[leader].replicas.partition.isr_write
 
 
 def _applied_refusal(world: PartitionCluster, leader: int) -> str | None:
@@ -96,12 +103,12 @@ def _applied_refusal(world: PartitionCluster, leader: int) -> str | None:
 
 def leader_learns_isr_is_written(world: PartitionCluster, leader: int) -> None:
     """The answer arrives: the leader adopts the ISR and the version."""
-    world.brokers[leader].replicas.learn_isr_write()
+    world.brokers[leader].replicas.partition.learn_isr_write()
 
 
 def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
     """The connection broke: the client sends the write again, and that is refused."""
-    world.brokers[leader].replicas.lose_isr_answer()
+    world.brokers[leader].replicas.partition.lose_isr_answer()
 
 
 def _in_doubt_refusal(world: PartitionCluster, leader: int) -> str | None:
@@ -113,48 +120,60 @@ def _in_doubt_refusal(world: PartitionCluster, leader: int) -> str | None:
 
 def _reads_back_refusal(world: PartitionCluster, leader: int) -> str | None:
     refused = _in_doubt_refusal(world, leader)
-    return refused or (None if world.brokers[leader].session_alive else SESSION_IS_ALIVE)
+    return refused or (None if world.brokers[leader].alive else SESSION_IS_ALIVE)
 
 
 def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
     """KAFKA-1382: was the refused write its own, done before?"""
-    world.brokers[leader].replicas.end_isr_write()
+    world.brokers[leader].replicas.partition.end_isr_write()
 
 
 def _gives_up_refusal(world: PartitionCluster, leader: int) -> str | None:
     refused = _in_doubt_refusal(world, leader)
-    alive = world.brokers[leader].session_alive
+    alive = world.brokers[leader].alive
     return refused or ("the broker's ZooKeeper session has expired" if alive else None)
 
 
 def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
     """``ZooKeeperClientExpiredException``: the leader goes on with what it knew."""
-    world.brokers[leader].replicas.end_isr_write()
+    world.brokers[leader].replicas.partition.end_isr_write()
 
 
 LEADER = ("leader",)
 MEMBER = ("leader", "replica")
 
 KINDS = (
-    StepKind("leader_shrinks_isr", MEMBER, each_pair, _shrinks_refusal, shrinks),
-    StepKind("leader_shrink_is_refused", MEMBER, each_pair, _shrink_is_refused_refusal, shrinks),
-    StepKind("leader_expands_isr", MEMBER, each_pair, _expands_refusal, expands),
-    StepKind("leader_expand_is_refused", MEMBER, each_pair, _expand_is_refused_refusal, expands),
+    StepKind("leader_shrinks_isr", MEMBER, each_leader_and_other, _shrinks_refusal, shrinks),
+    StepKind(
+        "leader_shrink_is_refused",
+        MEMBER,
+        each_leader_and_other,
+        _shrink_is_refused_refusal,
+        shrinks,
+    ),
+    StepKind("leader_expands_isr", MEMBER, each_leader_and_other, _expands_refusal, expands),
+    StepKind(
+        "leader_expand_is_refused",
+        MEMBER,
+        each_leader_and_other,
+        _expand_is_refused_refusal,
+        expands,
+    ),
     StepKind(
         "leader_learns_isr_is_written",
         LEADER,
-        each_broker,
+        each_isr_writer,
         _applied_refusal,
         leader_learns_isr_is_written,
     ),
-    StepKind("isr_answer_is_lost", LEADER, each_broker, _applied_refusal, isr_answer_is_lost),
+    StepKind("isr_answer_is_lost", LEADER, each_isr_writer, _applied_refusal, isr_answer_is_lost),
     StepKind(
-        "leader_reads_isr_back", LEADER, each_broker, _reads_back_refusal, leader_reads_isr_back
+        "leader_reads_isr_back", LEADER, each_isr_writer, _reads_back_refusal, leader_reads_isr_back
     ),
     StepKind(
         "leader_gives_up_isr_write",
         LEADER,
-        each_broker,
+        each_isr_writer,
         _gives_up_refusal,
         leader_gives_up_isr_write,
     ),

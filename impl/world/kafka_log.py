@@ -8,8 +8,10 @@ and which request an event answers.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from impl.core.events import LogTruncating, ReplicaEvent, Sender
 from impl.core.states import PartitionState, ReplicaState
@@ -28,8 +30,8 @@ FOLDER = "/kafka-logs"
 FILES = (CONTROLLER, SERVER, STATE_CHANGE)
 
 
-class LinesInMemory(Log4jFiles):
-    """One broker's files, kept as the lines of all of them are."""
+class LinesOfBroker(Log4jFiles):
+    """One broker's files, whose lines are kept, or written, where all of them are."""
 
     def __init__(self, logs: KafkaLogs, broker: int) -> None:
         self.logs = logs
@@ -43,36 +45,73 @@ class LinesInMemory(Log4jFiles):
         self.logs.lines[self.broker, file].append(line)
 
 
+class LineSink(Protocol):
+    """What the lines of a file are added to."""
+
+    def append(self, line: str, /) -> None:
+        """One more, without its end."""
+
+
+class LinesOnDisk:
+    """A file that is written line by line, whole or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.file = path.with_name(f"{path.name}.unfinished").open("w", encoding="utf-8")
+
+    def append(self, line: str, /) -> None:
+        """One more."""
+        self.file.write(f"{line}\n")
+
+    def finish(self) -> None:
+        """It is whole."""
+        self.file.close()
+        Path(self.file.name).replace(self.path)
+
+
 class KafkaLogs(Journal):
     """Turns what the implementation tells into the lines that Kafka would write.
 
-    ``lines`` are kept by broker and file. Attach it to a new world: it numbers the requests that it
-    saw being sent.
+    They are ``kept`` by broker and file; with a folder they are written to ``brokerN/*.log`` in it
+    as they come, and none is kept (``finish`` ends that). ``lines`` takes them either way. Attach
+    it to a new world: it numbers the requests that it saw being sent.
     """
 
-    def __init__(self, brokers: int, now_ms: int) -> None:
+    def __init__(self, brokers: int, now_ms: int, folder: Path | None = None) -> None:
         self.now_ms = now_ms
         numbers = range(1, brokers + 1)
-        self.lines: dict[tuple[int, str], list[str]] = {
-            (broker, file): [] for broker in numbers for file in FILES
-        }
-        self._files = {broker: LinesInMemory(self, broker) for broker in numbers}
+        places = [(broker, file) for broker in numbers for file in FILES]
+        self._written: dict[tuple[int, str], LinesOnDisk] = {}
+        if folder is not None:
+            for broker, file in places:
+                self._written[broker, file] = LinesOnDisk(folder / f"broker{broker}" / file)
+        self.kept: dict[tuple[int, str], list[str]] = (
+            {place: [] for place in places} if folder is None else {}
+        )
+        self.lines: Mapping[tuple[int, str], LineSink] = self._written or self.kept
+        self._files = {broker: LinesOfBroker(self, broker) for broker in numbers}
         self._replicas = {broker: ReplicaLines(one) for broker, one in self._files.items()}
         self._controllers = {broker: ControllerLines(one) for broker, one in self._files.items()}
         self._live: dict[int, dict[int, int]] = {}
         self._sent: Counter[int] = Counter()
-        self._correlation: dict[OrderInFlight, int] = {}
-        self._answers: dict[int, OrderInFlight] = {}
+        self._in_flight: dict[tuple[int, int, int], int] = {}
+        """By key, the number of each request that has not arrived; of the lost ones, too."""
+        self._answers: dict[int, int] = {}
         self._leaders: dict[int, int] = {}
 
     def write(self, folder: Path) -> None:
         """Write ``brokerN/*.log``, replacing what is there; each whole or not at all."""
-        for (broker, file), lines in self.lines.items():
-            path = folder / f"broker{broker}" / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = path.with_name(f"{file}.unfinished")
-            unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            unfinished.replace(path)
+        for (broker, file), lines in self.kept.items():
+            written = LinesOnDisk(folder / f"broker{broker}" / file)
+            for line in lines:
+                written.append(line)
+            written.finish()
+
+    def finish(self) -> None:
+        """No more lines: the files that were written meanwhile are whole."""
+        for one in self._written.values():
+            one.finish()
 
     # Brokers
 
@@ -166,14 +205,14 @@ class KafkaLogs(Journal):
 
     def controller_sends(self, broker: int, request: OrderInFlight) -> None:
         self._sent[broker] += 1
-        self._correlation[request] = self._sent[broker]
+        self._in_flight[request.key] = self._sent[broker]
         lines = self._controllers[broker]
         wait(lines.sends_leader_and_isr(request.target, request.request))
 
     # Replicas
 
     def request_arrives(self, request: OrderInFlight) -> None:
-        self._answers[request.target] = request
+        self._answers[request.target] = self._in_flight.pop(request.key)
         self._leaders[request.target] = request.state.leader
 
     def replicas(self, broker: int, event: ReplicaEvent) -> None:
@@ -183,6 +222,6 @@ class KafkaLogs(Journal):
             return
         by = getattr(event, "sender", None)
         if isinstance(by, Sender):  # under the number that its sender gave the request
-            number = self._correlation[self._answers[broker]]
+            number = self._answers[broker]
             event = replace(event, sender=replace(by, correlation=number))  # type: ignore[arg-type]
         lines(event)

@@ -48,7 +48,7 @@ MISHAPS: dict[str, StepKind] = {
     for kind in (
         StepKind(
             "broker_crashes_and_loses_its_tail", ("broker", "end"), each_shorter_end,
-            _loses_refusal, broker_crashes_and_loses_its_tail, fixed=False,
+            _loses_refusal, broker_crashes_and_loses_its_tail,
         ),
         StepKind(
             "broker_starts_empty", ("broker",), each_broker,

@@ -26,6 +26,7 @@ end), "asked_records" (leader_epoch, offset) or "answered_records" (leader_epoch
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
@@ -75,7 +76,7 @@ def _in_flight(world: PartitionCluster) -> list[Observation]:
 
 def _zookeeper(world: PartitionCluster) -> Observation:
     registered, live, state = (
-        world.registered_controller_epoch, world.registered_brokers, world.registered_state,
+        world.registered_controller_epoch, world.registrations(), world.registered_state,
     )  # fmt: skip
     return {
         "controller": world.registered_controller,
@@ -96,14 +97,17 @@ def _state(state: LeaderIsrAndControllerEpoch) -> Observation:
     }
 
 
-def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
+def _broker(
+    broker: PartitionBroker, everybody: tuple[int, ...], has_lists: bool = True
+) -> Observation:
+    """What is seen of a broker; without its log and its leader epochs, which may be long."""
     replicas, controller = broker.replicas, broker.controller
     partition = replicas.partition
     belief, candidacy, cached = controller.belief, controller.candidacy, controller.cached
     reply = controller.reply
     return {
         "up": broker.up,
-        "session_alive": broker.session_alive,
+        "session_alive": broker.alive,
         "believes": None if belief is None else belief.epoch,
         "seen_controller_epoch": replicas.controller_epoch,
         "role": replicas.role,
@@ -118,9 +122,8 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
             if other != broker.id
         },
         "truncating": replicas.truncating,
-        "isr_write": None if replicas.isr_write is None else _isr_write(replicas),
-        "log": [list(record) for record in broker.log.records],
-        "epoch_cache": [list(entry) for entry in broker.log.epochs.entries],
+        "isr_write": None if replicas.partition.isr_write is None else _isr_write(replicas),
+        **({name: _listed(entries) for name, entries in _lists(broker)} if has_lists else {}),
         "hw": replicas.log.high_watermark,
         "checkpoint": broker.checkpoint.offset,
         "controller": {
@@ -133,12 +136,22 @@ def _broker(broker: PartitionBroker, everybody: tuple[int, ...]) -> Observation:
     }
 
 
+def _lists(broker: PartitionBroker) -> Iterator[tuple[str, Sequence[tuple[int, int]]]]:
+    yield "log", broker.log.records
+    yield "epoch_cache", broker.log.epochs.entries
+
+
+def _listed(entries: Iterable[tuple[int, int]]) -> list[list[int]]:
+    return [list(entry) for entry in entries]
+
+
 def _epoch_of(read: ControllerEpoch | None) -> list[int] | None:
     return None if read is None else [read.epoch, read.epoch_version]
 
 
 def _isr_write(replicas: Replicas) -> Observation:
-    write, partition = replicas.isr_write, replicas.partition
+    partition = replicas.partition
+    write = partition.isr_write
     assert write is not None, "there is one"
     return {
         "isr": sorted(partition.pending or ()),
@@ -227,12 +240,22 @@ class Changes:
     """Which leaves differ from those of the last look, without looking at all of them.
 
     A broker is compared by a key of everything that is seen of it, ZooKeeper by its zxid. A step
-    either appends to a log or cuts it, so its length and last record tell whether it changed.
+    either appends to a log or cuts it, so its length and last record tell whether it changed, and
+    only its new end is shown; so it is with the leader epochs of a log. ``initial`` are all leaves
+    as they were at first.
     """
 
     def __init__(self, world: PartitionCluster) -> None:
         self.world = world
-        self.known = leaves(observe(world))
+        self.initial = leaves(observe(world))
+        self.known = dict(self.initial)
+        self._lists: dict[str, list[tuple[int, int]]] = {
+            f"brokers.{number}.{name}": list(entries)
+            for number, broker in world.brokers.items()
+            for name, entries in _lists(broker)
+        }
+        for path in self._lists:
+            del self.known[path]
         self._zxid = world.zookeeper.zxid
         self._brokers = {number: _key(broker) for number, broker in world.brokers.items()}
         self._in_flight = tuple(world.network.leader_and_isr)
@@ -252,7 +275,10 @@ class Changes:
             key = _key(broker)
             if key != self._brokers[number]:
                 self._brokers[number] = key
-                self._compare(_broker(broker, world.assignment), f"brokers.{number}.", changed)
+                seen = _broker(broker, world.assignment, has_lists=False)
+                self._compare(seen, f"brokers.{number}.", changed)
+                for name, entries in _lists(broker):
+                    self._compare_end(f"brokers.{number}.{name}", entries, changed)
         in_flight = tuple(world.network.leader_and_isr)
         if in_flight != self._in_flight:
             self._in_flight = in_flight
@@ -277,13 +303,24 @@ class Changes:
             if self.known[path] != value:
                 self.known[path] = changed[path] = value
 
+    def _compare_end(
+        self, path: str, entries: Sequence[tuple[int, int]], changed: dict[str, Any]
+    ) -> None:
+        known = self._lists[path]
+        same = min(len(known), len(entries))
+        while same and known[same - 1] != entries[same - 1]:
+            same -= 1
+        if same < max(len(known), len(entries)):
+            known[same:] = entries[same:]
+            changed[path] = {"from": same, "then": _listed(known[same:])}
+
 
 def _key(broker: PartitionBroker) -> tuple[Any, ...]:
     """Equal for two moments only if nothing that is seen of the broker differs."""
     log = broker.log
     epochs = log.epochs.entries
     return (
-        broker.up, broker.session_alive, broker.checkpoint.offset,
+        broker.up, broker.alive, broker.checkpoint.offset,
         broker.replicas.save(), broker.controller.save(),
         log.end, log.records[-1] if log.records else None,
         len(epochs), epochs[-1] if epochs else None,

@@ -1,17 +1,17 @@
 """Steps of processes and sessions, and of /controller: the same in every world.
 
-A world says of a broker whether it ``is_up``, ``runs``, ``has_session`` and ``is_registered``, and
-how it does ``crash``, ``start``, ``expire`` and ``reconnect``, and what
-becomes of what is under way to it.
+A world says how a broker does ``crash``, ``start``, ``expire`` and ``reconnect``, and what becomes
+of what is under way to it.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from impl.releases import Release
-from impl.sim.steps import StepKind
+from impl.sim.steps import StepKind, WorldOfSteps
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -21,36 +21,65 @@ PROCESS_IS_UP = "the broker's process is up"
 SESSION_IS_ALIVE = "the broker's ZooKeeper session is alive"
 
 
-class WorldOfProcesses(Protocol):
-    """What is asked of a world; a broker is meant by its id."""
+class Process(Protocol):
+    """A broker of a world: ``up`` is its process, ``alive`` that ZooKeeper holds its session.
+
+    ``paused``: its process is stopped where it is.
+    """
+
+    up: bool
+    paused: bool
+
+    @property
+    def alive(self) -> bool:
+        """Its session, whether or not the process lives."""
+
+
+class WorldOfProcesses(WorldOfSteps, ABC):
+    """Brokers whose processes and sessions end and begin, beside one ZooKeeper."""
 
     zookeeper: ZooKeeper
 
-    @property
-    def brokers(self) -> Iterable[int]:
-        """The ids."""
+    @abstractmethod
+    def process(self, broker: int) -> Process:
+        """A broker by its id."""
 
     def is_up(self, broker: int) -> bool:
         """Its process runs."""
+        return self.process(broker).up
 
     def runs(self, broker: int) -> bool:
         """Its process is up, and not paused."""
+        one = self.process(broker)
+        return one.up and not one.paused
 
     def has_session(self, broker: int) -> bool:
         """ZooKeeper holds the session of its process, whether or not that lives."""
+        return self.process(broker).alive
 
     def is_registered(self, broker: int) -> bool:
         """/brokers/ids has an entry for it, of whichever session."""
+        return paths.broker(broker) in self.zookeeper.nodes
 
+    def registrations(self) -> dict[int, int]:
+        """Registered broker -> its epoch, sorted."""
+        nodes = self.zookeeper.nodes
+        return {one: nodes[path].czxid for one in self.brokers
+                if (path := paths.broker(one)) in nodes}  # fmt: skip
+
+    @abstractmethod
     def crash(self, broker: int) -> None:
         """Its process ends; its disk and its session stay."""
 
+    @abstractmethod
     def start(self, broker: int) -> None:
         """A new process, on what the last one left on its disk."""
 
+    @abstractmethod
     def expire(self, broker: int) -> None:
         """ZooKeeper ends its session."""
 
+    @abstractmethod
     def reconnect(self, broker: int) -> None:
         """A new session for a live process."""
 
@@ -131,7 +160,7 @@ def _of_a_broker(
     act: Callable[[Any, int], None], refusal: Callable[[Any, int], str | None],
     weight: int = 0, fault: str | None = None,
 ) -> StepKind:  # fmt: skip
-    return StepKind(act.__name__, ("broker",), each_broker, refusal, act, True, weight, fault)
+    return StepKind(act.__name__, ("broker",), each_broker, refusal, act, weight, fault)
 
 
 PROCESSES: dict[str, StepKind] = {
@@ -141,7 +170,7 @@ PROCESSES: dict[str, StepKind] = {
         _of_a_broker(broker_reconnects, _reconnect_refusal, 60),
         _of_a_broker(broker_starts, _start_refusal, 60),
         StepKind("controller_node_is_deleted", (), once, _deleted_refusal,
-                 controller_node_is_deleted, True, 0, "controllers"),
+                 controller_node_is_deleted, 0, "controllers"),
         _of_a_broker(session_expires, _expire_refusal, fault="sessions"),
     )
 }  # fmt: skip

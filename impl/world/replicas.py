@@ -8,13 +8,13 @@ after the first, and the others are steps. No time goes by but where a step says
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from impl.core import answers
 from impl.core.answers import NONE
-from impl.core.events import LogTruncating, Observer, ReplicaEvent, Sender
+from impl.core.events import LogTruncating, Observer, Sender
 from impl.core.fetch_sessions import as_kept
 from impl.core.fetcher_thread import (
     EpochQuestion,
@@ -26,7 +26,7 @@ from impl.core.fetcher_thread import (
     Phase,
     Unwatched,
 )
-from impl.core.partition import Partition, PartitionMemory
+from impl.core.partition import PartitionMemory
 from impl.core.replica_manager import (
     CONSUMER,
     AcksAwaited,
@@ -39,13 +39,12 @@ from impl.core.requests import UpdateMetadata
 from impl.log import Record, ReplicaLog
 from impl.log.record_log import RecordLog
 from impl.releases import Release
-from impl.sim.effects import Ask, EffectPort
+from impl.sim.effects import EffectPort
+from impl.sim.isr_write import IsrWrite, SteppedIsr
 from impl.sim.leader_port import LeaderByEffect
-from impl.sim.pending import Completed, as_far_as, carry_out
 from impl.world.network import MOST_BYTES, PARTITION, Fetch, OrderInFlight
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
-from impl.zookeeper.errors import ConnectionLoss
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
@@ -59,18 +58,21 @@ MIN_ISR = 1
 """``min.insync.replicas``, here Kafka's default."""
 
 SavedFetcher = tuple[FetchState | None, bool]
-SavedReplicas = tuple[PartitionMemory, int, int, tuple[SavedFetcher, ...], "IsrWrite | None"]
+SavedReplicas = tuple[PartitionMemory, int, int, tuple[SavedFetcher, ...], IsrWrite | None]
 
 
-class SteppedPartition(Partition[HostedLog]):
+class SteppedPartition(SteppedIsr[HostedLog]):
     """A replica whose ISR grows, and whose high watermark moves, in steps of their own."""
 
-    async def expand(self, replica: int, now_ms: int) -> None:
-        """The handler of the fetch stands still here."""
-
-    async def expand_now(self, replica: int) -> None:
-        """It goes on."""
-        await super().expand(replica, 0)
+    async def shrink_now(self, replica: int) -> None:
+        """A look for laggards at a time when this one alone is late."""
+        for one, known in self.remotes.items():
+            known.last_caught_up = LATE_MS if one != replica else 0
+        try:
+            await self.maybe_shrink(LATE_MS)
+        finally:
+            for known in self.remotes.values():
+                known.last_caught_up = 0
 
     def advance(self, now_ms: int) -> None:
         """Whoever is about to raise the high watermark stands still here."""
@@ -89,28 +91,6 @@ class Truncations(Unwatched):
     def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
         """A log is about to be cut."""
         self.observer(LogTruncating(key, offset, log_end, high_watermark))
-
-
-@dataclass(frozen=True, slots=True)
-class IsrWrite:
-    """A leader's ISR write that waits for ZooKeeper.
-
-    It began with the memory ``began``, has heard some answers, and asks ``ask`` now. ``answer`` is
-    what ZooKeeper did, on its way; None if it could not be sent again as the session is over.
-    """
-
-    began: PartitionMemory
-    replica: int
-    joins: bool
-    heard: tuple[Any, ...]
-    ask: Ask
-    answer: Any
-
-    @property
-    def version(self) -> int | None:
-        """The zkVersion that it got, None if it was refused."""
-        first = self.answer[0] if isinstance(self.answer, tuple) else None
-        return first if isinstance(first, int) else None
 
 
 class Replicas:
@@ -139,7 +119,7 @@ class Replicas:
         self.port = EffectPort(session)
         client = ZnodeClient(self.port, release)
         self.manager = self.new_manager(
-            broker, release, self, LAG_MS, lambda: client, self._observe,
+            broker, release, self, LAG_MS, lambda: client, self.observer,
             new_partition=SteppedPartition,
         )  # fmt: skip
         self.manager.fetchers = self
@@ -149,13 +129,11 @@ class Replicas:
                 {PARTITION: self.log},
                 release,
                 False,  # of 2.7 with an older inter.broker.protocol.version: epochs are asked for
-                Truncations(self._observe),
+                Truncations(self.observer),
             )
             for leader in everybody
             if leader != broker
         }
-        self.isr_write: IsrWrite | None = None
-        self._muted = False
         news = UpdateMetadata(0, 0, 0, 0, {}, everybody)
         ports = {one: (f"broker-{one}", 9092) for one in everybody}
         self.manager.metadata.update(news, ports, Sender(0, 0, 0))
@@ -166,10 +144,6 @@ class Replicas:
     def new_manager(self, *args: Any, **more: Any) -> ReplicaManager:
         """The replica manager; a faulty broker has another one."""
         return ReplicaManager(*args, **more)
-
-    def _observe(self, event: ReplicaEvent) -> None:
-        if not self._muted:
-            self.observer(event)
 
     # What can be seen
 
@@ -335,65 +309,6 @@ class Replicas:
         """The high watermark may be raised."""
         return self.partition.reached(LATE_MS) > self.partition.hw
 
-    def begin_isr_write(self, replica: int, joins: bool) -> None:
-        """A follower is taken into the ISR, or dropped by a look at a time when it alone is late:
-        ZooKeeper carries out the write, or refuses it.
-        """
-        for one, known in self.partition.remotes.items():
-            known.last_caught_up = LATE_MS if one != replica and not joins else 0
-        self._goes_on(self.partition.memory(), replica, joins, (), None)
-
-    def learn_isr_write(self) -> None:
-        """The answer comes."""
-        write = self._isr_write()
-        self._heard(write, write.answer)
-
-    def lose_isr_answer(self) -> None:
-        """The connection breaks: the write is sent again, as soon as there is a session."""
-        self._heard(self._isr_write(), ConnectionLoss("the connection broke before the reply came"))
-
-    def end_isr_write(self) -> None:
-        """The write was refused: it is read back, if the session lives, and then it is over."""
-        while (write := self.isr_write) is not None:
-            sent_again = write.answer is None
-            self._heard(write, self._carry_out(write.ask) if sent_again else write.answer)
-
-    def _isr_write(self) -> IsrWrite:
-        assert self.isr_write is not None, "no ISR write is under way"
-        return self.isr_write
-
-    def _heard(self, write: IsrWrite, answer: Any) -> None:
-        self.partition.recall(write.began)
-        self._muted = True  # what is done over was reported before
-        self._goes_on(write.began, write.replica, write.joins, write.heard, answer)
-
-    def _goes_on(
-        self, began: PartitionMemory, replica: int, joins: bool, heard: tuple[Any, ...], answer: Any
-    ) -> None:
-        def reported() -> Iterator[Any]:
-            yield from heard
-            self._muted = False
-            if answer is not None:
-                yield answer
-
-        partition = self.partition
-        work = partition.expand_now(replica) if joins else partition.maybe_shrink(LATE_MS)
-        stands = as_far_as(work, reported(), partition.memory)
-        if isinstance(stands, Completed):
-            self.isr_write = None
-            for known in partition.remotes.values():
-                known.last_caught_up = 0
-            return
-        partition.recall(stands.memory)
-        passed = heard if answer is None else (*heard, answer)
-        self.isr_write = IsrWrite(
-            began, replica, joins, passed, stands.ask,
-            self._carry_out(stands.ask) if self.port.alive else None,
-        )  # fmt: skip
-
-    def _carry_out(self, ask: Ask) -> Any:
-        return carry_out(self.port.embedded, ask)
-
     # Plain data
 
     def save(self) -> SavedReplicas:
@@ -404,7 +319,7 @@ class Replicas:
                 (one.states.get(PARTITION), PARTITION in one.failed)
                 for one in self.fetchers.values()
             ),
-            self.isr_write,
+            self.partition.isr_write,
         )  # fmt: skip
 
     def load(self, saved: SavedReplicas) -> None:
@@ -414,4 +329,4 @@ class Replicas:
         for one, (state, failed) in zip(self.fetchers.values(), fetchers, strict=True):
             one.states = {} if state is None else {PARTITION: state}
             one.failed = {PARTITION} if failed else set()
-        self.isr_write = write
+        self.partition.isr_write = write

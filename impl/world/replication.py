@@ -7,7 +7,7 @@ from impl.core.fetcher_thread import Answer, FetchQuestion
 from impl.sim.steps import StepKind
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
-from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_pair
+from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_connection, each_leader, each_question
 
 FOLLOWS = "the broker follows a leader"
 HAS_NOT_FAILED = "the fetcher was not fenced: then it waits for the next LeaderAndIsr"
@@ -72,14 +72,14 @@ def follower_asks(world: PartitionCluster, broker: int) -> None:
 
 
 def _answers_epoch_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
-    slot = world.network.fetch[follower, leader]
+    slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is not None or not slot.asks_epoch:
         return "the follower has asked for the end of an epoch"
     return _answers_refusal(world, leader)
 
 
 def _answers_fetch_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
-    slot = world.network.fetch[follower, leader]
+    slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is not None or slot.asks_epoch:
         return "the follower has asked for records"
     return _answers_refusal(world, leader)
@@ -131,14 +131,14 @@ def leader_answers_in_session(world: PartitionCluster, leader: int, follower: in
 
 
 def _truncates_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
-    slot = world.network.fetch[follower, leader]
+    slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is None or not slot.asks_epoch:
         return "the leader's answer about an epoch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
 def _appends_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
-    slot = world.network.fetch[follower, leader]
+    slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is None or slot.asks_epoch:
         return "the leader's answer to a fetch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
@@ -155,7 +155,7 @@ def follower_applies(world: PartitionCluster, follower: int, leader: int) -> Non
 
 
 def _fetch_is_lost_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
-    if world.network.fetch[follower, leader] is None:
+    if world.network.fetch.get((follower, leader)) is None:
         return "something is on the connection from the follower to the leader"
     return None
 
@@ -187,21 +187,23 @@ TO_LEADER = ("follower", "leader")
 KINDS = (
     StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_refusal, follower_asks),
     StepKind(
-        "leader_answers_epoch", TO_FOLLOWER, each_pair, _answers_epoch_refusal, leader_answers
+        "leader_answers_epoch", TO_FOLLOWER, each_question, _answers_epoch_refusal, leader_answers
     ),
-    StepKind("follower_truncates", TO_LEADER, each_pair, _truncates_refusal, follower_applies),
+    StepKind(
+        "follower_truncates", TO_LEADER, each_connection, _truncates_refusal, follower_applies
+    ),
     StepKind("follower_asks_records", BROKER, each_broker, _asks_records_refusal, follower_asks),
     StepKind(
-        "leader_answers_fetch", TO_FOLLOWER, each_pair, _answers_fetch_refusal, leader_answers
+        "leader_answers_fetch", TO_FOLLOWER, each_question, _answers_fetch_refusal, leader_answers
     ),
     StepKind(
         "leader_answers_fetch_in_session",
         TO_FOLLOWER,
-        each_pair,
+        each_question,
         _answers_in_session_refusal,
         leader_answers_in_session,
     ),
-    StepKind("follower_appends", TO_LEADER, each_pair, _appends_refusal, follower_applies),
-    StepKind("fetch_is_lost", TO_LEADER, each_pair, _fetch_is_lost_refusal, fetch_is_lost),
-    StepKind("leader_advances_hw", BROKER, each_broker, _advances_refusal, leader_advances_hw),
+    StepKind("follower_appends", TO_LEADER, each_connection, _appends_refusal, follower_applies),
+    StepKind("fetch_is_lost", TO_LEADER, each_connection, _fetch_is_lost_refusal, fetch_is_lost),
+    StepKind("leader_advances_hw", BROKER, each_leader, _advances_refusal, leader_advances_hw),
 )

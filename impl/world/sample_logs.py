@@ -56,7 +56,7 @@ class PlantedFault:
         self.request, self.applied_epoch = request, applied_epoch
         # "Received …" is written already; "Handling …" and "starts at …" are what comes next.
         for file in (STATE_CHANGE, SERVER):
-            self.lines[file] = len(self.logs.lines[self.broker, file]) + 1
+            self.lines[file] = len(self.logs.kept[self.broker, file]) + 1
         return True
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from impl.sim.steps import Step
+from impl.sim.steps import BROKERS, Step
 from impl.world.simulator import record, steps_of
 from impl.world.trace import Trace
+from impl.world.world import KINDS
 
 FAULTS = frozenset(
     {
@@ -125,18 +126,9 @@ def _without(steps: Sequence[Step], gone: int) -> list[Step]:
     """Steps without those about one broker; higher ids move down by one."""
     kept = []
     for step in steps:
-        ids = step.args if not _HAS_EPOCHS.get(step.name) else step.args[: _HAS_EPOCHS[step.name]]
-        if gone not in ids:
-            moved = tuple(one - 1 if one > gone else one for one in ids)
-            kept.append(Step(step.name, moved + step.args[len(ids) :]))
+        named = [*zip(KINDS[step.name].parameters, step.args, strict=True)]
+        if any(name in BROKERS and value == gone for name, value in named):
+            continue
+        moved = (value - (name in BROKERS and value > gone) for name, value in named)
+        kept.append(Step(step.name, tuple(moved)))
     return kept
-
-
-_HAS_EPOCHS = {
-    "leader_and_isr_arrives": 1,
-    "leader_and_isr_is_lost": 1,
-    "leader_acknowledges": 1,
-    "leader_acknowledges_for_isr": 1,
-    "consumer_reads": 1,
-}
-"""Steps whose arguments behind so many are no brokers but epochs or offsets."""

@@ -14,8 +14,7 @@ from typing import Any
 from impl.core.channels import Channels
 from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager, Work
-from impl.core.events import ReplicaEvent
-from impl.core.replica_manager import Answered, Replica, ReplicaManager
+from impl.core.replica_manager import Answered, ReplicaManager
 from impl.core.request_batch import Round
 from impl.core.requests import Request, StopReplica, UpdateMetadata
 from impl.disk import MemoryDisk
@@ -23,7 +22,7 @@ from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.log.stored_log import StoredLogs
 from impl.releases import Release
-from impl.world.fetches import FollowerConnection
+from impl.world.fetches import SimulatedFetchers
 from impl.znodes import BrokerInfo, TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
@@ -48,7 +47,7 @@ class SentRequest:
     number: int = 0
 
 
-class SimulatedBroker(ABC):
+class SimulatedBroker(SimulatedFetchers, ABC):
     """``up`` is its process, ``epoch`` that of its last registration, -1 before there was one.
 
     ``paused``: its process is stopped where it is. ``lingers``: ZooKeeper has given its session up,
@@ -61,7 +60,6 @@ class SimulatedBroker(ABC):
     config: LogConfig
     folders: Sequence[str] = (FOLDER,)
     stored_logs = StoredLogs
-    connections: dict[int, FollowerConnection]
     disk: MemoryDisk
     session: EmbeddedSession
     client: ZnodeClient
@@ -196,9 +194,6 @@ class SimulatedBroker(ABC):
         self.connections.clear()
         self.disk.crash(power)
 
-    def observe(self, event: ReplicaEvent) -> None:  # noqa: B027 - not every world looks on
-        """What happens to the replicas."""
-
     # Log directories
 
     def directory_failed(self, directory: str, why: str) -> None:
@@ -233,23 +228,3 @@ class SimulatedBroker(ABC):
         return wait(self.replicas.handle(
             asked, self.epoch, self.now_ms(), sent.number, endpoints=endpoints
         ))  # fmt: skip
-
-    # Its fetchers: one for each leader
-
-    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
-        """Follow each one's leader."""
-        for replica in partitions.values():
-            assert replica.leader is not None, "a follower has a leader"
-            connection = self.connections.get(replica.leader)
-            if connection is None:
-                connection = FollowerConnection(replica.leader, self.release, self.observe)
-                self.connections[replica.leader] = connection
-            connection.add(replica)
-
-    def remove(self, partitions: list[TopicPartition]) -> None:
-        """Follow these no more."""
-        for leader, connection in [*self.connections.items()]:
-            for partition in partitions:
-                connection.remove(partition)
-            if not connection.rounds.states and connection.round is None:
-                del self.connections[leader]

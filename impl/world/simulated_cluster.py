@@ -5,14 +5,20 @@ Which other steps there are, and how finely a controller's event is seen, is up 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.sim.steps import Step, WorldOfSteps, offered
-from impl.world.processes import PROCESSES, administrator, session_expires
+from impl.sim.steps import Step, offered
+from impl.world.processes import (
+    PROCESSES,
+    Process,
+    WorldOfProcesses,
+    administrator,
+    session_expires,
+)
 from impl.world.simulated_broker import SimulatedBroker
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper import ZooKeeper
@@ -28,7 +34,7 @@ One = Iterable[tuple[int, ...]]
 Broker = TypeVar("Broker", bound=SimulatedBroker, covariant=True)
 
 
-class SimulatedCluster(WorldOfSteps, ABC, Generic[Broker]):
+class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
     """Brokers by id, one ZooKeeper, and a clock that moves by steps from ``first_ms`` on."""
 
     first_ms = 0
@@ -45,39 +51,19 @@ class SimulatedCluster(WorldOfSteps, ABC, Generic[Broker]):
         """The clock of everybody."""
         return self.first_ms + STEP_MS * self.clock
 
-    def why_not(self, step: Step) -> str | None:
-        """The first condition of the step that does not hold, None if it may be taken."""
-        kind = PROCESSES.get(step.name)
-        as_many = kind is not None and len(step.args) == len(kind.parameters)
-        if as_many and not {*step.args} <= self.nodes.keys():
-            return f"the broker is one of 1 to {len(self.nodes)}"
-        return super().why_not(step)
-
     def take(self, step: Step) -> None:
         """Take a step that ``enabled`` has just listed."""
         self.clock += 1
         super().take(step)
 
     @property
-    def brokers(self) -> Iterable[int]:
+    def brokers(self) -> Collection[int]:  # type: ignore[override]
         """The ids."""
         return self.nodes
 
-    def is_up(self, broker: int) -> bool:
-        """Its process runs."""
-        return self.nodes[broker].up
-
-    def runs(self, broker: int) -> bool:
-        """Its process is up, and not paused."""
-        return self.nodes[broker].running
-
-    def has_session(self, broker: int) -> bool:
-        """ZooKeeper holds the session of its process, whether or not that lives."""
-        return self.nodes[broker].alive
-
-    def is_registered(self, broker: int) -> bool:
-        """/brokers/ids has an entry for it, of whichever session."""
-        return paths.broker(broker) in self.zookeeper.nodes
+    def process(self, broker: int) -> Process:
+        """A broker by its id."""
+        return self.nodes[broker]
 
     def crash(self, broker: int, power: bool = False) -> None:
         """A process ends, and with it the connections to it."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from impl.sim.steps import Step
-from impl.world.faults import profile_named, settled_weights, weight_now
+from impl.sim.steps import Step, choose
+from impl.world.faults import profile_named, weights_in
 from impl.world.journal import Journal
 from impl.world.observation import Changes
-from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader, write_events, write_trace
+from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader, write_events
 from impl.world.world import KINDS, World
 
 VERSION = "2.3"
@@ -39,31 +39,15 @@ class Simulator:
         strategy: str = "any",
         journal: Journal | None = None,
     ) -> None:
-        self.faults = profile_named(faults, seed)
-        self._settled = settled_weights(self.faults)
-        self._never = frozenset(name for name, weight in self._settled.items() if not weight)
         self.world = World(brokers, seed=seed, strategy=strategy, journal=journal)
+        self._weights = weights_in(self.world, profile_named(faults, seed))
         self.random = random.Random(seed)
         self.clock = 0
         self.world.at(FIRST_INSTANT_MS)
 
     def choose(self) -> Step | None:
         """The next step, None if nothing can happen under this fault profile."""
-        steps = self.world.enabled(self._never)
-        world, faults, settled = self.world, self.faults, self._settled
-        weights = [
-            settled[step.name] if step.name in settled else weight_now(world, step, faults)
-            for step in steps
-        ]
-        total = sum(weights)
-        if total == 0:
-            return None
-        ticket = self.random.randrange(total)
-        for step, share in zip(steps, weights, strict=True):
-            ticket -= share
-            if ticket < 0:
-                return step
-        raise AssertionError("the ticket is below the total")
+        return choose(self.world, self._weights, self.random)
 
     def advance(self) -> Step | None:
         """Choose a step and take it; returns it, None if nothing can happen."""
@@ -96,13 +80,8 @@ def simulate(
     ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError if a number or a
     name makes no sense.
     """
-    if steps < 1:
-        raise ValueError(f"a run has 1 step or more, not {steps}")
-    simulator = Simulator(seed, faults, brokers, strategy, journal)
-    changes = Changes(simulator.world)
-    run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, dict(changes.known))
-    return Trace(header, tuple(_events(simulator, steps, _CampaignRecorder(run, changes))))
+    header, events = simulated(seed, steps, faults, brokers, strategy, journal)
+    return Trace(header, tuple(events))
 
 
 def simulate_to(
@@ -112,11 +91,25 @@ def simulate_to(
 
     The file appears when it is whole.
     """
-    simulator = Simulator(seed, faults, brokers)
+    return write_events(path, *simulated(seed, steps, faults, brokers))
+
+
+def simulated(
+    seed: int,
+    steps: int,
+    faults: str = "everything",
+    brokers: int = 3,
+    strategy: str = "any",
+    journal: Journal | None = None,
+) -> tuple[TraceHeader, Iterator[TraceEvent]]:
+    """As ``simulate``: the header, and the events as the steps are taken. Keeps none of them."""
+    if steps < 1:
+        raise ValueError(f"a run has 1 step or more, not {steps}")
+    simulator = Simulator(seed, faults, brokers, strategy, journal)
     changes = Changes(simulator.world)
     run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, "any", dict(changes.known))
-    return write_events(path, header, _events(simulator, steps, _CampaignRecorder(run, changes)))
+    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, changes.initial)
+    return header, _events(simulator, steps, _CampaignRecorder(run, changes))
 
 
 def _events(simulator: Simulator, steps: int, recorder: _CampaignRecorder) -> Iterator[TraceEvent]:
@@ -136,7 +129,7 @@ def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None)
     world = World(brokers, seed=like.seed, strategy=like.strategy)
     world.at(FIRST_INSTANT_MS)
     changes = Changes(world)
-    header = replace(like, brokers=brokers, initial=dict(changes.known))
+    header = replace(like, brokers=brokers, initial=changes.initial)
     recorder, events = _CampaignRecorder(like.run, changes), list[TraceEvent]()
     for step in steps:
         if world.why_not(step) is None:
@@ -159,7 +152,6 @@ class _CampaignRecorder:
         self.run = run
         self.changes = changes
         self.seq: Counter[int | str] = Counter()
-        self.events: list[TraceEvent] = []
 
     def record(self, step: Step, clock: int) -> TraceEvent:
         changed = self.changes.look()
@@ -168,47 +160,3 @@ class _CampaignRecorder:
         args = dict(zip(KINDS[step.name].parameters, step.args, strict=True))
         line = clock + 1  # where it will stand, below the header
         return TraceEvent(self.run, clock, node, self.seq[node], step.name, args, changed, line)
-
-
-@dataclass(frozen=True)
-class CampaignResult:
-    """What a campaign did: runs, events, files written, and how often each step was taken."""
-
-    runs: int
-    events: int
-    files: tuple[Path, ...]
-    taken: dict[str, int]
-
-    @property
-    def never_taken(self) -> tuple[str, ...]:
-        """The steps that no run took."""
-        return tuple(name for name, times in self.taken.items() if times == 0)
-
-
-def run_campaign(
-    seeds: Iterable[int],
-    steps: int,
-    faults: str = "everything",
-    out_dir: Path | None = None,
-    brokers: int = 3,
-) -> CampaignResult:
-    """Simulate every seed; with a folder, write one ``seed-N.ndjson`` a run into it.
-
-    The folder is made if need be. ValueError for wrong numbers or names, also for no seed at all:
-    a campaign of nothing shows nothing.
-    """
-    taken: Counter[str] = Counter()
-    files: list[Path] = []
-    runs = events = 0
-    for seed in seeds:
-        trace = simulate(seed, steps, faults, brokers)
-        taken.update(event.step for event in trace.events)
-        runs += 1
-        events += len(trace.events)
-        if out_dir is not None:
-            out_dir.mkdir(parents=True, exist_ok=True)
-            files.append(out_dir / f"seed-{seed}.ndjson")
-            write_trace(files[-1], trace)
-    if runs == 0:
-        raise ValueError("a campaign has 1 seed or more, not 0")
-    return CampaignResult(runs, events, tuple(files), {name: taken[name] for name in KINDS})

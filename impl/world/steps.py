@@ -1,4 +1,8 @@
-"""Whom the steps of one partition's world may be about, and what they have in common to say."""
+"""Whom the steps of one partition's world may be about, and what they have in common to say.
+
+The arguments that are given are worth asking about, and sorted; one that is left out is refused by
+the first condition of whatever step it is for.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,54 @@ from collections.abc import Iterable
 
 from impl.world.cluster import PartitionCluster
 
-
-def each_pair(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
-    """(one, another) for every ordered pair of two brokers."""
-    return [(one, two) for one in world.brokers for two in world.brokers if one != two]
+Many = Iterable[tuple[int, ...]]
 
 
-def each_two(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
-    """(one, another) for every ordered pair, a broker with itself included."""
-    return [(one, two) for one in world.brokers for two in world.brokers]
+def each_controller(world: PartitionCluster) -> Many:
+    """(broker,) for whoever believes that it is the controller."""
+    return [(one,) for one, broker in world.brokers.items() if broker.controller.belief is not None]
 
 
-def each_leader_and_isr(world: PartitionCluster) -> Iterable[tuple[int, ...]]:
+def each_candidate(world: PartitionCluster) -> Many:
+    """(broker,) for whoever is about to be one."""
+    brokers = world.brokers.items()
+    return [(one,) for one, broker in brokers if broker.controller.candidacy is not None]
+
+
+def each_controller_and_broker(world: PartitionCluster) -> Many:
+    """(controller, broker), itself included."""
+    return [(one, two) for (one,) in each_controller(world) for two in world.brokers]
+
+
+def each_leader(world: PartitionCluster) -> Many:
+    """(broker,) for whoever believes that it leads."""
+    brokers = world.brokers.items()
+    return [(one,) for one, broker in brokers if broker.replicas.partition.leads]
+
+
+def each_leader_and_other(world: PartitionCluster) -> Many:
+    """(leader, another broker)."""
+    return [(one, two) for (one,) in each_leader(world) for two in world.brokers if one != two]
+
+
+def each_isr_writer(world: PartitionCluster) -> Many:
+    """(broker,) for every leader whose ISR write is under way."""
+    brokers = world.brokers.items()
+    return [(one,) for one, broker in brokers if broker.replicas.partition.isr_write is not None]
+
+
+def each_connection(world: PartitionCluster) -> Many:
+    """(follower, leader) of every connection that is in use."""
+    return [at for at, slot in world.network.fetch.items() if slot is not None]
+
+
+def each_question(world: PartitionCluster) -> Many:
+    """(leader, follower) of every connection on which an answer is awaited."""
+    slots = world.network.fetch.items()
+    return sorted((to, one) for (one, to), slot in slots if slot is not None and slot.reply is None)
+
+
+def each_leader_and_isr(world: PartitionCluster) -> Many:
     """(target, leader epoch, controller epoch) of every LeaderAndIsr request in flight."""
     return sorted(world.network.leader_and_isr)
 

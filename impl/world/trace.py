@@ -13,9 +13,11 @@ then one line a step:
 and a last line ``{"end": true, "run": id, "events": n}``, so that a truncated file is noticed.
 
 ``initial`` and ``observed`` hold leaves of ``World.observe()`` by path (see
-``impl.world.observation``): all of them at first, then those that the step changed. Applying them
-in order gives the full observation after every line. JSON turns ids that are keys into strings; the
-reader turns them back. A reader refuses what it cannot vouch for, naming file and line.
+``impl.world.observation``): all of them at first, then those that the step changed. Of a log, and
+of its leader epochs, a step shows what is new: ``{"from": n, "then": [...]}`` is the first n
+entries as they were, and these after them; a whole list does as well. Applying them in order gives
+the full observation after every line. JSON turns ids that are keys into strings; the reader turns
+them back. A reader refuses what it cannot vouch for, naming file and line.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from impl.world.observation import Observation
 
@@ -100,8 +102,33 @@ class Trace:
         facts = dict(self.header.initial)
         yield rebuild(facts)
         for event in self.events:
-            facts.update(event.observed)
+            show(facts, event.observed)
             yield rebuild(facts)
+
+
+def show(facts: dict[str, Any], observed: dict[str, Any]) -> None:
+    """The leaves as they are after a line. ValueError for the end of a list that is too short."""
+    for path, value in observed.items():
+        if is_end(value):
+            before: Any = facts.get(path)
+            facts[path] = [*before[: kept(before, value)], *value["then"]]
+        else:
+            facts[path] = value
+
+
+def is_end(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a leaf shows the end of a list, and not all of it."""
+    return type(value) is dict and value.keys() == {"from", "then"}
+
+
+def kept(before: Any, end: dict[str, Any]) -> int:
+    """How many entries of a list a new end leaves. ValueError where there are none, or fewer."""
+    first, then = end["from"], end["then"]
+    if not isinstance(before, list) or not isinstance(then, list):
+        raise ValueError(f"{then!r} is shown to come after {before!r}, and lists have such ends")
+    if type(first) is not int or not 0 <= first <= len(before):
+        raise ValueError(f"what comes from {first!r} on is shown, of {len(before)} entries")
+    return first
 
 
 def rebuild(facts: dict[str, Any]) -> Observation:
@@ -159,11 +186,26 @@ def read_trace(path: Path) -> Trace:
 
 def parse_trace(lines: Iterable[str], path: Path) -> Trace:
     """Read the lines of a file; ``path`` is for the errors."""
+    header, events = events_in(lines, path)
+    return Trace(header, tuple(events))
+
+
+def events_in(lines: Iterable[str], path: Path) -> tuple[TraceHeader, Iterator[TraceEvent]]:
+    """The header, and the events as they are read: what is wrong with one is raised when it is.
+
+    Whoever leaves some of them unread has not seen that the trace is whole.
+    """
+    found = _read(lines, path)
+    header = next(found)
+    assert isinstance(header, TraceHeader), "it is read first"
+    return header, (event for event in found if isinstance(event, TraceEvent))
+
+
+def _read(lines: Iterable[str], path: Path) -> Iterator[TraceHeader | TraceEvent]:
     header: TraceHeader | None = None
-    events: list[TraceEvent] = []
     last_seq: dict[int | str, int] = {}
     ended = False
-    number = 0
+    number = events = 0
     try:
         for number, text in enumerate(lines, 1):
             fields = _json_object(text, path, number)
@@ -171,13 +213,15 @@ def parse_trace(lines: Iterable[str], path: Path) -> Trace:
                 raise TraceError(path, number, "a line after the end; a trace holds one run")
             if header is None:
                 header = _header(fields, path, number)
+                yield header
                 continue
             _same_run(fields, header, path, number)
             if fields.get("end") is True:
-                _complete(fields, len(events), path, number)
+                _complete(fields, events, path, number)
                 ended = True
                 continue
-            events.append(_event(fields, len(events) + 1, last_seq, path, number))
+            events += 1
+            yield _event(fields, events, last_seq, path, number)
     except UnicodeDecodeError as error:
         raise TraceError(path, number + 1, "not text in UTF-8; a trace is NDJSON") from error
     if header is None:
@@ -186,9 +230,8 @@ def parse_trace(lines: Iterable[str], path: Path) -> Trace:
         raise TraceError(
             path,
             number,
-            f"truncated after {len(events)} events; a trace ends with an end line",
+            f"truncated after {events} events; a trace ends with an end line",
         )
-    return Trace(header, tuple(events))
 
 
 def _json_object(text: str, path: Path, number: int) -> dict[str, Any]:

@@ -96,7 +96,8 @@ def broker_becomes_leader(now, new, broker, epoch, controller):
     new.replica[broker] = mine.but(
         role="leader", leader=broker, epoch=epoch, isr=request.isr, zk_version=request.version,
         controller_epoch=controller, replicas=request.replicas, caught_up=caught_up)
-    new.committed = committed_by(now, broker, request.isr, caught_up, now.log[broker])
+    new.committed = committed_by(
+        now, broker, request.replicas, request.isr, caught_up, now.log[broker])
 
 
 @transition(broker=BROKERS, epoch=LEADER_EPOCHS, controller=CONTROLLERS)

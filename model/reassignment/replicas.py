@@ -32,7 +32,7 @@ def leader_appends(now, new, leader):
     new.log[leader] = log
     new.next_record = now.next_record + 1
     new.replica[leader].caught_up = []
-    new.committed = committed_by(now, leader, mine.isr, [], log)
+    new.committed = committed_by(now, leader, mine.replicas, mine.isr, [], log)
 
 
 def require_fetch(now, leader, follower):
@@ -68,7 +68,7 @@ def note_fetch(now, new, leader, follower):
     mine = now.replica[leader]
     caught_up = mine.caught_up.including(follower)
     new.replica[leader].caught_up = caught_up
-    new.committed = committed_by(now, leader, mine.isr, caught_up, now.log[leader])
+    new.committed = committed_by(now, leader, mine.replicas, mine.isr, caught_up, now.log[leader])
 
 
 def require_free_leader(now, leader):
@@ -82,7 +82,7 @@ def adopt(now, new, leader, isr, state_version, caught_up=None):
     caught_up = mine.caught_up if caught_up is None else caught_up
     new.replica[leader] = mine.but(
         isr=isr, zk_version=state_version, caught_up=caught_up, unheard=False)
-    new.committed = committed_by(now, leader, isr, caught_up, now.log[leader])
+    new.committed = committed_by(now, leader, mine.replicas, isr, caught_up, now.log[leader])
 
 
 def require_laggard(now, leader, replica):

@@ -34,4 +34,21 @@ ENTRIES = (
         remark="Found here; no JIRA is known to us. Every preset is taken as if leaders forgot: "
         "`insync versions` lists it among what is assumed.",
     ),
+    ZooEntry(
+        51, "acknowledged-without-isr", "towards the end of a move a leader acknowledges what a "
+        "member of its ISR lacks",
+        (), "no fix known",
+        "The controller notifies the new leader of the target replicas alone, with the ISR as it "
+        "was. The high watermark waits for replicas, and not for the ISR: acks=all is answered "
+        "without an old replica that may still be elected.",
+        "no_message_loss", "",
+        Expression(
+            "reassignment", "2.3", "no_message_loss", {"crashes": 0},
+            {"high_watermark_waits_for_isr": False}, quick=True,
+        ),
+        remark="Found here, on the trace of a real 2.3.1; no JIRA is known to us. "
+        "min.insync.replicas is no help: it counts the ISR. The story "
+        "`reassign_acknowledged_without_isr` is this run, and Kafka 0.10.2.2, 2.3.1, 2.8.2 and "
+        "3.9.1 lose the record so; every preset is taken as if leaders waited.",
+    ),
 )  # fmt: skip

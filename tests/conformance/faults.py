@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 from impl import Trace
-from impl.world.trace import TraceEvent
+from impl.world.trace import TraceEvent, is_end
 
 
 def _other(value: object) -> object:
@@ -20,12 +20,16 @@ def _other(value: object) -> object:
             return "leader" if value != "leader" else "follower"
         case list():
             return [] if value else [[7, 7]]
+        case {"from": first, "then": then}:
+            return {"from": first, "then": [] if then else [[7, 7]]}
     return value
 
 
 def _changes_a_leaf(event: TraceEvent, chooser: random.Random) -> TraceEvent:
     seen = dict(event.observed)
-    simple = [path for path, value in seen.items() if isinstance(value, int | str | list)]
+    simple = [
+        path for path, value in seen.items() if isinstance(value, int | str | list) or is_end(value)
+    ]
     path = chooser.choice(simple) if simple else "next_record"
     return dataclasses.replace(event, observed={**seen, path: _other(seen.get(path, 40))})
 

@@ -50,7 +50,8 @@ def logs_are_cut(run: Trace) -> bool:
     lengths: dict[str, int] = {}
     for event in run.events:
         for path in [path for path in event.observed if path.endswith(".log")]:
-            before, lengths[path] = lengths.get(path, 0), len(event.observed[path])
+            end = event.observed[path]
+            before, lengths[path] = lengths.get(path, 0), end["from"] + len(end["then"])
             if lengths[path] < before:
                 return True
     return False

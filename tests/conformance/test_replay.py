@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from conformance import replay
 from conformance.replay import TraceReport, check_trace, judge
 from impl import PROFILES, Trace, simulate, write_trace
+from impl.world.simulator import simulate_to
 from impl.world.trace import TraceEvent
 from specs.verdict import Verdict
 from tests.planting import commits_alone
@@ -219,3 +223,34 @@ def test_many_traces_of_one_kind_do_not_disturb_each_other() -> None:
 
     assert broken.verdict is Verdict.BROKEN
     assert again == alone[::-1]
+
+
+def test_as_many_events_are_in_memory_in_a_long_run_as_in_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is recorded two, and while it is judged those that are judged together."""
+    monkeypatch.setattr(replay, "BATCH", 50)
+    most = {steps: events_at_once(tmp_path, steps, monkeypatch) for steps in (400, 800)}
+
+    assert most[400] == most[800]
+    assert most[800] <= 2 * 50 + 2
+
+
+def events_at_once(folder: Path, steps: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The most events of a run that were there at one time, while it was recorded and judged."""
+    alive: WeakValueDictionary[int, TraceEvent] = WeakValueDictionary()
+    most = [0]
+    with monkeypatch.context() as patches:
+        was = TraceEvent.__init__
+
+        def noted(self: TraceEvent, *args: Any, **named: Any) -> None:
+            was(self, *args, **named)
+            alive[id(self)] = self
+            most[0] = max(most[0], len(alive))
+
+        patches.setattr(TraceEvent, "__init__", noted)
+        simulate_to(folder / "run.ndjson", 3, steps)
+        recorded = most[0]
+        report = check_trace(folder / "run.ndjson")
+    assert (report.verdict, report.accepted, recorded) == (Verdict.HOLDS, steps, 2)
+    return most[0]

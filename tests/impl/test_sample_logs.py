@@ -63,13 +63,13 @@ def test_the_correct_run_shows_every_kind_of_line(line: str) -> None:
 
 
 def test_lines_have_log4js_layout() -> None:
-    for lines in correct_run().lines.values():
+    for lines in correct_run().kept.values():
         for line in lines:
             assert LAYOUT.fullmatch(line) or line.startswith("org.apache.kafka.common.errors.")
 
 
 def test_in_the_correct_run_no_incarnation_applies_an_older_leader_epoch() -> None:
-    for (_, file), lines in correct_run().lines.items():
+    for (_, file), lines in correct_run().kept.items():
         if file == "server.log":
             assert older_epochs_applied(lines) == []
 
@@ -78,12 +78,12 @@ def test_the_planted_run_applies_one_older_epoch_where_the_readme_says() -> None
     logs, fault = planted_run()
 
     number = fault.lines["server.log"]
-    found = older_epochs_applied(logs.lines[FAULTY_BROKER, "server.log"])
+    found = older_epochs_applied(logs.kept[FAULTY_BROKER, "server.log"])
 
     readme = (SHIPPED / "planted" / "README.txt").read_text(encoding="utf-8")
     assert found == [number]
     assert f"broker{FAULTY_BROKER}/server.log:{number} " in readme
-    handling = logs.lines[FAULTY_BROKER, "state-change.log"][fault.lines["state-change.log"] - 1]
+    handling = logs.kept[FAULTY_BROKER, "state-change.log"][fault.lines["state-change.log"] - 1]
     assert "starting the become-leader transition" in handling
 
 
@@ -104,8 +104,8 @@ def test_both_runs_are_the_same_until_the_fault_strikes() -> None:
 
     for file, number in fault.lines.items():
         key = FAULTY_BROKER, file
-        assert correct.lines[key][: number - 1] == planted.lines[key][: number - 1]
-        assert correct.lines[key] != planted.lines[key]
+        assert correct.kept[key][: number - 1] == planted.kept[key][: number - 1]
+        assert correct.kept[key] != planted.kept[key]
 
 
 def test_the_command_wants_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

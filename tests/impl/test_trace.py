@@ -10,7 +10,7 @@ import pytest
 
 from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
 from impl.world.simulator import FIRST_INSTANT_MS, simulate_to
-from impl.world.trace import lines_of, parse_trace, rebuild, write_trace
+from impl.world.trace import lines_of, parse_trace, rebuild, show, write_trace
 
 RUN = simulate(seed=5, steps=120)
 
@@ -44,8 +44,10 @@ def test_an_event_shows_the_leaves_that_changed_and_no_other() -> None:
     before = dict(RUN.header.initial)
 
     for event in RUN.events:
-        assert all(before[path] != value for path, value in event.observed.items())
-        before.update(event.observed)
+        after = dict(before)
+        show(after, event.observed)
+        assert all(before[path] != after[path] for path in event.observed)
+        before = after
 
     assert len(RUN.events) == 120
 
@@ -154,3 +156,32 @@ def test_a_run_that_is_written_as_it_goes_is_the_run_that_is_kept(tmp_path: Path
 
     assert events == 150
     assert streamed.read_bytes() == kept.read_bytes()
+
+
+def test_a_line_shows_what_is_new_of_a_log_however_long_that_is(tmp_path: Path) -> None:
+    """It is not the step's number that decides how long its line is: logs of 400 records."""
+    path = tmp_path / "run.ndjson"
+    simulate_to(path, 1, 3_000)
+    _, *lines, _ = path.read_text().splitlines()
+
+    longest = [max(map(len, part)) for part in (lines[:1_000], lines[-1_000:])]
+
+    assert longest[1] < longest[0] + 200
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ({"from": 9_000, "then": []}, "9000"),
+        ({"from": -1, "then": []}, "-1"),
+        ({"from": True, "then": []}, "True"),
+        ({"from": 0, "then": 4}, "4"),
+    ],
+)
+def test_the_end_of_a_log_that_is_not_so_long_is_refused(end: dict[str, object], why: str) -> None:
+    facts = dict(RUN.header.initial)
+
+    with pytest.raises(ValueError, match=why):
+        show(facts, {"brokers.1.log": end})
+    with pytest.raises(ValueError, match="lists"):
+        show(facts, {"brokers.1.hw": {"from": 0, "then": []}})

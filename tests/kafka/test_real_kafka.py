@@ -136,27 +136,43 @@ SCHEDULED = {"zookeeper.session.timeout.ms": "60000", "replica.lag.time.max.ms":
 
 
 @contextmanager
-def led_astray(bug: str, version: str, folder: Path) -> Iterator[Course]:
-    """A lab with broker 3 as controller, after the schedule that the document has for a bug."""
+def led_by_broker_1(version: str, folder: Path, **settings: str) -> Iterator[Course]:
+    """A lab with broker 3 as controller, and a topic `t` that takes records."""
     needs(version)
-    text = Path("docs/apache-kafka.md").read_text()
-    (lines,) = (part for part in text.split("```schedule\n") if part.startswith(f"# {bug}\n"))
     release = release_of(version)
-    lab = Lab.create(folder, release, (1, 2, 3), None, SCHEDULED)
+    lab = Lab.create(folder, release, (1, 2, 3), None, SCHEDULED | settings)
     with ended_at_last(lab):
         lab.start()
         move_controller(lab, 3)
         course = Course(lab, MixedReport(version, [1, 2, 3], []), lambda _text: None, [])
         course.make_topic("t", [[1, 2]])
         course.until("broker 1 does not lead", lambda: produced(lab, -1) == 0)
-        for line in lines.partition("```")[0].splitlines()[1:]:
-            do_line(lab, line)
-        assert produced(lab, 1) == 0
         yield course
 
 
-def produced(lab: Lab, acks: int) -> int:
-    return requests.produce(lab.release, lab.own_port(1), "t", b"v", acks, 10_000)[0]
+def do_schedule(lab: Lab, name: str) -> None:
+    """What the document has below this name."""
+    text = Path("docs/apache-kafka.md").read_text()
+    (lines,) = (part for part in text.split("```schedule\n") if part.startswith(f"# {name}\n"))
+    for line in lines.partition("```")[0].splitlines()[1:]:
+        do_line(lab, line)
+
+
+@contextmanager
+def led_astray(bug: str, version: str, folder: Path) -> Iterator[Course]:
+    with led_by_broker_1(version, folder) as course:
+        do_schedule(course.lab, bug)
+        assert produced(course.lab, 1) == 0
+        yield course
+
+
+def produced(lab: Lab, acks: int, broker: int = 1) -> int:
+    return requests.produce(lab.release, lab.own_port(broker), "t", b"v", acks, 10_000)[0]
+
+
+def shown(lab: Lab, broker: int) -> tuple[int, int]:
+    """The error code, and the end of the topic that consumers see at a broker."""
+    return requests.high_watermark(lab.own_port(broker), "t")
 
 
 def test_a_bounce_is_overlooked_until_registrations_are_told_apart(tmp_path: Path) -> None:
@@ -211,6 +227,30 @@ def test_a_replica_that_was_added_again_is_deleted_until_leader_epochs_are_named
         time.sleep(5.0)
         assert (course.lab.data(2) / "t-0").exists()
         assert sorted(course.states("t")[0]["isr"]) == [1, 2]
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "2.3.1", "2.8.2", "3.9.1"])
+def test_a_leader_of_a_move_acknowledges_what_a_member_of_its_isr_lacks(
+    version: str, tmp_path: Path
+) -> None:
+    """With 2.8.2 a look for the TRACE line that the lab asks for ends with an error instead."""
+    minimum = {"min.insync.replicas": "2", "replica.lag.time.max.ms": "30000"}
+    with led_by_broker_1(version, tmp_path / "lab", **minimum) as course:
+        lab = course.lab
+        _, before = shown(lab, 1)
+        do_schedule(lab, "acknowledged without the ISR")
+        assert course.states("t")[0]["isr"] == [1, 2]
+        answer = "NOT_LEADER_OR_FOLLOWER" if version == "2.8.2" else "NONE"
+        assert error_name(produced(lab, -1, 2)) == answer
+        assert shown(lab, 2) == (0, before + 1)
+
+        do_schedule(lab, "then its session ends")
+        course.until(
+            "broker 1 does not answer",
+            lambda: requests.high_watermark(lab.own_port(1), "t")[0] == 0,
+        )
+        assert requests.high_watermark(lab.own_port(1), "t") == (0, before)
+        assert course.states("t")[0]["isr"] == [1]
 
 
 def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -> None:

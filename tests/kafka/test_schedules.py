@@ -118,5 +118,7 @@ def test_schedules_that_the_document_shows_can_be_read() -> None:
         "# KAFKA-7235",
         "# KAFKA-2729",
         "# KAFKA-9539",
+        "# acknowledged without the ISR",
+        "# then its session ends",
     ]
-    assert [len(parse_schedule(one)) for one in shown] == [6, 9, 9]
+    assert [len(parse_schedule(one)) for one in shown] == [6, 9, 9, 4, 7]

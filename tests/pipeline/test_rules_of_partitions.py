@@ -271,6 +271,30 @@ def test_up_to_2_3_a_controller_tells_the_epoch_before_the_one_that_it_raised(tm
     assert [finding for finding in result["findings"] if finding["rule"] == GROWS] == []
 
 
+def test_it_tells_so_of_a_topic_that_it_created_anew(tmp_path: Path):
+    """What it knew of the topic that was deleted, it knows no more: it may tell 0 again after 1."""
+    isr = "leader=1, leaderEpoch={0}, isr={1}1, 2{2}, zkVersion={0}, replicas=[3, 1, 2], "
+    said = "[Controller id=1 epoch=4] Sending {} request PartitionState(controllerEpoch=4, {}"
+    anew = [
+        line(7, "[Controller id=1 epoch=4] Changed partition orders-0 state from "
+                "NonExistentPartition to NewPartition with assigned replicas 1,2"),
+        changed(8, (1, 4), 1, 0, "1,2", frm="NewPartition"),
+        line(9, said.format("become-leader LeaderAndIsr", isr.format(1, "", ""))
+                + "isNew=false) to broker 1 for partition orders-0", level="TRACE"),
+        line(10, said.format("UpdateMetadata", isr.format(0, "[", "]"))
+                 + "offlineReplicas=[]) to brokers Set(1, 2, 3) for partition orders-0",
+             level="TRACE"),
+    ]  # fmt: skip
+
+    up_to_2_3, later = (
+        state(tmp_path / release, *_passes_on(release, changed(6, (1, 4), 3, 7, "1,2,3"), *anew))
+        for release in ("2.3.1", "2.4.1")
+    )
+
+    assert [one for one in up_to_2_3["findings"] if one["rule"] == GROWS] == []
+    assert (GROWS, "state-change.log", 10) in violations(later)
+
+
 def test_from_2_4_it_tells_what_it_raised(tmp_path: Path):
     result = state(tmp_path, *_passes_on("2.4.1", changed(6, (1, 4), 3, 7, "1,2,3")))
 

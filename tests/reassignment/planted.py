@@ -28,6 +28,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "no_message_loss": (
         {"depth": 4, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
+        {"depth": 23, "without": ("high_watermark_waits_for_isr",), "bounds": {"crashes": 0}},
     ),
     "copies_are_kept": (
         {"depth": 5, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},

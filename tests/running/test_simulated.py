@@ -44,6 +44,20 @@ def test_other_releases_are_judged_as_well(release: str) -> None:
     assert report.version == release
 
 
+@pytest.mark.parametrize(
+    ("seed", "faults"),
+    [
+        (36, "crashes"),  # an answer comes when it follows the same leader in a new epoch
+        (59, "failures"),
+        (10, "crashes"),  # its preferred leader is elected, and a member of its ISR is dead
+    ],
+)
+def test_what_a_fetcher_and_an_isr_keep_up_to_1_1_is_no_fault(seed: int, faults: str) -> None:
+    report = judged_run(seed, STEPS, faults, "1.1", settles=False)
+
+    assert report.verdict is Verdict.HOLDS, report.findings
+
+
 def test_the_controller_writes_isrs_and_fetches_say_where_logs_part_since_2_7() -> None:
     fired = Counter[str]()
     for seed in range(3):

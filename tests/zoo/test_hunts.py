@@ -36,7 +36,7 @@ STEPS = {
     "KAFKA-9212": 10,
     "KAFKA-4447": 13, "KIP-380-a": 43, "KIP-380-d": 29, "KAFKA-1387": 3, "KAFKA-7482": 24,
     "KIP-279": 22, "KAFKA-7415": 23, "KAFKA-7128": 18, "KAFKA-7786": 13, "KIP-380": 18,
-    "KAFKA-9338": 21,
+    "KAFKA-9338": 21, "acknowledged-without-isr": 23,
 }  # fmt: skip
 """Entry -> steps of its shortest run."""
 

@@ -151,8 +151,7 @@ def leader_sees_fetch(world: StagedCluster, leader: int, replica: int, partition
     mine = server.replicas.partitions[one]
     assert isinstance(mine, StagedPartition), "a staged broker hosts it"
     mine.joining = replica
-    if other.exchange(one, server, loses_fetch=True) == "OffsetForLeaderEpoch":
-        other.exchange(one, server, loses_fetch=True)
+    other.fetch(one, server.replicas, world.now_ms(), loses_fetch=True)
     mine.joining = None
 
 

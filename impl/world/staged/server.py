@@ -21,7 +21,6 @@ from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Grain, WatchEvent
-from impl.world.fetches import FollowerConnection, answer
 from impl.world.simulated_broker import FOLDER, SimulatedBroker
 from impl.world.wide.claims import records_in
 from impl.znodes import TopicPartition
@@ -211,11 +210,6 @@ class StagedBroker(SimulatedBroker):
 
     # Following
 
-    def follows(self, partition: TopicPartition) -> FollowerConnection | None:
-        """The connection over which it fetches a partition."""
-        found = [one for one in self.connections.values() if partition in one.rounds.states]
-        return found[0] if found else None
-
     def fetches(self, partition: TopicPartition, leader: StagedBroker) -> bool:
         """Its fetches are answered: both are up, and in one leader epoch."""
         mine = self.replicas.partitions.get(partition)
@@ -232,35 +226,12 @@ class StagedBroker(SimulatedBroker):
         state = self.connections[leader].rounds.states[partition]
         return state.phase is Phase.TRUNCATING
 
-    def exchange(
-        self, partition: TopicPartition, leader: StagedBroker, loses_fetch: bool = False
-    ) -> str:
-        """A question about one partition and the leader's answer; returns what was asked.
-
-        A fetch whose answer is lost is only heard by the leader.
-        """
-        connection = self.connections[leader.broker]
-        rounds = connection.rounds
-        others, logs = rounds.states, dict(connection.logs)
-        rounds.states = {partition: others[partition]}
-        connection.ask()
-        asked = connection.exchange
-        if asked is not None:
-            connection.exchange = answer(leader.replicas, self.broker, asked, self.now_ms())
-            if not loses_fetch or asked.kind != "Fetch":
-                connection.apply()
-            connection.close()
-        rest = {one: state for one, state in others.items() if one != partition}
-        rounds.states = rest | rounds.states
-        connection.logs.update({one: logs[one] for one in rest})
-        return "" if asked is None else asked.kind
-
     def catches_up(self, partition: TopicPartition, leader: StagedBroker) -> None:
         """Compare, cut, fetch: until the leader has been told that there is nothing more."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)
             before = self.replicas.partitions[partition].log_end
-            self.exchange(partition, leader)
+            self.exchange(partition, leader.replicas, self.now_ms())
             after = self.replicas.partitions[partition].log_end
             if compared and before == after == leader.replicas.partitions[partition].log_end:
                 return

@@ -38,7 +38,7 @@ class Controllers(SteppedParts):
     def _broker_stands_refusal(self, broker: int) -> Refusal:
         if wait(self.admin.controller()) is not None:
             return "/controller does not exist"
-        if broker not in self.up:
+        if not self.is_up(broker):
             return PROCESS_IS_UP
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
@@ -125,30 +125,6 @@ class Controllers(SteppedParts):
         self.controllers[broker].go_on()
 
     # Events
-
-    def _controller_hears_of_topics_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "topics")
-
-    @step(each_broker)
-    def controller_hears_of_topics(self, broker: int) -> None:
-        """A topic came or went."""
-        self.hears(broker, "topics")
-
-    def _controller_hears_of_partitions_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "partitions")
-
-    @step(each_broker)
-    def controller_hears_of_partitions(self, broker: int) -> None:
-        """The topic's node was written."""
-        self.hears(broker, "partitions")
-
-    def _controller_hears_of_deletions_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "deletions")
-
-    @step(each_broker)
-    def controller_hears_of_deletions(self, broker: int) -> None:
-        """A request for a deletion came or went."""
-        self.hears(broker, "deletions")
 
     def _answer_arrives_refusal(self, broker: int, replica: int) -> Refusal:
         epoch = self.context(broker).epoch
@@ -249,7 +225,7 @@ class Controllers(SteppedParts):
             return reason
         if subject not in self.context(broker).live:
             return "the broker lives, as far as the controller knows"
-        asks = subject in self.up and self.has_session(subject)
+        asks = self.is_up(subject) and self.has_session(subject)
         return None if asks else "the broker runs, and is registered"
 
     @step(each_two)

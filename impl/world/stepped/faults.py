@@ -32,7 +32,7 @@ class Faults(SteppedParts):
 
     def crash(self, broker: int) -> None:
         """A process dies with all it had in memory, and its connections end with it."""
-        self.up -= {broker}
+        self.hosts[broker].up = False
         self.controllers[broker].renew(self.controllers[broker].port.session)
         self.hosts[broker].crash()
         self._drop_requests(broker)
@@ -46,7 +46,7 @@ class Faults(SteppedParts):
 
     def start(self, broker: int) -> None:
         """A new process, which registers."""
-        self.up |= {broker}
+        self.hosts[broker].up = True
         self.controllers[broker].renew(self.open_session(broker))
         self._drop_requests(broker)
 
@@ -97,7 +97,7 @@ class Faults(SteppedParts):
         late = self.slow.get((controller, broker))
         if not late:
             return "UpdateMetadata is in flight"
-        if broker not in self.up:
+        if not self.is_up(broker):
             return PROCESS_IS_UP
         waiting = self.connections.get((controller, broker), ())
         before = [one for one in waiting if one.epoch <= late[-1].epoch]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from impl.core import answers
-from impl.core.replica_manager import Errors, Replica, ReplicaManager
+from impl.core.replica_manager import Errors, ReplicaManager
 from impl.core.requests import LeaderAndIsr, PartitionStop, Request, UpdateMetadata
 from impl.log import ReplicaLog
 from impl.log.errors import StorageError
 from impl.log.record_log import RecordLog
 from impl.releases import Release
+from impl.sim.effects import EffectPort
+from impl.world.fetches import SimulatedFetchers
 from impl.world.stepped.replica import LONG_MS, SteppedReplica
 from impl.znodes import TopicPartition
 from impl.znodes.client import ZnodeClient
@@ -77,32 +79,42 @@ class Metadata:
     controller: int = 0
 
 
-class Host:
-    """A broker; ``client`` is what it asks of ZooKeeper beside its controller.
+class Host(SimulatedFetchers):
+    """A broker; ``port`` is the session that it shares with its controller.
 
     ``brokers`` are those that it takes for alive when it is told to follow one of them.
     """
+
+    paused = False
 
     def __init__(
         self,
         broker: int,
         brokers: Iterable[int],
         release: Release,
-        client: Callable[[], ZnodeClient],
+        port: EffectPort,
         new_replica: type[SteppedReplica],
     ) -> None:
-        self.broker, self.release = broker, release
+        self.broker, self.release, self.port = broker, release, port
+        self.up = True
+        client = ZnodeClient(port, release)
         self.logs = LogsInMemory()
         new_partition: Callable[..., Any] = new_replica
         self.manager = ReplicaManager(
-            broker, release, self.logs, LONG_MS // 2, client, new_partition=new_partition
+            broker, release, self.logs, LONG_MS // 2, lambda: client, new_partition=new_partition
         )
         self._replicas: Any = self.manager.partitions
         self.manager.metadata.brokers = dict.fromkeys(brokers, ("", 0))
         self.manager.fetchers = self
+        self.connections = {}
         self.metadata = Metadata()
 
     # What can be seen
+
+    @property
+    def alive(self) -> bool:
+        """ZooKeeper holds its session."""
+        return self.port.alive
 
     @property
     def seen(self) -> int:
@@ -117,7 +129,11 @@ class Host:
     def role(self, partition: TopicPartition) -> str:
         """What it does for a partition: leader, follower, stopped or none."""
         replica = self.hosted(partition)
-        return "none" if replica is None else replica.role
+        if replica is None or replica.leader is None:
+            return "none"
+        if replica.leads:
+            return "leader"
+        return "follower" if self.is_following(partition) else "stopped"
 
     def refuses(self, controller_epoch: int) -> bool:
         """STALE_CONTROLLER_EPOCH: the broker has heard of a newer controller."""
@@ -155,23 +171,9 @@ class Host:
     def crash(self) -> None:
         """What is left of it when the process ends: its logs."""
         self.manager.partitions.clear()
+        self.connections.clear()
         self.manager.controller_epoch = 0
         self.metadata = Metadata()
-
-    # Following
-
-    def remove(self, partitions: list[TopicPartition]) -> None:
-        """Follow these no more."""
-        for partition in partitions:
-            replica = self.hosted(partition)
-            if replica is not None:
-                replica.fetcher.remove([partition])
-
-    def add(self, partitions: Mapping[TopicPartition, Replica]) -> None:
-        """Follow each one's leader."""
-        for replica in partitions.values():
-            assert isinstance(replica, SteppedReplica), "a stepped broker hosts it"
-            replica.follow_leader()
 
     # Plain data
 
@@ -180,14 +182,24 @@ class Host:
         hosted: Any = self.manager.partitions.items()
         cache = self.manager.metadata
         return (
+            self.up,
             tuple((one, made, log.save()) for one, (made, log) in self.logs.held.items()),
             tuple((one, replica.save()) for one, replica in hosted),
+            tuple((one, tuple(to.rounds.states.items())) for one, to in self.connections.items()),
             self.seen, self.metadata, (cache.controller, cache.brokers, dict(cache.partitions)),
         )  # fmt: skip
 
     def load(self, saved: Any) -> None:
         """Become what was saved."""
-        logs, replicas, self.manager.controller_epoch, self.metadata, known = saved
+        (
+            self.up,
+            logs,
+            replicas,
+            connections,
+            self.manager.controller_epoch,
+            self.metadata,
+            known,
+        ) = saved
         cache = self.manager.metadata
         cache.controller, cache.brokers, cache.partitions = known[0], known[1], dict(known[2])
         self.logs.held, self.logs.disk_fails = {}, False
@@ -199,6 +211,11 @@ class Host:
         for partition, memory in replicas:
             replica: Any = wait(self.manager.host(partition))
             replica.load(memory)
+        self.connections.clear()
+        for leader, states in connections:
+            connection = self.connection_to(leader)
+            connection.rounds.states = dict(states)
+            connection.logs |= {one: self._replicas[one].log for one, _ in states}
 
 
 def about(request: LeaderAndIsr | Any, topic: str) -> Any:

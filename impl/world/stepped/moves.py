@@ -94,7 +94,7 @@ class SteppedMoves(SteppedParts):
         leader = self.replica(ids[0])
         leader.first = True
         for broker in ids[1:]:
-            self.replica(broker).fetch_all(leader, self.hosts[ids[0]].manager)
+            self.hosts[broker].fetch(FIRST, self.hosts[ids[0]].manager, 0)
 
     def _create(
         self, partition: TopicPartition, ids: tuple[int, ...]
@@ -206,14 +206,6 @@ class SteppedMoves(SteppedParts):
         self.hears(broker, "moves")
         if is_triggered(self.place(broker)):
             self.controllers[broker].go_on()
-
-    def _controller_hears_of_isr_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "state")
-
-    @step(each_broker)
-    def controller_hears_of_isr(self, broker: int) -> None:
-        """The state of the partition changed: are the targets in the ISR?"""
-        self.hears(broker, "state")
 
     def _controller_hears_of_other_refusal(self, broker: int) -> Refusal:
         refusal = self.must_wait(broker)

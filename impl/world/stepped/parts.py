@@ -13,8 +13,8 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.requests import LeaderAndIsr, Request, UpdateMetadata
 from impl.releases import DEFAULT, Release
 from impl.sim.event_run import SuspensionPoint, as_watch_event
-from impl.sim.steps import Step, StepKind, WorldOfSteps
-from impl.world.processes import PROCESSES, administrator
+from impl.sim.steps import Step, StepKind
+from impl.world.processes import PROCESSES, WorldOfProcesses, administrator, each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, ControllerRun, Grain, leaders_last
 from impl.world.stepped.host import Host, RequestInFlight
 from impl.world.stepped.replica import SteppedReplica
@@ -35,6 +35,14 @@ NOTIFICATIONS = {
     "state": Notification(EventType.DATA_CHANGED, paths.state(*FIRST)),
 }
 """What a controller is told of, by the kind that its inbox has."""
+
+HEARD = {
+    "controller_hears_of_topics": "topics",
+    "controller_hears_of_deletions": "deletions",
+    "controller_hears_of_partitions": "partitions",
+    "controller_hears_of_isr": "state",
+}
+"""The steps in which a controller is told of something, and does no more than begin an event."""
 
 KINDS = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 
@@ -84,7 +92,7 @@ def each_connection(world: SteppedParts) -> Many:
     return [(broker, controller) for controller, broker in world.connections]
 
 
-class SteppedParts(WorldOfSteps):
+class SteppedParts(WorldOfProcesses):
     """Brokers 1..N, registered, and no topic; ``partitions`` is how many it may come to have.
 
     Lists of replicas are of ``most`` at most. ``only`` are the names of the steps that are offered,
@@ -119,7 +127,6 @@ class SteppedParts(WorldOfSteps):
         self.zookeeper = ZooKeeper()
         self.admin = administrator(self.zookeeper, self.release)
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
-        self.up = frozenset(self.brokers)
         self.connections: dict[Connection, tuple[RequestInFlight, ...]] = {}
         self.carried: dict[Connection, tuple[int, int]] = {}
         self.slow: dict[Connection, tuple[RequestInFlight, ...]] = {}
@@ -138,12 +145,16 @@ class SteppedParts(WorldOfSteps):
     def all_steps(cls) -> Iterator[str]:
         """The names of all steps."""
         own = (name for name in dir(cls) if hasattr(getattr(cls, name), "candidates"))
-        return chain(own, PROCESSES)
+        return chain(own, HEARD, PROCESSES)
 
     @classmethod
     def _kind(cls, name: str) -> StepKind:
         if name in PROCESSES:
             return PROCESSES[name]
+        if (heard := HEARD.get(name)) is not None:
+            return StepKind(name, ("broker",), each_broker,
+                            lambda world, broker: world.hears_refusal(broker, heard),
+                            lambda world, broker: world.hears(broker, heard))  # fmt: skip
         act, refusal = getattr(cls, name), getattr(cls, f"_{name}_refusal")
         parameters = inspect.signature(act).parameters.values()
         names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
@@ -161,8 +172,7 @@ class SteppedParts(WorldOfSteps):
             core.replicas.in_turn = leaders_last(core.context, FIRST)
         self.controllers[broker] = run
         self.hosts[broker] = Host(
-            broker, self.brokers, self.release,
-            lambda: ZnodeClient(run.port.embedded, self.release), self.grain.new_replica,
+            broker, self.brokers, self.release, run.port, self.grain.new_replica,
         )  # fmt: skip
 
     def open_session(self, broker: int) -> int:
@@ -194,7 +204,7 @@ class SteppedParts(WorldOfSteps):
             sent = RequestInFlight(replace(request, partitions=reported), self.created, epoch)
             if at in self.slow:
                 self.slow[at] += (sent,)
-            elif to in self.up:
+            elif self.is_up(to):
                 self.hosts[to].obey(sent)
             return
         about = {one: said for one, said in request.partitions.items() if one.topic == TOPIC}
@@ -219,7 +229,7 @@ class SteppedParts(WorldOfSteps):
 
     def keep(self, at: Connection, queue: list[RequestInFlight]) -> None:
         """What is under way on a connection; what comes right after what has come, has come too."""
-        while queue and queue[0].echo and at[1] in self.up:
+        while queue and queue[0].echo and self.is_up(at[1]):
             self.hosts[at[1]].obey(queue.pop(0))
         if queue:
             self.connections[at] = tuple(queue)
@@ -233,25 +243,9 @@ class SteppedParts(WorldOfSteps):
         """Requests name the registration that they are for (KIP-380)."""
         return self.release.since("2.2")
 
-    def registrations(self) -> dict[int, int]:
-        """Registered broker -> its epoch."""
-        nodes = self.zookeeper.nodes
-        there = (one for one in self.brokers if paths.broker(one) in nodes)
-        return {broker: nodes[paths.broker(broker)].czxid for broker in there}
-
-    def is_up(self, broker: int) -> bool:
-        """Its process runs."""
-        return broker in self.up
-
-    runs = is_up
-
-    def is_registered(self, broker: int) -> bool:
-        """/brokers/ids has an entry for it."""
-        return paths.broker(broker) in self.zookeeper.nodes
-
-    def has_session(self, broker: int) -> bool:
-        """ZooKeeper holds the session of the broker's process."""
-        return self.controllers[broker].port.alive
+    def process(self, broker: int) -> Host:
+        """A broker by its id."""
+        return self.hosts[broker]
 
     def epoch(self) -> int:
         """The newest controller epoch."""
@@ -359,7 +353,7 @@ class SteppedParts(WorldOfSteps):
     def snapshot(self) -> Any:
         """The whole state as a value."""
         return (
-            self.zookeeper.save(), self.up, self.created, self.next_record,
+            self.zookeeper.save(), self.created, self.next_record,
             tuple(one.save() for one in self.controllers.values()),
             dict(self.connections), dict(self.carried), dict(self.slow), dict(self.answers),
             dict(self.inbox), dict(self.abandoned), self.sent,
@@ -369,7 +363,7 @@ class SteppedParts(WorldOfSteps):
     def restore(self, snapshot: Any) -> None:
         """Become what a snapshot says."""
         (
-            zookeeper, self.up, self.created, self.next_record, controllers, connections, carried,
+            zookeeper, self.created, self.next_record, controllers, connections, carried,
             slow, answers, inbox, abandoned, self.sent, hosts,
         ) = snapshot  # fmt: skip
         self.zookeeper.load(zookeeper)

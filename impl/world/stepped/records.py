@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from impl.world.processes import each_broker
-from impl.world.stepped.controller_run import TOPIC, is_to_write
+from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
 from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_two, step
 from impl.world.stepped.requests import RequestSteps
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
 from impl.zookeeper.port import wait
+
+MOST_ROUNDS = 8
+"""Fetches of a follower until it has everything: it cuts, it fetches, and that is noted."""
 
 
 def each_member(world: SteppedParts) -> Iterator[tuple[int, int, int]]:
@@ -69,7 +72,11 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def follower_catches_up(self, leader: int, follower: int) -> None:
         """It fetches until it has all that its leader has, and the leader knows it."""
-        self.replica(follower).fetch_all(self.replica(leader), self.hosts[leader].manager)
+        mine, theirs = self.replica(leader), self.replica(follower)
+        for _ in range(MOST_ROUNDS):
+            self.hosts[follower].fetch(FIRST, self.hosts[leader].manager, 0)
+            if theirs.has_all_of(mine) and mine.knows_caught_up(follower):
+                break
 
     # The ISR, by a leader that knows what it registered last
 
@@ -96,7 +103,8 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_expands_isr(self, leader: int, replica: int) -> None:
         """A replica that has everything fetches again: its leader writes the larger ISR."""
-        self.replica(replica).fetch_again(self.replica(leader), self.hosts[leader].manager)
+        self.hosts[replica].fetch(FIRST, self.hosts[leader].manager, 0)
+        self.replica(leader).write_isr(replica, joins=True)
 
     def _leader_shrinks_isr_refusal(self, leader: int, replica: int) -> Refusal:
         refusal = self._leads_with_session(leader)
@@ -109,7 +117,7 @@ class RecordSteps(RequestSteps):
     def leader_shrinks_isr(self, leader: int, replica: int) -> None:
         """The leader looks for laggards and writes the smaller ISR, unless its look throws."""
         if self.replica(leader).stranger is None:
-            wait(self.replica(leader).shrink([replica], 0))
+            self.replica(leader).write_isr(replica, joins=False)
 
     # Answers that are lost: what was written is done, and the leader sends it again
 
@@ -127,8 +135,8 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_shrink_is_unheard(self, leader: int, replica: int) -> None:
         """A smaller ISR is written, and the answer is lost."""
-        self.replica(leader).loses = True
-        self.leader_shrinks_isr(leader, replica)
+        self.replica(leader).begin_isr_write(replica, joins=False)
+        self.replica(leader).lose_isr_answer()
 
     def _leader_expand_is_unheard_refusal(self, leader: int, replica: int) -> Refusal:
         refusal = self._leader_expands_isr_refusal(leader, replica)
@@ -137,20 +145,21 @@ class RecordSteps(RequestSteps):
     @step(each_two)
     def leader_expand_is_unheard(self, leader: int, replica: int) -> None:
         """A larger ISR is written, and the answer is lost."""
-        self.replica(leader).loses = True
-        self.leader_expands_isr(leader, replica)
+        self.hosts[replica].fetch(FIRST, self.hosts[leader].manager, 0)
+        self.replica(leader).begin_isr_write(replica, joins=True)
+        self.replica(leader).lose_isr_answer()
 
     def _leader_reads_back_refusal(self, leader: int) -> Refusal:
         if self.role(leader) != "leader":
             return "the broker believes it leads"
-        if not self.replica(leader).unheard:
+        if self.replica(leader).isr_write is None:
             return "its write was not answered"
         return None if self.has_session(leader) else "it has a ZooKeeper session"
 
     @step(each_broker)
     def leader_reads_back(self, leader: int) -> None:
         """Its write is sent again, and refused; it reads what is there (KAFKA-1382)."""
-        self.replica(leader).reads_back()
+        self.replica(leader).end_isr_write()
 
     # The ISR, by a leader that has just read what is registered
 

@@ -42,7 +42,7 @@ class RequestSteps(SteppedParts):
 
     def _next_refusal(self, broker: int, controller: int, kind: type[Any]) -> Refusal:
         queue = self.connections.get((controller, broker), ())
-        if broker not in self.up:
+        if not self.is_up(broker):
             return PROCESS_IS_UP
         if not queue or not isinstance(queue[0].request, kind):
             return f"a {kind.__name__} is next"
@@ -51,7 +51,7 @@ class RequestSteps(SteppedParts):
     def unheard_refusal(self, broker: int) -> Refusal:
         """A leader whose ISR write was not answered holds the lock on all else."""
         hosted: Any = self.hosts[broker].manager.partitions.values()
-        waits = any(one.unheard is not None for one in hosted)
+        waits = any(one.isr_write is not None for one in hosted)
         return "no write of it is unanswered" if waits else None
 
     def _orders_arrive_refusal(self, broker: int, controller: int) -> Refusal:

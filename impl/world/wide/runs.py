@@ -10,7 +10,7 @@ from typing import Any
 
 from impl.core.controller_parts import ControllerConfig
 from impl.releases import DEFAULT
-from impl.sim.steps import Step
+from impl.sim.steps import Step, Weight, choose
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.rest import is_at_rest, what_goes_on
 from impl.world.wide.world import WIDE_KINDS, WideWorld
@@ -101,7 +101,7 @@ class WideSimulator:
         }
         self._kinds = self._possible()
 
-    def _possible(self) -> list[tuple[str, int]]:
+    def _possible(self) -> list[tuple[str, Weight]]:
         return [(name, weight) for name, weight in self._weights.items() if weight]
 
     def calm_down(self) -> None:
@@ -120,21 +120,10 @@ class WideSimulator:
 
     def advance(self) -> Step | None:
         """Choose a step and take it; None if nothing can happen."""
-        world = self.world
-        found: list[tuple[str, list[tuple[int, ...]], int, int]] = []
-        total = 0
-        for name, weight in self._kinds:
-            choices = WIDE_KINDS[name].possible(world)
-            if choices:
-                found.append((name, choices, weight, total))
-                total += weight * len(choices)
-        if not total:
-            return None
-        ticket = self.random.randrange(total)
-        name, choices, weight, below = next(one for one in reversed(found) if one[3] <= ticket)
-        step = Step(name, choices[(ticket - below) // weight])
-        world.take(step)
-        self.taken[name] += 1
+        step = choose(self.world, self._kinds, self.random)
+        if step is not None:
+            self.world.take(step)
+            self.taken[step.name] += 1
         return step
 
 

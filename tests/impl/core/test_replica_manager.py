@@ -298,3 +298,19 @@ def test_in_an_older_message_format_no_leader_epoch_is_entered_and_none_is_kept(
     assert after == ([], False)
     assert log.epochs.entries == []
     assert ends[T0].end == (-1, -1)
+
+
+@pytest.mark.parametrize("release", ["0.10", "2.3", "2.7"])
+def test_a_high_watermark_does_not_wait_for_an_isr_member_that_is_no_replica(release: str) -> None:
+    """As Kafka's: `Partition.maybeIncrementLeaderHW` (0.10.2 to 3.9) asks replicas alone."""
+    hosted = Hosted(Release.of(release))
+    wait(hosted.manager.handle(leads(T0, (1,)), 7, 0))
+    state = LeaderIsrAndControllerEpoch(1, 1, (1, 2), 1)
+    order = PartitionOrder(state, (1,), False)
+    wait(hosted.manager.handle(LeaderAndIsr(2, 2, 1, -1, {T0: order}, (1, 2)), 8, 0))
+
+    wait(hosted.manager.append(T0, batch(b"a"), -1, 1, 0))
+
+    question = {T0: FetchQuestion(None, 0, None)}
+    consumer = wait(hosted.manager.fetch(-1, question, 1 << 20, 0))[T0]
+    assert consumer.high_watermark == 1

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from impl import KINDS, PROFILES, Simulator, Step, World, leaves
 from impl.core.partition import Remote
-from impl.world import census as groups
 from impl.world.faults import SWARM
 from impl.world.observation import Changes
+from impl.world.steps import each_question
+from tests.impl.grid import grid
 
 
 def asked_in_full(world: World) -> list[Step]:
-    """Every step that may be taken, by asking about every candidate there is."""
+    """Every step that may be taken, by asking about all that there could be."""
     return [
         Step(name, args)
         for name, kind in KINDS.items()
-        for args in kind.candidates(world)
+        for args in grid(world, kind)
         if kind.refusal is None or kind.refusal(world, *args) is None
     ]
 
 
 @pytest.mark.parametrize("faults", [*sorted(PROFILES), SWARM])
 @pytest.mark.parametrize("brokers", [1, 3])
-def test_the_census_leaves_out_no_step_that_may_be_taken(faults: str, brokers: int) -> None:
+def test_the_candidates_leave_out_no_step_that_may_be_taken(faults: str, brokers: int) -> None:
     simulator = Simulator(5, faults, brokers)
 
     for _ in range(250):
@@ -33,11 +35,12 @@ def test_the_census_leaves_out_no_step_that_may_be_taken(faults: str, brokers: i
         simulator.advance()
 
 
-def test_a_step_in_a_wrong_group_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(groups.GROUP_OF, "follower_appends", "asked records")
+def test_wrong_candidates_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrowed = replace(KINDS["follower_appends"], candidates=each_question)
+    monkeypatch.setitem(KINDS, "follower_appends", narrowed)
 
     with pytest.raises(AssertionError):
-        test_the_census_leaves_out_no_step_that_may_be_taken("everything", 3)
+        test_the_candidates_leave_out_no_step_that_may_be_taken("everything", 3)
 
 
 def differing(world: World, before: dict[str, object]) -> dict[str, object]:

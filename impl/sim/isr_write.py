@@ -1,0 +1,124 @@
+"""A leader's write of its ISR that waits for ZooKeeper, step by step, and kept as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from impl.core.events import silent
+from impl.core.partition import Partition, PartitionMemory, SomeLog
+from impl.sim.effects import Ask, EffectPort
+from impl.sim.pending import Completed, as_far_as, carry_out
+from impl.zookeeper.errors import ConnectionLoss
+
+
+@dataclass(frozen=True, slots=True)
+class IsrWrite:
+    """A leader's ISR write that waits for ZooKeeper.
+
+    It began with the memory ``began``, has heard some answers, and asks ``ask`` now. ``answer`` is
+    what ZooKeeper did, on its way; None if it could not be sent again as the session is over.
+    """
+
+    began: PartitionMemory
+    replica: int
+    joins: bool
+    heard: tuple[Any, ...]
+    ask: Ask
+    answer: Any
+
+    @property
+    def version(self) -> int | None:
+        """The zkVersion that it got, None if it was refused."""
+        first = self.answer[0] if isinstance(self.answer, tuple) else None
+        return first if isinstance(first, int) else None
+
+
+class SteppedIsr(Partition[SomeLog]):
+    """A replica whose ISR changes in steps of their own; its client asks by effects.
+
+    ``isr_write`` is the write that waits, None if there is none.
+    """
+
+    isr_write: IsrWrite | None = None
+
+    async def expand(self, replica: int, now_ms: int) -> None:
+        """The handler of the fetch stands still here: Kafka joins it under another lock."""
+
+    async def expand_now(self, replica: int) -> None:
+        """It goes on."""
+        await super().expand(replica, 0)
+
+    async def shrink_now(self, replica: int) -> None:
+        """A look for laggards that finds one."""
+        await self.shrink([replica], 0)
+
+    def begin_isr_write(self, replica: int, joins: bool) -> None:
+        """A follower is taken into the ISR, or dropped: ZooKeeper carries out the write, or
+        refuses it."""
+        self._goes_on(self.memory(), replica, joins, (), None)
+
+    def learn_isr_write(self) -> None:
+        """The answer comes."""
+        write = self._write_under_way()
+        self._heard(write, write.answer)
+
+    def lose_isr_answer(self) -> None:
+        """The connection breaks: the write is sent again, as soon as there is a session."""
+        broken = ConnectionLoss("the connection broke before the reply came")
+        self._heard(self._write_under_way(), broken)
+
+    def end_isr_write(self) -> None:
+        """The write was refused: it is read back, if the session lives, and then it is over."""
+        while (write := self.isr_write) is not None:
+            sent_again = write.answer is None
+            self._heard(write, carry_out(self._port.embedded, write.ask) if sent_again
+                        else write.answer)  # fmt: skip
+
+    def write_isr(self, replica: int, joins: bool) -> None:
+        """A write and its answer in one."""
+        self.begin_isr_write(replica, joins)
+        if self.isr_write is not None:
+            self.end_isr_write()
+
+    def _write_under_way(self) -> IsrWrite:
+        assert self.isr_write is not None, "no ISR write is under way"
+        return self.isr_write
+
+    @property
+    def _port(self) -> EffectPort:
+        assert self.client is not None, "who writes has a session"
+        port = self.client().port
+        assert isinstance(port, EffectPort), "its client asks by effects"
+        return port
+
+    def _heard(self, write: IsrWrite, answer: Any) -> None:
+        self.recall(write.began)
+        self._goes_on(write.began, write.replica, write.joins, write.heard, answer)
+
+    def _goes_on(
+        self, began: PartitionMemory, replica: int, joins: bool, heard: tuple[Any, ...], answer: Any
+    ) -> None:
+        told = self.observer
+
+        def answers() -> Iterator[Any]:
+            yield from heard
+            self.observer = told
+            if answer is not None:
+                yield answer
+
+        if answer is not None:
+            self.observer = silent  # what is done over was reported before
+        work = self.expand_now(replica) if joins else self.shrink_now(replica)
+        try:
+            stands = as_far_as(work, answers(), self.memory)
+        finally:
+            self.observer = told
+        if isinstance(stands, Completed):
+            self.isr_write = None
+            return
+        self.recall(stands.memory)
+        passed = heard if answer is None else (*heard, answer)
+        sent = carry_out(self._port.embedded, stands.ask) if self._port.alive else None
+        self.isr_write = IsrWrite(began, replica, joins, passed, stands.ask, sent)
