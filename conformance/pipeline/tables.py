@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterable
 from io import StringIO
 from typing import Any
@@ -11,6 +13,8 @@ from conformance.pipeline.findings import Kind
 
 Say = Callable[[str], None]
 _SHOWN = 20
+_UNBROKEN = 10_000
+"""Columns: more than any table needs."""
 
 
 def show_ingest(summary: dict[str, Any], say: Say) -> None:
@@ -171,6 +175,11 @@ def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
     say(f"  allowed: {finding['allowed']}")
 
 
+def _width() -> int:
+    """That of the terminal; in a pipe or a file no cell is broken."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _UNBROKEN
+
+
 def _table(
     say: Say,
     title: str,
@@ -193,7 +202,7 @@ def _table(
     for row in every[:shown]:
         table.add_row(*(Text(cell) for cell in row))
     text = StringIO()
-    Console(file=text, width=120, highlight=False).print(table)
+    Console(file=text, width=_width(), highlight=False).print(table)
     say("\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines()))
     if len(every) > shown:
         say(f"... and {len(every) - shown} more")

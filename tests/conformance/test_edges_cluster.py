@@ -19,7 +19,9 @@ def walked(fault: str, **bounds: int) -> EdgeReport:
     return walk_edges({**MAP.small, "expiries": 0, fault: 1, **bounds}, about=MAP)
 
 
-@pytest.mark.parametrize("fault", SMALL)
+@pytest.mark.parametrize(
+    "fault", ["losses", "crashes", pytest.param("expiries", marks=pytest.mark.deep)]
+)
 def test_every_edge_is_covered_both_ways(fault: str) -> None:
     report = walked(fault)
 

@@ -33,7 +33,8 @@ def in_the_middle_of_a_move() -> SteppedCluster:
 
 
 @pytest.mark.parametrize(
-    ("version", "edges", "states"), [("2.3", 1_772, 689), ("2.4", 3_152, 1_209)]
+    ("version", "edges", "states"),
+    [("2.3", 1_772, 689), pytest.param("2.4", 3_152, 1_209, marks=pytest.mark.deep)],
 )
 def test_every_edge_of_a_move_without_faults_is_covered(
     version: str, edges: int, states: int
@@ -134,7 +135,9 @@ def to_two_targets() -> Family:
     return replace(family, begins=(*family.begins, *begins))
 
 
-@pytest.mark.parametrize(("version", "edges"), [("2.3", 3_129), ("2.4", 2_979)])
+@pytest.mark.parametrize(
+    ("version", "edges"), [pytest.param("2.3", 3_129, marks=pytest.mark.deep), ("2.4", 2_979)]
+)
 def test_every_edge_of_a_move_to_two_targets_is_covered(version: str, edges: int) -> None:
     family = to_two_targets()
 

@@ -80,8 +80,9 @@ THREE_BROKERS = [
 BUSY = {"controllers": 3, "epoch": 4, "versions": 6, "crashes": 2, "expiries": 3, "losses": 2}
 
 
-BETWEEN = ("0.11", "2.0", "2.1")
-"""Releases of `replication` whose terms stand in the older or in the newer ones, too."""
+BETWEEN = ("0.11", "2.0", "2.1", "2.3")
+"""Releases of `replication` that differ from the first or the last of `SMALLEST` in few steps; by
+machine code alone they are explored in other tests."""
 
 
 def each(sizes: Sequence[Size]) -> Any:

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from conformance.cli.ingest import ingest, suited
 from conformance.ingest.files import LogSources, discover
-from conformance.pipeline import store
+from conformance.pipeline import store, tables
 from conformance.pipeline.local import LocalEngine
 from tests.pipeline.written import changed, json_of, obeys, run_check, write
 
@@ -401,3 +401,17 @@ def test_an_output_of_another_version_is_refused_by_name(tmp_path: Path):
 
     assert result.exit_code == 64
     assert "insync.ingest/9" in result.stderr
+
+
+@pytest.mark.parametrize("at_a_terminal", [True, False])
+def test_a_table_fits_the_terminal_and_is_never_broken_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, at_a_terminal: bool
+):
+    said: list[str] = []
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: at_a_terminal, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+
+    tables._table(said.append, "Files", ("file", "lines"), [("a/very/long/name" * 20, 3)])
+
+    widest = max(len(line) for text in said for line in text.splitlines())
+    assert (widest <= 60) == at_a_terminal

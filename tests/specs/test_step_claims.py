@@ -178,7 +178,7 @@ def test_engines_choose_the_same_step_among_many_that_break_a_claim():
     assert common(one) == common(other)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.deep), 3])
 def test_the_shortest_run_does_not_depend_on_workers(monkeypatch, workers):
     monkeypatch.setattr("specs.native.search.WORTH_SHARING", 50)
     bug = BUGS["election", "controller_epoch_never_falls"][0]

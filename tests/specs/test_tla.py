@@ -13,7 +13,6 @@ from model.language import System
 from model.systems import SYSTEMS
 from specs.tla import exported
 from tests.specs.exported_tla import (
-    all_variants,
     code,
     comments,
     errors_in,
@@ -40,7 +39,7 @@ def test_the_grammar_does_find_a_broken_line():
     assert errors_in(broken)
 
 
-@all_variants
+@newest_variants
 def test_there_is_one_action_a_transition_and_next_takes_each_once(system: System, version: str):
     recorded, module = system.recorded(version), export_of(system, version).module
 
@@ -54,7 +53,7 @@ def test_there_is_one_action_a_transition_and_next_takes_each_once(system: Syste
     assert following.count("\\/ ") == len(recorded.steps)
 
 
-@all_variants
+@newest_variants
 def test_every_reason_and_every_docstring_is_a_comment(system: System, version: str):
     recorded, module = system.recorded(version), export_of(system, version).module
     said = comments(module)
@@ -68,7 +67,7 @@ def test_every_reason_and_every_docstring_is_a_comment(system: System, version: 
             assert requirement.reason in comments(action)
 
 
-@all_variants
+@newest_variants
 def test_every_claim_is_defined_and_every_always_is_listed(system: System, version: str):
     recorded, made = system.recorded(version), export_of(system, version)
     listed = made.configuration.split("INVARIANTS")[1].split("\n\n")[0].split()
@@ -83,7 +82,7 @@ def test_every_claim_is_defined_and_every_always_is_listed(system: System, versi
     assert listed[0] == "TypeOK"
 
 
-@all_variants
+@newest_variants
 def test_each_action_gives_every_variable_a_next_value_once(system: System, version: str):
     made = export_of(system, version)
     variables = made.module.split("\nvars ==")[1].split(">>")[0].replace("<<", "")
@@ -110,7 +109,7 @@ def test_two_exports_are_the_same_bytes(system: System, version: str):
     assert again == export_of(system, version)
 
 
-@all_variants
+@newest_variants
 def test_no_line_is_wider_than_a_page_and_no_name_of_the_recording_is_left(
     system: System, version: str
 ):

@@ -24,7 +24,7 @@ from specs.explorer import explore
 from tests.walks.ground import Ground, ground_of, systems
 from tests.walks.walker import CALM, Walk, walks
 
-QUICK, LONG = 4_000, 300_000
+QUICK, LONG = 2_500, 300_000
 """Steps of the seeded walks over one system."""
 
 MOST = 0.7
@@ -85,7 +85,7 @@ def test_no_claim_breaks_on_seeded_walks_and_most_transitions_are_fired(system, 
 
 @pytest.mark.parametrize("system", systems())
 def test_no_claim_breaks_where_hypothesis_leads(system):
-    run_machine(ground_of(system), examples=6)
+    run_machine(ground_of(system), examples=4)
 
 
 @pytest.mark.deep
