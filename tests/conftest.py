@@ -5,20 +5,22 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-SPARK = "tests/pipeline"
+if TYPE_CHECKING:
+    from conformance.pipeline.spark import SparkEngine
+
+SPARK = "tests/pipeline/", "tests/disks/"
 
 LONGEST = (
-    f"{SPARK}/",
+    *SPARK,
     "tests/specs/test_planted_bugs.py",
     "tests/web/test_browser.py",
     "tests/house/test_readme.py",
-    "tests/disks/test_inspect.py",
     "tests/native/test_agreement.py",
     "tests/specs/test_tla.py",
     "tests/zoo/test_hunts.py",
@@ -86,12 +88,26 @@ def _turn(nodeid: str) -> int:
 class WholeFiles(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
     """A worker takes a whole file, whose tests share fixtures and may build on one another.
 
-    All of tests/pipeline goes to one: there is one Spark session in a run of the tests.
+    All of `SPARK` goes to one: there is one Spark session in a run of the tests.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return SPARK if file.startswith(f"{SPARK}/") else file
+        return SPARK[0] if file.startswith(SPARK) else file
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkEngine:
+    """One Spark session for all tests, started by the first that needs it.
+
+    Brief, as they have little to do: a Java that compiles all its code well took half as much
+    again.
+    """
+    from conformance.pipeline.session import in_brief, spark_session
+    from conformance.pipeline.spark import SparkEngine
+
+    in_brief(spark_session("local[2]", brief=True), True)
+    return SparkEngine("local[2]")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -36,6 +36,7 @@ FILES = re.compile(
     r"|FetcherBlockingSend)|ZookeeperLeaderElector|Alter(?:Isr|Partition)Manager"
     r"|ZkAlterPartitionManager|ZkIsrManager|epoch/LeaderEpochFileCache)"
     r"|epoch/LeaderEpochFileCache"
+    r"|coordinator/transaction/ProducerIdManager"
     r"|server/(?:Local|Remote)LeaderEndPoint|utils/ShutdownableThread"
     r")\.(?:scala|java)"
 )
@@ -46,6 +47,8 @@ LEVELS = ("trace", "debug", "info", "warn", "error", "fatal")
 # What they say of a log is written by the log itself.
 _REASONS = ("LogDeletion", "LogRecovery", "LogRoll", "LogTruncation", "RetentionMsBreach",
             "RetentionSizeBreach", "StartOffsetBreach")  # fmt: skip
+_COORDINATOR = "kafka.coordinator.transaction"
+_FOR_CALLERS = {"ZkProducerIdManager": "KafkaController"}  # from 3.0 it logs where it is asked
 _MOST = 24  # forms of one call that are distinguished
 _RELEASE = re.compile(r"(0\.\d+|[123]\.\d+)\.\d+(?:\.\d+)?(?:-rc\d+)?")
 _LAST = (3, 9)
@@ -106,9 +109,11 @@ def statements_of(sources: Iterable[tuple[str, str]]) -> set[CollectedStatement]
         for ancestor in _ancestors(heir, parents):
             heirs.setdefault(ancestor, set()).add(heir)
     found = set()
-    for _, source in read:
+    for package, source in read:
         for name, said in source.statements.items():
             writers = {name, *heirs.get(name, ())} & set(loggers)
+            if package == _COORDINATOR:
+                writers = {_FOR_CALLERS.get(name, "")} & set(loggers)
             if name in _REASONS:
                 writers = {"Log", "LocalLog", "UnifiedLog"} & set(loggers)
             where = {STATE_CHANGE} if name == STATE_CHANGE else {loggers[each] for each in writers}

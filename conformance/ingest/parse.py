@@ -50,8 +50,13 @@ _HARMLESS = (EMPTY, NOT_KAFKA)
 _OF_FILES = frozenset(("configuration", "release"))  # kinds that tell of the whole file
 _SHOWN = 500
 _RECENT = 500  # stamped lines of which one that comes again, out of order, is known again
+STRAYED = 2  # lines at most that name another writer, of a log that is not shared
+MANY = 10  # times as many lines name the one whose log it is
+STRAYED_NOTE = "strayed_note"
+"""A note that names another writer than the lines before it: whose it is, a rule asks."""
 _STRETCH = 2  # lines that follow such a line as they did before
 _JUMP = 60_000  # milliseconds; stamps that go back further show files that were put together
+_STRAY = Template(STRAYED_NOTE, STRAYED_NOTE, "", "")
 
 
 @dataclass
@@ -87,6 +92,11 @@ class Tally:
         """Note that what stood at a line cannot be read."""
         self.holes.append(line)
         self.hole_times.append(self.until or 0)
+
+    def strays(self, broker: int) -> bool:
+        """Whether a broker is named by few lines so far, and another one by many."""
+        few = self.brokers[broker]
+        return few <= STRAYED and max(self.brokers.values()) >= MANY * few
 
     def stamp(self, record: LogRecord) -> None:
         """Note the time of a record, and whether the lines jump back to an earlier one."""
@@ -208,6 +218,8 @@ def parsed_lines(
         broker = said.get("broker") if place is None else int(values[place])
         if broker is not None:
             tally.brokers[broker] += 1
+            if template.kind == NOTE and len(tally.brokers) > 1 and tally.strays(broker):
+                template = _STRAY
         yield (
             cluster, file, record.line, record.at, 1 + record.continuation, record.level,
             record.logger, record.text, template, said, values,

@@ -55,7 +55,7 @@ REQUESTS = (
         "leader_and_isr_batch_handled",
         STATE,
         "Handling LeaderAndIsr request correlationId {correlation} from controller {controller} "
-        "for {count} partitions",
+        "for {detail=\\d+} partitions",
         "[Broker id=5] Handling LeaderAndIsr request correlationId 3 from controller 4 for 2 "
         "partitions",
     ),
@@ -64,7 +64,7 @@ REQUESTS = (
         "leader_and_isr_batch_handled",
         STATE,
         "Finished LeaderAndIsr request in {count}ms correlationId {correlation} from controller "
-        "{controller} for {count} partitions",
+        "{controller} for {detail=\\d+} partitions",
         "[Broker id=5] Finished LeaderAndIsr request in 68ms correlationId 3 from controller 4 for "
         "2 partitions",
     ),

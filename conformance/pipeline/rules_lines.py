@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
+from conformance.ingest.parse import MANY, STRAYED
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, Kind
 from conformance.pipeline.places import Place, cover
@@ -26,9 +27,13 @@ _COMES_OF = {"topics_changed": "partitions_created", "brokers_changed": "broker_
 """By template: what a controller's next line is, if there is something new."""
 _NEW_TOPICS = re.compile(r"\w*\([^)]")
 _NEW_BROKERS = re.compile(r"\d[\d,]*, deleted brokers: *,")
+_RENAMED = re.compile(r"(?:.*[/\\])?([^/\\]+)-(\d+)\.[0-9a-f]{32}-(?:delete|stray)")
+_BROKERS = re.compile(
+    r"([\d,]*), deleted brokers: *([\d,]*),(?: bounced brokers: *([\d,]*),)? "
+    r"all live brokers: *([\d,]*)"
+)
+_HELD = re.compile(r"(\d+) -> \d+")
 _AT_ONCE = 1000  # milliseconds between two such lines
-_STRAYED = 2  # lines at most that name another writer, of a log that is not shared
-_MANY = 10  # times as many lines name the one whose log it is
 
 
 def check(bench: RuleContext) -> None:
@@ -109,6 +114,17 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
     elif kind == "truncation_below_high_watermark" and event.high_watermark is not None:
         text = f"{name}: offset {event.offset} is not below high watermark {event.high_watermark}"
         seen.append(text if (event.offset or 0) >= event.high_watermark else None)
+    elif kind == "log_removed" and (renamed := _RENAMED.fullmatch(event.detail or "")):
+        # Of a long topic's name the folder has the beginning (KAFKA-4893).
+        same = (event.topic or "").startswith(renamed[1]) and int(renamed[2]) == event.partition
+        text = f"{name}: its log is renamed to that of {renamed[1]}-{renamed[2]}"
+        seen.append(None if same else text)
+    elif kind == "broker_epochs" and event.detail:
+        brokers = _HELD.findall(event.detail)
+        twice = len(set(brokers)) < len(brokers)
+        seen.append(f"a broker stands twice among {event.detail}" if twice else None)
+    elif kind == "brokers_changed" and (named := _BROKERS.fullmatch((event.detail or "").strip())):
+        seen.append(_of_brokers(*(_numbers(each) for each in named.groups(default=""))))
     elif kind in _TABLES and event.from_state and (event.to_state or "") in _TABLES[kind]:
         table, state = _TABLES[kind], event.to_state or ""
         text = (
@@ -118,6 +134,25 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
         seen.append(None if event.from_state in table[state] else text)
     bench.looked(LINE_AGREES, len(seen))
     yield from seen
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(each) for each in text.split(",") if each]
+
+
+def _of_brokers(
+    new: list[int], deleted: list[int], bounced: list[int], live: list[int]
+) -> str | None:
+    """What does not go together in the line that tells which brokers come, go, and are there."""
+    for what, brokers in (("new", new), ("deleted", deleted), ("bounced", bounced), ("live", live)):
+        if len(set(brokers)) < len(brokers):
+            return f"a broker stands twice among the {what} ones, {brokers}"
+    for what, brokers in (("new", new), ("bounced", bounced)):
+        if not set(brokers) <= set(live):
+            return f"of the {what} brokers {_set(brokers)}, not all are among the live {_set(live)}"
+    if set(deleted) & set(live):
+        return f"of the deleted brokers {_set(deleted)}, some are among the live {_set(live)}"
+    return None
 
 
 _VERB = {"isr_shrunk": "shrunk", "isr_expanded": "expanded"}
@@ -209,8 +244,8 @@ def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
     found = {}
     for stream, counted in bench.history.writers_of_logs.items():
         most = max(counted.values(), default=0)
-        few = {broker for broker, count in counted.items() if count <= _STRAYED}
-        if len(counted) - len(few) == 1 and few and most >= _MANY * len(few):
+        few = {broker for broker, count in counted.items() if count <= STRAYED}
+        if len(counted) - len(few) == 1 and few and most >= MANY * len(few):
             (owner,) = set(counted) - few
             found[stream] = dict.fromkeys(few, owner)
     return found
@@ -246,7 +281,7 @@ def _own_files(bench: RuleContext, broker: int, place: Place) -> list[Place]:
         for each in bench.history.places.values()
         if each.stream != place.stream
         and each.stream.rpartition("/")[2] == name
-        and dict(each.writers).get(broker, 0) > _STRAYED
+        and dict(each.writers).get(broker, 0) > STRAYED
     ]
     streams = {each.stream for each in files}
     every = [each for each in bench.history.places.values() if each.stream in streams]

@@ -43,6 +43,7 @@ _ISR = frozenset(("isr_updated", "isr_refused"))
 _NOT_TAKEN = ("leader_unavailable", "step_skipped", "follower_skipped", "become_skipped")
 """Templates, or their beginnings, of what a broker says where it may not take a leader epoch."""
 _BATCH = "leader_and_isr_batch_handled"
+_STOPPED_FETCHERS = ("fetchers_stopped", "fetchers_stopped_for_leader")
 _BATCH_LINES = ("handling_batch", "finished_batch")
 _FORGOTTEN = "metadata_dropped"
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
@@ -210,9 +211,11 @@ def _batches(bench: RuleContext) -> None:
     for event in history.events:
         if event.kind == _BATCH and event.broker is not None and event.tp is None:
             logs[history.places[event.file].stream, event.broker].append(event)
-    refusals = history.streams(lambda event: event.kind in _REFUSED)
+    within = history.streams(
+        lambda event: event.kind in _REFUSED or event.template in _STOPPED_FETCHERS
+    )
     for where, events in sorted(logs.items()):
-        inside = refusals.get(where, [])
+        inside = within.get(where, [])
         for number, (begun, done) in enumerate(pairwise(events)):
             if (begun.template, done.template) != _BATCH_LINES:
                 continue
@@ -221,6 +224,8 @@ def _batches(bench: RuleContext) -> None:
             bench.looked(REQUEST_AS_SENT)
             _inside_a_batch(bench, begun, done, inside)
             whose = begun.controller != done.controller
+            if not whose and begun.correlation == done.correlation:
+                _as_many(bench, begun, done)
             if whose == (begun.correlation != done.correlation):
                 continue
             column = "controller" if whose else "correlation"
@@ -240,8 +245,22 @@ def _batches(bench: RuleContext) -> None:
             )
 
 
+def _as_many(bench: RuleContext, begun: Event, done: Event) -> None:
+    """Both lines of one request count its partitions."""
+    if begun.detail is None or done.detail is None or begun.detail == done.detail:
+        return
+    bench.report(
+        Kind.VIOLATION,
+        REQUEST_AS_SENT,
+        begun,
+        f"broker {begun.broker}: request {begun.correlation} of controller {begun.controller} is "
+        f"for {begun.detail} partitions here, and for {done.detail} at {done.where}",
+        "one number of partitions",
+    )
+
+
 def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[Event]) -> None:
-    """What is refused of a request while it is handled, under one lock, is of that request."""
+    """What is done and refused of a request while it is handled, under one lock, is of it."""
     history = bench.history
     if (begun.controller, begun.correlation) != (done.controller, done.correlation):
         return
@@ -251,11 +270,13 @@ def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[E
         same = event.controller == begun.controller, event.correlation == begun.correlation
         if all(same) or not any(same) or not begun.at < event.at < done.at:
             continue  # lines of one millisecond may stand in another order
+        about = f"{_name(event)}: " if event.tp is not None else ""
+        verb = "refuses" if event.kind in _REFUSED else "stops fetchers for"
         bench.report(
             Kind.VIOLATION,
             REQUEST_AS_SENT,
             event,
-            f"{_name(event)}: broker {event.broker} refuses request {event.correlation} of "
+            f"{about}broker {event.broker} {verb} request {event.correlation} of "
             f"controller {event.controller} here, while it handles request {begun.correlation} of "
             f"controller {begun.controller}, from {begun.where} to {done.where}",
             f"request {begun.correlation} of controller {begun.controller}",

@@ -2,7 +2,8 @@
 
 A change waits until it is answered, or until a LeaderAndIsr has made it void. One request is under
 way at a time, with all changes that wait; whoever sends it takes them by ``batch`` and hands the
-answer to ``answered``. What is not answered, or refused as a whole, is sent again. Fact sheet g.5.
+answer to ``answered``. What is not answered, left out of an answer, or refused as a whole, is sent
+again. Fact sheet g.5.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ class AlterIsrManager:
         for change in batch:
             if self.waiting.get(change.partition) is not change:
                 continue  # void, or followed by another one, while this was on its way
-            error, state = answers.get(change.partition, ("UNKNOWN_SERVER_ERROR", None))
+            if change.partition not in answers:
+                continue  # it goes on waiting: the next request has it again
+            error, state = answers[change.partition]
             del self.waiting[change.partition]
             change.answered(error, state, now_ms)

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from conformance.cli import main
 from conformance.disks.inspecting import inspect
 from conformance.disks.truncation import Runs, cut_of
+from conformance.pipeline.spark import SparkEngine
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch
 from impl.server.cluster import Cluster
@@ -132,7 +133,7 @@ def test_up_to_0_10_a_follower_cuts_to_its_own_high_watermark(disks: Path):
     assert new["verdict"] == "holds"
 
 
-def test_spark_finds_the_same(disks: Path):
+def test_spark_finds_the_same(disks: Path, spark: SparkEngine):
     changed(disks / f"broker1/data/{LOG}", lambda data: data.__setitem__(-3, data[-3] ^ 1))
     changed(disks / f"broker3/data/{LOG}", lambda data: data.__delitem__(slice(-30, None)))
 

@@ -81,7 +81,7 @@ def test_the_twin_agrees_on_walks_of_an_election_with_two_epochs(changed):
     agree_on_a_sample(Small(ELECTION, None, {"brokers": 2, "epoch": 2}, changed), seed=2, each=20)
 
 
-@pytest.mark.parametrize("version", ["0.10", "0.11", "2.3"])
+@pytest.mark.parametrize("version", ["0.10", "2.3"])
 def test_the_twin_agrees_on_walks_of_replication(version):
     agree_on_a_sample(Small(REPLICATION, version, BUSY), seed=3, each=4)
 

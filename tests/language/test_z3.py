@@ -149,7 +149,7 @@ def test_a_difference_would_be_noticed():
     )
 
 
-@pytest.mark.parametrize("version", ["0.10", "2.3"])
+@pytest.mark.parametrize("version", [pytest.param("0.10", marks=pytest.mark.deep), "2.3"])
 def test_the_unbounded_lowering_agrees_on_replication_or_says_what_it_lacks(version):
     small = Small(REPLICATION, version, BUSY)
     symbolic = Symbolic(small)
@@ -265,7 +265,7 @@ def test_the_grounded_lowering_agrees_on_an_election():
     agree_when_grounded(small, states)
 
 
-@pytest.mark.parametrize("version", ["0.11", "2.3"])
+@pytest.mark.parametrize("version", [pytest.param("0.11", marks=pytest.mark.deep), "2.3"])
 def test_the_grounded_lowering_agrees_on_replication(version):
     small = Small(REPLICATION, version, BUSY)
     states = small.covering(seed=10, walks=200, each=1, twists=4000)

@@ -17,9 +17,15 @@ from specs.explorer import explore
     ("system", "bounds", "symmetry"),
     [
         (CLASSIC, {"log": 2, "records": 2, "epoch": 1}, False),
-        (REPLICATION, {"crashes": 0, "expiries": 0, "epoch": 1, "versions": 1}, True),
+        (CLASSIC, {"log": 2, "records": 2, "epoch": 1}, True),
+        pytest.param(
+            REPLICATION,
+            {"crashes": 0, "expiries": 0, "epoch": 1, "versions": 1},
+            True,
+            marks=pytest.mark.deep,
+        ),
     ],
-    ids=["classic", "replication, modulo symmetry"],
+    ids=["classic", "classic, modulo symmetry", "replication, modulo symmetry"],
 )
 def test_code_for_the_first_64_bit_processor_visits_the_same_states(
     system, bounds, symmetry, monkeypatch, tmp_path

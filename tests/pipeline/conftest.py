@@ -1,4 +1,4 @@
-"""One Spark session for all tests, started by the first that needs it."""
+"""Logs of real clusters, where they are beside this repository."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.pipeline.spark import SparkEngine
 from tests.pipeline.written import REALLOGS
-
-
-@pytest.fixture(scope="session")
-def spark() -> SparkEngine:
-    return SparkEngine("local[2]")
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def _answer(engine: Any, *folders: Path) -> dict[str, Any]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("skew", [False, True])
+@pytest.mark.parametrize("skew", [pytest.param(False, marks=pytest.mark.deep), True])
 def test_all_that_was_planted_is_found_in_parts_and_nothing_else(
     spark: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skew: bool
 ):

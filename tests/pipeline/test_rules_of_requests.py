@@ -344,6 +344,24 @@ def test_what_is_refused_of_a_request_while_it_is_handled_is_of_that_one(
     assert violations(result) == ([(SENT, STATES, 2)] if broken else [])
 
 
+@pytest.mark.parametrize("number, partitions, at_line", [(6, 3, None), (5, 3, 2), (6, 4, 1)])
+def test_fetchers_are_stopped_for_the_request_that_is_handled_which_counts_its_partitions_alike(
+    tmp_path: Path, number: int, partitions: int, at_line: int | None
+):
+    lines = [
+        line(4, "[Broker id=2] Handling LeaderAndIsr request correlationId 6 from controller 1 for "
+             f"{partitions} partitions"),
+        line(5, "[Broker id=2] Stopped fetchers as part of become-follower request from controller "
+             f"1 epoch 4 with correlation id {number} for 2 partitions"),
+        line(6, "[Broker id=2] Finished LeaderAndIsr request in 2000ms correlationId 6 from "
+             "controller 1 for 3 partitions"),
+    ]  # fmt: skip
+
+    result = checked(write(tmp_path, {"b2/state-change.log": lines}))
+
+    assert violations(result) == ([(SENT, STATES, at_line)] if at_line else [])
+
+
 @pytest.mark.parametrize("leader, broken", [(2, False), (1, True), (7, True)])
 def test_a_preferred_election_tells_the_leader_that_was_written(
     tmp_path: Path, leader: int, broken: bool
@@ -407,3 +425,72 @@ def test_a_start_of_another_broker_is_blamed_at_the_line_that_names_it(tmp_path:
     result = checked(write(tmp_path, files))
 
     assert violations(result) == [("a_process_writes_its_own_log", "server.log", 23)]
+
+
+# --- brokers and folders that a line names twice
+
+_KEPT = "0123456789abcdef0123456789abcdef"
+_NEWS = "Newly added brokers: {}, deleted brokers: {}, bounced brokers: , all live brokers: {}"
+LISTS = [
+    (_NEWS.format("3", "", "1,2,3"), None),
+    (_NEWS.format("3", "", "3,2,3"), "a broker stands twice among the live ones"),
+    (_NEWS.format("4", "", "1,2,3"), "of the new brokers {4}, not all are among the live {1,2,3}"),
+    (_NEWS.format("", "2", "1,2"), "of the deleted brokers {2}, some are among the live {1,2}"),
+    ("Updated broker epochs cache: HashMap(1 -> 30, 2 -> 41)", None),
+    ("Updated broker epochs cache: HashMap(1 -> 30, 1 -> 41)", "a broker stands twice among"),
+]
+
+
+@pytest.mark.parametrize("text, wrong", LISTS)
+def test_brokers_that_a_controller_lists_twice_or_against_itself_are_found(
+    tmp_path: Path, text: str, wrong: str | None
+):
+    lines = [elected(1, 1, 4), line(3, f"[Controller id=1] {text}", CONTROLLER)]
+
+    result = checked(write(tmp_path, {"controller.log": lines}))
+
+    found = [
+        (each["rule"], each["line"], wrong in each["why"]) for each in result["findings"] if wrong
+    ]
+    assert found == ([(TWICE, 2, True)] if wrong else [])
+    assert violations(result) == ([(TWICE, "controller.log", 2)] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    "folder, wrong",
+    [
+        ("/data/orders-0", False),
+        ("/data/orders-1", True),
+        ("/data/sales-0", True),
+        ("C:\\data\\ord-0", False),  # of a long name the folder has the beginning
+    ],
+)
+def test_a_log_is_renamed_to_a_folder_of_its_own_partition(
+    tmp_path: Path, folder: str, wrong: bool
+):
+    name = f"{folder}.{_KEPT}-delete"
+    text = f"Log for partition orders-0 is renamed to {name} and is scheduled for deletion"
+    lines = [line(1, "[KafkaServer id=1] started", SERVER), line(2, text, "kafka.log.LogManager")]
+
+    result = checked(write(tmp_path, {"server.log": lines}))
+
+    assert violations(result) == ([(TWICE, "server.log", 2)] if wrong else [])
+
+
+@pytest.mark.parametrize("other, found", [(1, 0), (2, 1), (3, 0)])
+def test_a_note_that_names_another_writer_is_found_like_any_line(
+    tmp_path: Path, other: int, found: int
+):
+    """`other`: who writes line 31; 3 has more lines in that log, so that it is shared."""
+    note = "[GroupCoordinator {}]: Starting up."
+    logger = "kafka.coordinator.group.GroupCoordinator"
+    own = [line(n, note.format(1), logger) for n in range(60)]
+    own[30] = line(30, note.format(other), logger)
+    if other == 3:
+        own[40:44] = [line(n, note.format(3), logger) for n in range(40, 44)]
+
+    result = checked(write(tmp_path, {"b1/server.log": own}))
+
+    rule = "a_process_writes_its_own_log"
+    assert incomplete(result) == [(rule, "server.log", 31)] * found
+    assert violations(result) == []

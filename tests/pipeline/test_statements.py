@@ -92,6 +92,10 @@ QUOTED = {
         "[Controller id=1] Skipping reassignment of partition orders-0 for topic orders since it is"
         " currently being deleted",
         "[Controller id=1] Error completing reassignment of partition orders-0",
+        "[Controller id=1] Acquired new producerId block ProducerIdsBlock(assignedBrokerId=1, "
+        "firstProducerId=0, size=1000) by writing to Zk with path version 1",
+        "[Controller id=1] There is no producerId block yet (Zk path version 0), creating the "
+        "first block",
     ),
     "kafka.controller.TopicDeletionManager$DeleteTopicsThread": (
         "[delete-topics-thread-1], Starting ",

@@ -92,6 +92,7 @@ def test_cvc5_agrees_on_every_obligation_of_no_message_loss():
     assert {tuple(one.answers) for one in result.obligations} == {BOTH, ("frame rule",)}
 
 
+@pytest.mark.deep
 def test_cvc5_agrees_on_where_a_follower_of_the_executable_replication_truncates():
     both = compose()
 

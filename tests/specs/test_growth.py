@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from model.classic import SYSTEM as CLASSIC
 from model.election import SYSTEM as ELECTION
-from model.language import System, require
+from model.language import require
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import explore
 from specs.reading import Reading
@@ -19,10 +20,10 @@ from tests.language.small import BROKERS, EPOCHS, system
 
 BOUNDS = {"brokers": 2, "epoch": 3, "log": 1, "hottest": 1}
 ENGINES = pytest.mark.parametrize("engine", ["native", "python"])
-TINY: list[tuple[System, str | None, dict[str, int]]] = [
+TINY: list[Any] = [
     (ELECTION, None, {"epoch": 1}),
     (CLASSIC, "kip_101", {"brokers": 2, "log": 1, "records": 1}),
-    (REPLICATION, None, {"epoch": 1, "versions": 1}),
+    pytest.param(REPLICATION, None, {"epoch": 1, "versions": 1}, marks=pytest.mark.deep),
 ]
 
 

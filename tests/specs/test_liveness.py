@@ -321,7 +321,13 @@ def test_without_kip_380_a_broker_forgets_the_newest_controller_again_and_again(
     assert settles_in_its_last_state_only(found, run)
 
 
-@pytest.mark.parametrize("version", list(REPLICATION.versions))
+@pytest.mark.parametrize(
+    "version",
+    [
+        one if one in ("0.10", "1.1", "2.3", "2.7") else pytest.param(one, marks=pytest.mark.deep)
+        for one in REPLICATION.versions
+    ],
+)
 def test_followers_catch_up_in_every_version(version):
     found, run = find(REPLICATION.recorded(version), REPLICATION.limits({}), "followers_catch_up")
 

@@ -71,9 +71,10 @@ def _fails(parts):
     [
         (distinct(among=0), ["a follower is not the leader"]),
         (balanced(extra=1), ["one more partition is one more for its leader"]),
-        (
+        pytest.param(
             answers(last_of_them=False),
             ["endOffsetFor from the answer on are records of newer epochs"],
+            marks=pytest.mark.deep,
         ),
         (
             batches(None, {}, once=False),
@@ -83,9 +84,10 @@ def _fails(parts):
             ],
         ),
         (assigns(pops_late_starts=False), ["assign entries still rise"]),
-        (
+        pytest.param(
             truncates(keeps_the_start=True),
             ["truncateFromEnd no entry begins at the new end or beyond"],
+            marks=pytest.mark.deep,
         ),
     ],
     ids=[
@@ -98,6 +100,7 @@ def _fails(parts):
     ],
 )
 def test_a_function_with_a_mistake_is_not_proved(parts, failing):
+    """The two of the epoch cache that take five seconds each run with --deep."""
     assert _fails(parts) == failing
 
 

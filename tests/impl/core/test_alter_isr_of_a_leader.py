@@ -98,6 +98,17 @@ def test_an_unexpected_answer_is_asked_again(leader: Leader, error: str):
     assert leader.hosted.failures == 1
 
 
+def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: Leader):
+    """The leader hears nothing of it (DefaultAlterIsrManager.handleAlterIsrResponse, 2.7.0)."""
+    wait(leader.hosted.shrink([2], 10_010))
+    asked = leader.requests.batch()
+
+    leader.requests.answered(asked, {}, 20_000)
+
+    assert leader.requests.batch() == asked
+    assert leader.hosted.failures == 0
+
+
 @pytest.mark.parametrize(
     "error", ["FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"]
 )
