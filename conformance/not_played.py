@@ -42,6 +42,9 @@ NO_RELEASE: Mapping[str, str] = {
     "epoch_taken_with_role":
         "what may fail, making the log, comes before the leader epoch is stored "
         "(Partition.makeFollower); KAFKA-9769 was about other partitions of the request",
+    "requests_loaded_whole":
+        "what is left of a request is what ZooKeeper says by then (to 1.0), or all that it asked "
+        "for (1.1): KAFKA-6193 was between the two (removePartitionFromReassignedPartitions)",
     "winner_finds_itself":
         "who finds /controller looks whose session made it (to 2.0), or whether broker id and "
         "epoch are its own (2.1)",

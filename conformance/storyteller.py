@@ -20,7 +20,13 @@ from conformance.mapping import (
     map_of,
     model_arguments,
 )
-from conformance.not_played import NO_SYSTEM, ReasonKind, WhyNotPlayed, of_switches
+from conformance.not_played import (
+    NO_RELEASE,
+    NO_SYSTEM,
+    ReasonKind,
+    WhyNotPlayed,
+    of_switches,
+)
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded
@@ -91,6 +97,8 @@ def as_released(story: Story) -> Story | WhyNotPlayed:
     apart = {
         one: value for one, value in recorded.without.items() if about.switches.get(one) != value
     }
+    if NO_RELEASE.keys() & apart.keys():  # a preset may have it so, and the release has it not
+        return of_switches(apart)
     beyond: str | None = None
     if not apart:
         beyond = _why_not_as(story, about)

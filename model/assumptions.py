@@ -72,6 +72,11 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "reassignment", "clients_know_the_epoch",
     ),
     Assumption(
+        "requests_left_alone", "2.0 to 2.3.1",
+        "a request that comes while a controller begins is deleted, and never seen",
+        "reassignment", "request_goes_only_when_done",
+    ),
+    Assumption(
         "leader_drops_strangers", "2.4 to 2.8",
         "a member of the ISR that is none of the replicas is never dropped, and the high watermark "
         "waits for it",

@@ -31,6 +31,7 @@ VALUES: Mapping[str, Mapping[str, str]] = {
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "cluster": {"untold": "failure_unreported"},
     "reassignment": {"told": "metadata_epoch"},
+    "replication_history": {"office": "leader", "told_hw": "sent_hw", "told_from": "sent_from"},
     "topics": {"cache.told": "cache.fired"},
 }
 """By system: a part of the state, without indices."""

@@ -261,6 +261,11 @@ SWITCHES: dict[str, Switch] = {
             "KAFKA-6193 (1.1)",
         ),
         Switch(
+            "requests_left_alone", (False, True),
+            "who has begun what a reassignment request asks for does not write that again",
+            "KAFKA-6617 (2.0) had it written; KIP-455 (2.4)",
+        ),
+        Switch(
             "waits_for_dead_targets", (False, True),
             "a reassignment to a dead broker is begun, and waits for it", "KAFKA-4214 (0.10.1)",
         ),
@@ -339,6 +344,7 @@ _LEFT_OUT: dict[str, object] = {
     "high_watermark_waits_for_isr": True,
     "isr_takes_the_living": True,
     "preferred_needs_isr": True, "node_owner_checked": True, "responses_fenced": True,
+    "requests_left_alone": True,
     "dead_replicas_stay": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""

@@ -457,6 +457,7 @@ MAP = SystemMap(
     facts=facts,
     unobserved=UNOBSERVED,
     switches=AS_RELEASED,
+    faulty={"requests_left_alone": ("2.0", "2.4")},
     not_alike=_not_alike,
     in_releases={  # where no request names a registration, nobody tells the two apart
         "controller_overlooks_bounced_brokers": "controller_finds_brokers_unchanged"},

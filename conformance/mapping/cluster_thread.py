@@ -18,6 +18,7 @@ from impl.sim.places import (
     Frames,
     frames_of,
     is_registered,
+    is_to_be_fenced,
     reported,
     state_as_read,
     state_read,
@@ -58,7 +59,7 @@ def _label(thread: ControllerThread, place: SuspensionPoint) -> str:
     if isinstance(effect, Ask):
         if place.is_done:
             return REGISTERED if is_registered(place) else ""
-        return _asks(effect, frames_of(thread))
+        return _asks(thread, effect, frames_of(thread))
     if isinstance(effect, Send):
         return _sends(thread, frames_of(thread))
     assert isinstance(effect, Report), "an effect is a question, a round of requests, or a report"
@@ -69,7 +70,10 @@ def _label(thread: ControllerThread, place: SuspensionPoint) -> str:
     return REPORTS.get(effect.event) or _compares(thread)
 
 
-def _asks(effect: Ask, at: Frames) -> str:
+def _asks(thread: ControllerThread, effect: Ask, at: Frames) -> str:
+    if BEGINS in at:
+        looks = effect.operation == "get" and effect.path == paths.REASSIGN_PARTITIONS
+        return "rewrites" if looks and is_to_be_fenced(thread) else ""
     if effect.operation == "multi":
         if states_written(effect):
             return "elects" if ELECTION in at else "removes"
@@ -94,6 +98,7 @@ CHANGED, STARTED, FAILED = "BrokerEvents.changed", "BrokerEvents.started", "Brok
 OFFLINE, LEAVING = "BrokerEvents.replicas_offline", "BrokerEvents.shut_down"
 ANSWERED = "EventController.leader_and_isr_answered"
 WRITES = "ZnodeClient.update_states"
+BEGINS = "Reassigner.begin_all"
 
 
 def _sends(thread: ControllerThread, at: Frames) -> str:
@@ -345,6 +350,7 @@ STAGE_OF = {
     "instates": "instating",
     "compares": "comparing",
     "cleans": "cleaning",
+    "rewrites": "rewriting",
     "stops": "stopping",
     "answers": "answering",
 }
@@ -403,6 +409,7 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     "instates": ("controller_instates_replicas",),
     "compares": ("controller_sees_bounced_brokers", "controller_sees_dead_brokers"),
     "cleans": ("controller_deletes_preferred_request", "controller_is_fenced"),
+    "rewrites": ("controller_is_fenced",),
     "stops": ("controller_stops_follower",),
     "answers": ("controller_answers_shutdown",),
 }  # fmt: skip

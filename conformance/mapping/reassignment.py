@@ -29,6 +29,7 @@ from impl.world.stepped.writes import (
     going_offline,
     is_triggered,
     reads_state,
+    rewriting,
     would_elect,
 )
 from impl.znodes import paths
@@ -219,7 +220,8 @@ UNOBSERVED: dict[str, str] = {
     **dict.fromkeys((
         "committed", "origin", "wanted", "other_is_open", "dropped", "slipped", "overtaken",
         "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "metadata_epoch"), "ghost"),
-    "cache.resumes": "what follows the task at hand is seen when it comes",
+    **dict.fromkeys(
+        ("cache.resumes", "cache.begins"), "what follows the task at hand is seen when it comes"),
     "cache.other": "that the other entry is in memory is seen in what is left of the request when "
     "the move ends",
     **{
@@ -250,6 +252,8 @@ def stands(thread: ControllerThread) -> str | None:
         return _REPORTED[effect.event]
     if thread.frame_of(Reassigner._write_assignment) is not None:
         return "settling" if finishing(thread) else "assigning"
+    if rewriting(thread):
+        return "rewriting"
     if thread.frame_of(Reassigner._drop) is not None:
         return "closing"
     return _about_state(thread, isinstance(effect, Send))
@@ -582,7 +586,9 @@ MAP = SystemMap(
     families=FAMILIES,
     not_from_the_start=_not_from_the_start,
     not_alike=_not_alike,
-    faulty={"leader_drops_strangers": ("2.4", "3.0")},
+    faulty={
+        "leader_drops_strangers": ("2.4", "3.0"), "requests_left_alone": ("2.0", "2.4"),
+    },
     befalls={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
     unlucky=_forgetful,
     small={

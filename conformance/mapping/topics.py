@@ -321,6 +321,7 @@ MAP = SystemMap(
     left_out=LEFT_OUT,
     not_alike=_not_alike,
     walked_since="1.1",
+    faulty={"requests_left_alone": ("2.0", "2.4")},
     families=FAMILIES | {name: replace(one, is_large=True) for name, one in LARGE.items()},
     small={
         "brokers": 2, "partitions": 1, "controllers": 1, "crashes": 0, "expiries": 0, "losses": 0,

@@ -44,6 +44,8 @@ def task_of(run: ControllerRun) -> str | None:
         return _in_change(run, frames)
     if grain.SHUTS_DOWN in frames:
         return "moves_leaders" if grain.MOVES in frames else "stops_followers"
+    if grain.BEGINS_MOVES in frames:
+        return "rewrites"
     if grain.REPLICAS_START in frames:
         return "starts_replicas"
     return "starts_partitions" if grain.PARTITIONS_START in frames else "reads_zookeeper"

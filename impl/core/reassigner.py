@@ -62,7 +62,8 @@ class Reassigner:
         """Begin entries of the znode, or drop them (``maybeTriggerPartitionReassignment``).
 
         Those that are refused, or whose work fails, leave the znode one by one; since 2.0 in one
-        write, when all have been looked at.
+        write, when all have been looked at. From 2.0 to 2.3 (KAFKA-6617) that write is done where
+        none is refused, too: what was asked for since the znode was read goes unseen.
         """
         if self.loaded_whole:
             self.targets |= {one: tuple(target) for one, target in found.items()}
@@ -72,7 +73,7 @@ class Reassigner:
                 refused.append(partition)
                 if not self.core.release.since("2.0"):
                     await self._leave([partition])
-        if self.core.release.since("2.0") and refused:
+        if self.core.release.since("2.0") and (refused or not self.recorded):
             await self._leave(refused)
 
     async def _leave(self, refused: Sequence[TopicPartition]) -> None:

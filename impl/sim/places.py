@@ -10,6 +10,7 @@ from typing import Any
 from impl.sim.effects import Ask, Effect, Report
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.znodes import paths
+from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper import ConnectionLoss, Create, SetData, Znode, ZooKeeperError
 
 STATE_NODE = re.compile(re.escape(paths.TOPICS) + r"/([^/]+)/partitions/(\d+)/state")
@@ -92,3 +93,12 @@ def is_refused(place: SuspensionPoint) -> bool:
 def is_registered(place: SuspensionPoint) -> bool:
     """ZooKeeper has registered the controller; the answer is on its way, or lost."""
     return place.is_done and registered_epoch(place.effect) is not None and not is_refused(place)
+
+
+def is_to_be_fenced(thread: ControllerThread) -> bool:
+    """Its next write is refused: a newer controller was elected, and writes are fenced (2.1); or
+    ZooKeeper has given its session up."""
+    core, node = thread.controller.core, thread.zookeeper.nodes[paths.CONTROLLER_EPOCH]
+    newest = decode_controller_epoch(node.data)
+    deposed = newest > core.context.epoch and core.release.since("2.1")
+    return deposed or thread.port.embedded.session not in thread.zookeeper.sessions

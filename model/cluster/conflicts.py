@@ -108,7 +108,7 @@ def is_to_delete(now, broker):
     cache, noted, named = now.cache[broker], is_noted(now), not_(now.zk.log_dir_events.is_empty())
     idle = cache.stage == "idle"
     return any_of(
-        cache.stage == "cleaning",
+        cache.stage == "cleaning", cache.stage == "rewriting",
         all_of(cache.stage == "starting", has_notifications(now)),
         all_of(idle, is_next(now, broker, "isr_change"), noted),
         all_of(idle, is_next(now, broker, "log_dir_event"), named))

@@ -176,12 +176,17 @@ def controller_finds_no_leader(now, new, broker):
 def controller_tells_elections(now, new, broker):
     """The batch of the elections: LeaderAndIsr to the live replicas, UpdateMetadata to all.
 
-    At a failover a look for a request of preferred leaders is next. After a broker's failure its
-    replicas are next, of which it may have none; else the event is done.
+    At a failover a look for a request of preferred leaders is next. Before it, from 2.0 to 2.3, a
+    request for moves is deleted that there is not, and a deposed controller is fenced. After a
+    broker's failure its replicas are next, of which it may have none; else the event is done.
     """
     cache = now.cache[broker]
+    looks = at("looking")
+    if version.zk_writes_fenced and not version.requests_left_alone:    # 2.1 to 2.3
+        heard = all_of(now.belief[broker] == now.zk.epoch, now.zk.registered.has(broker))
+        looks = when(heard, looks, at("rewriting"))
     tell(now, new, broker, OFFLINE,
-         when(cache.stage == "onlining", at("looking"),
+         when(cache.stage == "onlining", looks,
          when(cache.stage == "retrying", at("removing_followers"),
          when(some_is_gone(now, broker), at("removing"),
          when(cache.started.is_empty(), done(cache), at("announcing_new"))))),

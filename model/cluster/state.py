@@ -59,7 +59,8 @@ STAGES = Names("stage", (
     "preferring",           # preferred leaders, as an administrator asked
     "cleaning",             # the request is deleted
     "rebalancing",          # preferred leaders, as the imbalance asks
-    "idle"))                # the next event is taken from the queue
+    "idle",                 # the next event is taken from the queue
+    "rewriting"))           # failover: the request for moves, in vain: it is deposed
 
 LEAVING = Names("leaving", ("stays", "asks", "may_go"))
 

@@ -18,6 +18,7 @@ from model.language import (
     when,
 )
 from model.protocol.controllership import (
+    fence_is_passed,
     register_state,
     require_controllership,
     require_fence,
@@ -46,8 +47,10 @@ from model.reassignment.writing import (
     read_state,
     require_current,
     require_unheard,
+    rewrite_request,
     send,
     stop,
+    task,
     tell,
     write_state,
 )
@@ -95,7 +98,8 @@ def controller_bumps_epoch(now, new, broker):
 
     write_state(
         now, new, broker, cache.leader, cache.isr, to=both(cache), replicas=both(cache),
-        sent=sent_epoch(now, broker), task="idle", other=others(now, broker))
+        sent=sent_epoch(now, broker), task="idle", other=others(now, broker),
+        **rewrite_request(now, new, broker))
 
 
 def others(now, broker):
@@ -339,5 +343,11 @@ def controller_tells_of_move(now, new, broker):
     require_task(now, broker, "telling",            "the move is done")
 
     tell(now, new, broker, cache.epoch, cache.leader)
-    new.cache[broker] = cache.but(task="idle")
+    if version.requests_left_alone or not version.zk_writes_fenced:
+        new.cache[broker] = cache.but(task="idle", **rewrite_request(now, new, broker))
+        return
+    ends = any_of(not_(cache.begins), fence_is_passed(now, broker))
+    new.cache[broker] = cache.but(
+        task=when(ends, task("idle"), task("rewriting")),
+        **rewrite_request(now, new, broker, ends))
 

@@ -18,12 +18,20 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_controllership, require_task
+from model.protocol.controllership import fence_is_passed, require_controllership, require_task
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
-from model.reassignment.lists import all_within, listed, members, those
-from model.reassignment.writing import read_state, require_current, send, task, tell, write_state
+from model.reassignment.lists import all_within, is_empty, listed, members, those
+from model.reassignment.writing import (
+    read_state,
+    require_current,
+    rewrite_request,
+    send,
+    task,
+    tell,
+    write_state,
+)
 
 
 def is_alive(leader, live):
@@ -71,6 +79,19 @@ def still_resumes(resumes, then):
     return all_of(resumes, any_of(then == "electing", then == "removing"))
 
 
+def writes_again(now, broker, first):
+    """Nothing was asked for, and it is to delete the request all the same: whether it is yet to
+    do so, and what comes first. One that is deposed, and has nothing else to do, is fenced."""
+    if version.requests_left_alone:
+        return False, first
+    begins = all_of(is_empty(now.zk.requested), now.zk.other == "none")
+    idle   = first == "idle"
+    if not version.zk_writes_fenced:
+        return all_of(begins, not_(idle)), first
+    fenced = all_of(begins, idle, not_(fence_is_passed(now, broker)))
+    return any_of(fenced, all_of(begins, not_(idle))), when(fenced, task("rewriting"), first)
+
+
 @transition(shows="read", broker=BROKERS)
 def controller_reads_cluster(now, new, broker):
     """An elected controller reads ZooKeeper, and tells every live replica what it found.
@@ -90,8 +111,9 @@ def controller_reads_cluster(now, new, broker):
         target = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
     resumes = moves(zk)
     first   = first_task(zk, resumes)
+    begins, first = writes_again(now, broker, first)
     new.cache[broker] = now.cache[broker].but(
-        task=first, resumes=still_resumes(resumes, first),
+        task=first, begins=begins, resumes=still_resumes(resumes, first),
         live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=target,
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
@@ -167,7 +189,8 @@ def controller_elects_leader(now, new, broker, leader):
     then = rest(now.zk, cache.resumes, isr)
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
-        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then))
+        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then),
+        **rewrite_request(now, new, broker, ends=then == "idle"))
     new.dropped = those(lambda b: any_of(
         now.dropped.has(b), all_of(cache.isr.has(b), not_(isr.has(b)))))
 
@@ -183,7 +206,9 @@ def controller_finds_nobody_to_lead(now, new, broker):
 
     then = when(
         is_none(cache.leader), rest(now.zk, cache.resumes, now.zk.isr), task("removing"))
-    new.cache[broker] = cache.but(task=then, resumes=still_resumes(cache.resumes, then))
+    new.cache[broker] = cache.but(
+        task=then, resumes=still_resumes(cache.resumes, then),
+        **rewrite_request(now, new, broker, ends=then == "idle"))
 
 
 @transition(broker=BROKERS, dead=BROKERS)
@@ -204,5 +229,6 @@ def controller_removes_dead_replica(now, new, broker, dead):
     write_state(
         now, new, broker, leader, isr,
         to=those(lambda b: all_of(listed(cache.assignment, b), b != dead)),
-        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then))
+        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then),
+        **rewrite_request(now, new, broker, ends=then == "idle"))
     new.dropped = when(isr.has(dead), now.dropped, now.dropped.including(dead))

@@ -46,7 +46,8 @@ def take_up(now, new, broker, name):
     """The target is in memory from here on; so are, since 1.1, all other entries."""
     known = now.zk.other if version.requests_loaded_whole else now.cache[broker].other
     new.cache[broker] = now.cache[broker].but(
-        task=name, target=now.zk.requested, other=known, **look(now))
+        task=name, target=now.zk.requested, other=known,
+        begins=not version.requests_left_alone, **look(now))
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = now.zk.requested
 

@@ -40,7 +40,8 @@ TASKS = Names("task", (
     "assigning", "bumping",                     # steps 1 to 3; then it waits
     "adopting", "leading", "leaving", "deleting", "settling", "closing", "telling",    # 5 to 12
     "replacing",                                # a move was changed: some are not needed any more
-    "electing", "removing"))                    # a leader, or a member of the ISR, is dead
+    "electing", "removing",                     # a leader, or a member of the ISR, is dead
+    "rewriting"))                               # the request again, in vain: it is deposed
 
 STATE = Record(
     zk=Record(
@@ -64,6 +65,7 @@ STATE = Record(
         assignment=LIST, target=LIST,           # and where the partition is to go, if it moves
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
         other=OTHERS,
+        begins=BOOL,                            # what was asked for when it looked; no more is seen
         resumes=BOOL)),                         # the move goes on when it is done with the dead
     kept=per(BROKERS, LIST),                    # what outlives its term; only before KAFKA-5310
     # LeaderAndIsr in flight: of a leader epoch and a controller epoch, to these brokers

@@ -30,7 +30,7 @@ from model.protocol.controllership import (
     resign,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.lists import is_empty, is_same, listed, those
+from model.reassignment.lists import chosen, is_empty, is_same, listed, those
 from model.reassignment.state import TASKS
 
 
@@ -58,7 +58,7 @@ def some_leaves_isr(now, broker):
 def is_unconditional(now, broker):
     """What it is about to write is the topic or the request: no version is compared."""
     return any_of(
-        is_at(now, broker, "assigning", "settling", "closing"),
+        is_at(now, broker, "assigning", "settling", "closing", "rewriting"),
         all_of(is_at(now, broker, "idle"),
                any_of(drops_request(now, broker), now.zk.other != "none")))
 
@@ -70,6 +70,23 @@ def drops_request(now, broker):
     if version.reassignment == "twelve_steps":
         refused = any_of(refused, is_same(now.zk.requested, cache.assignment))
     return all_of(not_(is_empty(now.zk.requested)), is_empty(cache.target), refused)
+
+
+def rewrite_request(now, new, broker, ends=None):
+    """From 2.0 to 2.3 who has begun what was asked for writes it again, from memory, at the end.
+
+    Whatever was asked for, or withdrawn, since it looked is written over, and nobody sees it.
+    That is when it `ends` what it does; None: always. Gives what is another in its record then.
+    Kafka: removePartitionsFromReassignedPartitions, of none (KAFKA-6617)
+    """
+    if version.requests_left_alone:
+        return {}
+    begins = now.cache[broker].begins
+    over   = begins if ends is None else all_of(ends, begins)
+    cache  = now.cache[broker]
+    new.zk.requested = chosen(over, cache.target, now.zk.requested)
+    new.zk.other     = when(over, cache.other, now.zk.other)
+    return {"begins": False if ends is None else all_of(begins, not_(ends))}
 
 
 def require_current(now, broker):

@@ -106,6 +106,7 @@ _SWITCHES = (
     "zk_writes_fenced", "broker_epoch", "winner_finds_itself", "delete_topic_enable",
     "deletion_resumed", "leaderless_replicas_stop", "additions_undone", "partitions_leave_first",
     "offline_becomes_ineligible", "dead_replicas_taken_offline", "preferred_needs_isr",
+    "requests_left_alone",
     "stops_fenced", "topics_have_ids", "dead_replicas_stay")
 
 _RELEASES = presets(_SWITCHES)

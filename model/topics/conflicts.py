@@ -101,6 +101,7 @@ def controller_write_is_fenced(now, new, broker):
     cache = now.cache[broker]
     require(any_of(
         cache.outdated, cache.task == "unregisters", cache.task == "removes_request",
+        cache.task == "rewrites",
         some(PARTITIONS, lambda p: any_of(
             is_to_write(now, broker, p), is_to_create_state(now, broker, p)))),
                                                     "it is about to write")

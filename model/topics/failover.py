@@ -16,6 +16,7 @@ from model.language import (
     when,
 )
 from model.protocol.controllership import (
+    fence_is_passed,
     require_controllership,
     require_replaced,
     require_task,
@@ -149,6 +150,8 @@ def replica_state_machine_starts(now, new, broker):
 def partition_state_machine_starts(now, new, broker):
     """Partitions without a live leader get one; then a deletion that was queued goes on.
 
+    Before it, from 2.0 to 2.3, a request for moves is deleted that there is not, and a deposed
+    controller is fenced.
     Kafka: PartitionStateMachine.startup, triggerOnlinePartitionStateChange; tryTopicDeletion
     """
     cache = now.cache[broker]
@@ -161,4 +164,6 @@ def partition_state_machine_starts(now, new, broker):
     then = "waits"
     if version.deletion_resumed:                    # KAFKA-1681
         then = task(cache, cache.queued, "resumes", "waits")
+    if version.zk_writes_fenced and not version.requests_left_alone:    # 2.1 to 2.3
+        then = task(cache, fence_is_passed(now, broker), then, "rewrites")
     elect(now, new, broker, then)

@@ -27,7 +27,8 @@ TASKS = Names("task", (
     "starts_returned", "elects_for_started",                            # or starts
     "moves_leaders", "stops_followers",                                 # a broker asks to go
     "resumes", "stops", "deletes",                                      # deletion
-    "unregisters", "removes_request"))
+    "unregisters", "removes_request",
+    "rewrites"))                                # failover: the request for moves, in vain: fenced
 
 ROLES       = Names("role", ("none", "leader", "follower"))
 DIRECTORIES = Names("directory", ("none", "current", "stale"))

@@ -89,14 +89,14 @@ def _epoch(e: Edge, broker: str) -> Any:
     return e.now.replica[e[broker]].epoch
 
 
-def _office(e: Edge) -> dict[str, Any]:
-    """Of the office that the leader holds."""
+def _of_its_epoch(e: Edge) -> dict[str, Any]:
+    """Of the leader of that epoch."""
     return {"epoch": _epoch(e, "leader")}
 
 
 def _write(what: str) -> Callable[[Edge], Scalar]:
     """What has become there of the leader's ISR write."""
-    return lambda e: e.there.office[_epoch(e, "leader")].write == what
+    return lambda e: e.there.leader[_epoch(e, "leader")].write == what
 
 
 # -- controllers and their orders -----------------------------------------------------------------
@@ -163,19 +163,19 @@ ANSWERED = (
         lambda e: {"broker": e["leader"], "offset": _slot(e).offset},
         lambda e: e.after.fetch[e["follower"]][e["leader"]].has_record),
     _is("leader_sends_hw", lambda e: {"broker": e["leader"]}))  # fmt: skip
-EXECUTED = _is("isr_write_is_executed", _office)
+EXECUTED = _is("isr_write_is_executed", _of_its_epoch)
 SMALLER = _is("leader_shrinks_isr",
               lambda e: {"broker": e["leader"],
                          "isr": e.after.isr_write[e["leader"]].isr})  # fmt: skip
 LARGER = _is("leader_expands_isr",
              lambda e: {"broker": e["leader"], "follower": e["replica"]})  # fmt: skip
 GONE_ON = (
-    Alternative("isr_write_is_refused", _office, _write("sent")),
-    Alternative("leader_gives_up_isr_write", _office, _write("unanswered")),
+    Alternative("isr_write_is_refused", _of_its_epoch, _write("sent")),
+    Alternative("leader_gives_up_isr_write", _of_its_epoch, _write("unanswered")),
 )
 FOUND = (
-    Alternative("leader_finds_isr_registered", _office, _write("sent")),
-    Alternative("leader_reads_its_isr_back", _office, _write("unanswered")),
+    Alternative("leader_finds_isr_registered", _of_its_epoch, _write("sent")),
+    Alternative("leader_reads_its_isr_back", _of_its_epoch, _write("unanswered")),
 )
 
 OFFICE = "who is the controller is election's affair; here only its writes count"
@@ -197,7 +197,7 @@ LINES = (
     Line("broker_starts", "down until it is notified of the partition; its HW fell at the crash"),
     Line("broker_reconnects", SESSION),
     Line("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
-    # the controller's office
+    # the controller
     Line("broker_becomes_controller", OFFICE),
     Line("reply_is_lost", OFFICE),
     Line("broker_learns_it_won", OFFICE),
@@ -285,8 +285,8 @@ LINES = (
     Line("leader_expands_isr", "sent and executed at once", (LARGER, EXECUTED)),
     Line("leader_expand_is_refused", "sent; that it is refused counts when it is heard",
          (LARGER,)),
-    Line("leader_learns_isr_is_written", "the same", (_is("isr_write_is_heard", _office),)),
-    Line("isr_answer_is_lost", "the same", (_is("isr_answer_is_lost", _office),)),
+    Line("leader_learns_isr_is_written", "the same", (_is("isr_write_is_heard", _of_its_epoch),)),
+    Line("isr_answer_is_lost", "the same", (_is("isr_answer_is_lost", _of_its_epoch),)),
     Line("leader_finds_isr_written",
          "its own write, whose answer was lost; or an earlier one that it had given up", (FOUND,)),
     Line("leader_learns_isr_is_refused",

@@ -30,18 +30,18 @@ from specs.proofs.no_message_loss.words import at
 UNHEARD = ("executed", "unanswered")
 
 
-def office_of(now: Any, b: Any) -> Any:
+def leader_of(now: Any, b: Any) -> Any:
     """What the proof's form keeps of the epoch of a broker here."""
-    return now.there.office[now.replica[b].epoch]
+    return now.there.leader[now.replica[b].epoch]
 
 
 def leads(now: Any, b: Any) -> Scalar:
     return now.replica[b].role == "leader"
 
 
-def is_unheard(office: Any) -> Scalar:
+def is_unheard(leader: Any) -> Scalar:
     """ZooKeeper executed the write, and the leader does not know."""
-    return any_of(*(office.write == word for word in UNHEARD))
+    return any_of(*(leader.write == word for word in UNHEARD))
 
 
 # -- the registered state -------------------------------------------------------------------------
@@ -214,42 +214,42 @@ def high_watermarks_of_leaders_are_no_lower(now, b):
 # -- what leaders know ----------------------------------------------------------------------------
 
 
-@invariant("a leader knows the start of its epoch, and its version is the office's, or the one "
-           "before its last write as long as it has not heard of it",
+@invariant("a leader knows the start of its epoch, and its version is that of its epoch's leader, "
+           "or the one before its last write as long as it has not heard of it",
            over=(BROKERS,), triggers=lambda now, b: [now.replica[b].role],
            why="its next write is executed on both sides, or on none")
 def leaders_know_start_and_version(now, b):
-    mine, office = now.replica[b], office_of(now, b)
-    unheard = is_unheard(office)
+    mine, leader = now.replica[b], leader_of(now, b)
+    unheard = is_unheard(leader)
     return implies(leads(now, b), all_of(
-        mine.epoch_start == office.start,
-        implies(unheard, mine.zk_version == office.version_before),
-        implies(not_(unheard), mine.zk_version == office.zk_version)))
+        mine.epoch_start == leader.start,
+        implies(unheard, mine.zk_version == leader.version_before),
+        implies(not_(unheard), mine.zk_version == leader.zk_version)))
 
 
 @invariant("and its ISR, or the one before",
            over=(BROKERS, BROKERS),
-           triggers=lambda now, b, m: [now.replica[b].isr.has(m), office_of(now, b).isr.has(m)],
+           triggers=lambda now, b, m: [now.replica[b].isr.has(m), leader_of(now, b).isr.has(m)],
            why="it commits on the word of the same members")
 def leaders_know_their_isr(now, b, m):
-    mine, office = now.replica[b], office_of(now, b)
-    unheard = is_unheard(office)
+    mine, leader = now.replica[b], leader_of(now, b)
+    unheard = is_unheard(leader)
     return implies(leads(now, b), all_of(
-        implies(unheard, mine.isr.has(m) == office.isr_before.has(m)),
-        implies(not_(unheard), mine.isr.has(m) == office.isr.has(m))))
+        implies(unheard, mine.isr.has(m) == leader.isr_before.has(m)),
+        implies(not_(unheard), mine.isr.has(m) == leader.isr.has(m))))
 
 
 @invariant("and of the ends of the others no more, and no less",
            over=(BROKERS, BROKERS),
-           triggers=lambda now, b, m: [now.known_end[b][m], office_of(now, b).known_end[m]],
+           triggers=lambda now, b, m: [now.known_end[b][m], leader_of(now, b).known_end[m]],
            why="it commits on the word of the same members")
 def leaders_know_the_same_ends(now, b, m):
-    return implies(leads(now, b), now.known_end[b][m] == office_of(now, b).known_end[m])
+    return implies(leads(now, b), now.known_end[b][m] == leader_of(now, b).known_end[m])
 
 
 @invariant("only a leader has an ISR write under way",
            over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
-           why="what becomes of it is kept in the office of its epoch")
+           why="what becomes of it is kept with the leader of its epoch")
 def only_leaders_write(now, b):
     return any_of(now.isr_write[b].state == "none", leads(now, b))
 
@@ -259,22 +259,22 @@ def only_leaders_write(now, b):
            over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
            why="what its leader makes of the answer is the same")
 def isr_writes_are_as_far(now, b):
-    state, office = now.isr_write[b].state, office_of(now, b)
+    state, leader = now.isr_write[b].state, leader_of(now, b)
     return implies(leads(now, b), all_of(
-        (state == "none") == (office.write == "none"),
-        (state == "applied") == (office.write == "executed"),
-        implies(state == "applied", now.isr_write[b].version == office.zk_version)))
+        (state == "none") == (leader.write == "none"),
+        (state == "applied") == (leader.write == "executed"),
+        implies(state == "applied", now.isr_write[b].version == leader.zk_version)))
 
 
 @invariant("and it writes the same ISR",
            over=(BROKERS, BROKERS), triggers=lambda now, b, m: [now.isr_write[b].isr.has(m),
-                                       office_of(now, b).written_isr.has(m)],
+                                       leader_of(now, b).written_isr.has(m)],
            why="what its leader makes of the answer is the same")
 def isr_writes_are_the_same(now, b, m):
-    write, office = now.isr_write[b], office_of(now, b)
+    write, leader = now.isr_write[b], leader_of(now, b)
     return implies(all_of(leads(now, b), write.state != "none"), all_of(
-        write.isr.has(m) == office.written_isr.has(m),
-        implies(is_unheard(office), office.isr.has(m) == office.written_isr.has(m))))
+        write.isr.has(m) == leader.written_isr.has(m),
+        implies(is_unheard(leader), leader.isr.has(m) == leader.written_isr.has(m))))
 
 
 @invariant("an ISR write adds members, or takes some out, never both",
@@ -295,22 +295,22 @@ def isr_writes_add_or_take(now, b, m, other):
            over=(BROKERS,), triggers=lambda now, b: [now.isr_write[b].state],
            why="there it is refused when the leader hears of it, which is later")
 def refused_writes_are_old(now, b):
-    mine, office = now.replica[b], office_of(now, b)
+    mine, leader = now.replica[b], leader_of(now, b)
     return implies(all_of(leads(now, b), now.isr_write[b].state == "refused",
-                          office.write == "sent"),
+                          leader.write == "sent"),
                    mine.zk_version < now.zk.version)
 
 
 @invariant("as long as a leader has not heard of a write that was executed, it is the last one in "
            "its epoch",
            over=(BROKERS,),
-           triggers=lambda now, b: [now.isr_write[b].state, office_of(now, b).write],
+           triggers=lambda now, b: [now.isr_write[b].state, leader_of(now, b).write],
            why="what it reads back has that version")
 def unheard_writes_are_the_last(now, b):
-    office = office_of(now, b)
-    return implies(all_of(leads(now, b), is_unheard(office),
+    leader = leader_of(now, b)
+    return implies(all_of(leads(now, b), is_unheard(leader),
                           now.replica[b].epoch == now.zk.leader_epoch),
-                   office.zk_version == now.zk.version)
+                   leader.zk_version == now.zk.version)
 
 
 # -- requests in flight ---------------------------------------------------------------------------
@@ -340,7 +340,8 @@ def requests_were_sent(now, e, c, b):
 
 
 @invariant("one that makes a leader has the version that its epoch was elected with, or, if it led "
-           "before, the one of its office, which is the registered one in the registered epoch",
+           "before, the one of its epoch's leader, which is the registered one in the registered "
+           "epoch",
            over=(ELECTED, CONTROLLERS, BROKERS),
            triggers=lambda now, e, c, b: [now.request[e][c][b].in_flight,
                                           now.request[e][c][b].version],
@@ -351,7 +352,7 @@ def requests_have_the_version(now, e, c, b):
     fresh = now.there.replica[b].epoch < e
     return implies(named, all_of(
         implies(fresh, version == now.there.request[e].version),
-        implies(again, version == now.there.office[e].zk_version),
+        implies(again, version == now.there.leader[e].zk_version),
         implies(all_of(again, e == now.zk.leader_epoch), version == now.zk.version)))
 
 
@@ -365,7 +366,7 @@ def requests_have_the_isr(now, e, c, b, m):
     fresh = now.there.replica[b].epoch < e
     return implies(named, all_of(
         implies(fresh, isr.has(m) == now.there.request[e].isr.has(m)),
-        implies(again, isr.has(m) == now.there.office[e].isr.has(m)),
+        implies(again, isr.has(m) == now.there.leader[e].isr.has(m)),
         implies(all_of(again, e == now.zk.leader_epoch), isr.has(m) == now.zk.isr.has(m))))
 
 
@@ -397,7 +398,7 @@ def fetches_were_asked(now, f, b):
 def answers_were_sent(now, f, b):
     slot = now.fetch[f][b]
     return implies(slot.state == "records_are_answered", all_of(
-        slot.hw <= now.there.told_hw[slot.epoch],
+        slot.hw <= now.there.sent_hw[slot.epoch],
         implies(slot.has_record, all_of(
             now.there.answered.has(slot.epoch, slot.offset, slot.id),
             slot.record_epoch == now.there.written_in[slot.id], slot.id < now.next_record))))

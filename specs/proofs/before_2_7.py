@@ -58,13 +58,13 @@ ASSUMED = ("lost_isr_answer_blocks", "known_ends_forgotten")
 
 SURE = Record(
     isr=ghost(per(EPOCHS, SetOf(BROKERS))),     # whom the leader of an epoch should count on
-    gave_up=per(EPOCHS, BOOL),                  # it gave up an ISR write, in this office
+    gave_up=per(EPOCHS, BOOL),                  # its leader gave up an ISR write
     committed_in=ghost(per(EPOCHS, ENDS)),      # how far it committed surely
     committed=ghost(Record(end=ENDS, epoch=EPOCHS, at=per(OFFSETS, ENTRY))),
 )
 
 
-def takes_office(now, new, broker, epoch):
+def begins_leadership(now, new, broker, epoch):
     new.sure.isr[epoch] = now.request[epoch].isr
     new.sure.gave_up[epoch] = False
     new.sure.committed_in[epoch] = 0
@@ -76,21 +76,21 @@ def is_told_the_state(now, new):
 
 
 def has_written(now, new, epoch):
-    new.sure.isr[epoch] = now.office[epoch].written_isr
+    new.sure.isr[epoch] = now.leader[epoch].written_isr
 
 
 def was_refused(now, new, epoch):
-    new.sure.isr[epoch] = now.sure.isr[epoch].joined(now.office[epoch].written_isr)
+    new.sure.isr[epoch] = now.sure.isr[epoch].joined(now.leader[epoch].written_isr)
     new.sure.gave_up[epoch] = True
 
 
 def gives_up(now, new, epoch):
-    new.sure.isr[epoch] = now.sure.isr[epoch].joined(now.office[epoch].isr_before)
+    new.sure.isr[epoch] = now.sure.isr[epoch].joined(now.leader[epoch].isr_before)
     new.sure.gave_up[epoch] = True
 
 
 ALSO = {
-    "broker_becomes_leader": takes_office,
+    "broker_becomes_leader": begins_leadership,
     "controller_repeats_the_state": is_told_the_state,
     "isr_write_is_executed": has_written,
     "leader_finds_isr_registered": has_written,
@@ -119,9 +119,9 @@ def with_what_is_sure(one):
 def leader_commits_surely(now, new, broker, end):
     """The high watermark rises as it does, and what is committed by that is sure."""
     epoch, was = now.replica[broker].epoch, now.sure.committed
-    office = now.office[epoch]
-    require(end > office.start,                         "a record of its own epoch is among it")
-    require(any_of(every(BROKERS, lambda b: office.isr.has(b)), not_(now.sure.gave_up[epoch])),
+    leader = now.leader[epoch]
+    require(end > leader.start,                         "a record of its own epoch is among it")
+    require(any_of(every(BROKERS, lambda b: leader.isr.has(b)), not_(now.sure.gave_up[epoch])),
                     "all replicas are in its ISR, or it has given up no ISR write")
 
     ADVANCES.function(now, new, broker, end)
@@ -180,10 +180,10 @@ class _Office:
     def __getattr__(self, part):
         if part == "isr":
             return self._now.sure.isr[self._epoch]
-        return getattr(self._now.office[self._epoch], part)
+        return getattr(self._now.leader[self._epoch], part)
 
 
-class _Offices:
+class _Leaders:
     def __init__(self, now):
         self._now = now
 
@@ -196,7 +196,7 @@ class Sure:
 
     def __init__(self, now):
         self._now = now
-        self.office = _Offices(now)
+        self.leader = _Leaders(now)
 
     def __getattr__(self, part):
         if part in ("committed_in", "committed"):
@@ -220,17 +220,17 @@ may_be_surely_committed = replace(
     triggers=lambda now, *values: may_be_committed.triggers(Sure(now), *values))
 
 OF_HIGH_WATERMARKS = (
-    "told_hw_is_committed", "told_history_is_committed", "high_watermarks_are_committed",
+    "sent_hw_is_committed", "sent_history_is_committed", "high_watermarks_are_committed",
     "below_high_watermarks_is_committed", "high_watermarks_come_from_epochs",
-    "told_hw_comes_from_epochs", "nothing_is_committed_twice")
+    "sent_hw_comes_from_epochs", "nothing_is_committed_twice")
 """What is not so: a high watermark shows what is not sure."""
 
 
 @invariant("a leader counts on nobody on whom it should not",
-           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.office[e].isr.has(b)],
+           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.leader[e].isr.has(b)],
            why="if all replicas are in its ISR, it counts on all that it should")
 def leaders_should_count_on_their_isr(now, e, b):
-    return implies(all_of(now.began[e], now.office[e].isr.has(b)), now.sure.isr[e].has(b))
+    return implies(all_of(now.began[e], now.leader[e].isr.has(b)), now.sure.isr[e].has(b))
 
 
 @invariant("one that has given up no ISR write, or has a current version, counts on whom it should",
@@ -239,15 +239,15 @@ def leaders_should_count_on_their_isr(now, e, b):
 def a_leader_that_gave_up_nothing_counts_on_all(now, e, b):
     return implies(
         all_of(now.began[e], now.sure.isr[e].has(b), any_of(
-            not_(now.sure.gave_up[e]), now.office[e].zk_version == now.zk.version)),
-        now.office[e].isr.has(b))
+            not_(now.sure.gave_up[e]), now.leader[e].zk_version == now.zk.version)),
+        now.leader[e].isr.has(b))
 
 
 @invariant("a leader is in the ISR that it counts on, and in the one before it",
            over=(EPOCHS,), triggers=lambda now, e: [now.began[e]],
            why="what it writes next has it")
 def leaders_count_on_themselves(now, e):
-    mine = now.office[e]
+    mine = now.leader[e]
     return implies(now.began[e], all_of(
         mine.isr.has(now.request[e].leader),
         implies(is_unheard(now, e), mine.isr_before.has(now.request[e].leader))))
@@ -270,7 +270,7 @@ PROOF = Proof(
         Hint(lambda now, broker, end: [
             may_be_committed(now, now.replica[broker].epoch, end)]),
         Hint(lambda now, b, broker, end: [
-            now.office[now.replica[broker].epoch].isr.has(b)], over=BROKERS))},
+            now.leader[now.replica[broker].epoch].isr.has(b)], over=BROKERS))},
     assumes=(
         *(words for words in NO_MESSAGE_LOSS.assumes
           if "lost_isr_answer_blocks" not in words

@@ -16,14 +16,14 @@ def a_lost_disk_is_survived(now):
 def visible_records_are_committed(now):
     """Below the high watermark that the leader of any epoch sent is what is committed."""
     return every(EPOCHS, lambda e: every(OFFSETS, lambda o: implies(
-        o < now.told_hw[e],
+        o < now.sent_hw[e],
         all_of(o < now.committed.end, now.history[e][o] == now.committed.at[o]))))
 
 
 def sent_high_watermark_never_falls(now, after):
     """What the leader of an epoch tells, and has while it leads, is never less than before."""
     return all_of(
-        every(EPOCHS, lambda e: now.told_hw[e] <= after.told_hw[e]),
+        every(EPOCHS, lambda e: now.sent_hw[e] <= after.sent_hw[e]),
         every(BROKERS, lambda b: implies(
             all_of(leads(now, b), leads(after, b),
                    now.replica[b].epoch == after.replica[b].epoch),

@@ -1,9 +1,9 @@
 """Why the elections that replication assumes are those that controllers make.
 
-`replication` has a controller's office of its own, in coarser steps than `election`. Here the
-invariants of `single_controller` are read off that office, as they stand in its proof, and kept by
-every step of `replication`; from them it follows that a controller's write of the partition's state
-is what the proof of no message loss takes for an election: by the one broker that holds the newest
+`replication` has a controllership of its own, in coarser steps than `election`. Here the
+invariants of `single_controller` are read off it, as they stand in their proof, and kept by every
+step of `replication`; from them it follows that a controller's write of the partition's state is
+what the proof of no message loss takes for an election: by the one broker that holds the newest
 controller epoch, by the version that it read, under the next leader epoch, with a part of the
 registered ISR, and with a leader in it or none.
 """
@@ -35,7 +35,7 @@ from model.language.system import RecordedSystem
 from model.protocol.state import BROKERS, CONTROLLER_EPOCHS
 from model.replication import SYSTEM as REPLICATION
 from specs.invariants import Invariant, Proof, invariant
-from specs.proofs import single_controller as office
+from specs.proofs import single_controller as election
 
 WRITES = ("controller_elects_leader", "controller_removes_replica")
 """The steps by which a controller writes the partition's state."""
@@ -85,7 +85,7 @@ class Office:
         }))  # fmt: skip
 
 
-def _of_the_office(one: Invariant) -> Invariant:
+def _of_the_controllership(one: Invariant) -> Invariant:
     return replace(one, matrix=lambda now, *values: one.matrix(Office(now), *values))
 
 
@@ -131,7 +131,7 @@ PREMISES = (the_registered_leader_is_in_the_isr,)
 @always("a broker that believes it is the controller won that epoch, and nobody else ever did",
         companion="a_leader_is_elected")  # fmt: skip
 def controllers_hold_their_epochs(now: Any) -> Scalar:
-    """single_controller, of the office in `replication`."""
+    """single_controller, of the controllership in `replication`."""
     return all_of(
         one_holder_an_epoch(now),
         every(BROKERS, lambda b: implies(now.belief[b] > 0, now.won.has(b, now.belief[b]))),
@@ -218,16 +218,17 @@ PROOF = Proof(
     claim="controllers_hold_their_epochs",
     system="replication",
     invariants=(
-        *map(_of_the_office, (
-            office.one_broker_per_epoch, office.the_owner_won_the_newest_epoch,
-            office.epoch_and_version_move_together, office.won_epochs_are_not_in_the_future,
-            office.belief_was_won, office.a_write_under_way_was_won, office.epochs_start_at_zero)),
+        *map(_of_the_controllership, (
+            election.one_broker_per_epoch, election.the_owner_won_the_newest_epoch,
+            election.epoch_and_version_move_together, election.won_epochs_are_not_in_the_future,
+            election.belief_was_won, election.a_write_under_way_was_won,
+            election.epochs_start_at_zero)),
         campaigns_were_won, what_was_read_is_the_state, leaders_have_an_epoch,
     ),
     step_claims={"elections_are_as_assumed": WRITES},
     premises=PREMISES,
     assumes=(
-        "a step that writes none of the controller's office and the partition's state changes "
+        "a step that writes none of the controllership and the partition's state changes "
         "nothing of them; guards that read other fields are left out, so that more is possible",
         "the state before a controller's write obeys no_message_loss, whose steps all before it "
         "were: there the registered leader is in the registered ISR",

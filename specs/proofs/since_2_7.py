@@ -23,15 +23,15 @@ from model.replication.history.state import BROKERS, ENDS
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 
 
-def may_be_counted_on(office, broker):
+def may_be_counted_on(leader, broker):
     """In the ISR that the leader has, or in the other one of a write under way.
 
     Kafka: PendingExpandIsr.maximalIsr, PendingShrinkIsr.maximalIsr
     """
     return any_of(
-        office.isr.has(broker),
-        all_of(office.write == "sent", office.written_isr.has(broker)),
-        all_of(office.write != "sent", office.write != "none", office.isr_before.has(broker)))
+        leader.isr.has(broker),
+        all_of(leader.write == "sent", leader.written_isr.has(broker)),
+        all_of(leader.write != "sent", leader.write != "none", leader.isr_before.has(broker)))
 
 
 @transition(broker=BROKERS, end=ENDS)
@@ -41,13 +41,13 @@ def leader_advances_hw(now, new, broker, end):
     Kafka: Partition.maybeIncrementLeaderHW (2.7)
     """
     mine = now.replica[broker]
-    office = now.office[mine.epoch]
+    leader = now.leader[mine.epoch]
     require_leads(now, broker)
     require(end > mine.hw,                                  "the HW rises")
     require(end <= now.log[broker].end,                     "the leader has the records")
     require(every(BROKERS, lambda member: implies(
-        all_of(may_be_counted_on(office, member), member != broker),
-        office.known_end[member] >= end)),
+        all_of(may_be_counted_on(leader, member), member != broker),
+        leader.known_end[member] >= end)),
                                     "every other member of either ISR is known to have them")
 
     commit(now, new, broker, end)

@@ -1,6 +1,6 @@
 # What is refused while brokers become controller, and lose it.
 # Shows: what a broker must have heard, and be, to act as the controller, and what its fence stops.
-system cluster version 2.3 brokers 2 partitions 1 replicas 2
+system cluster version 2.4 brokers 2 partitions 1 replicas 2
 
 refused controller_node_is_deleted
 refused late_stop_replica_arrives broker=1

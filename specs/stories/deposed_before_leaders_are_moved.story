@@ -1,6 +1,6 @@
 # A controller is deposed when it is about to move what a broker leads that asked to go.
 # Shows: the move is a write, and the fence refuses it; a batch that writes nothing passes the fence.
-system topics version 2.3 brokers 2 partitions 1
+system topics version 2.4 brokers 2 partitions 1
 
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1

@@ -43,7 +43,8 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "cluster_refused_around_nothing_to_write",
         "cluster_refused_before_winners_found_themselves",
         "first_try_at_kip_320", "isr_is_counted_before_written", "kip_320_fences_by_epoch",
-        "lost_isr_answer_is_counted", "role_fails_half_way", "winner_takes_itself_for_another",
+        "lost_isr_answer_is_counted", "reassign_other_entry_is_lost", "role_fails_half_way",
+        "winner_takes_itself_for_another",
         "winner_takes_itself_for_another_in_topics", "zombie_fetcher_is_refused",
     },
     ReasonKind.OLDER: {
@@ -57,8 +58,7 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "cluster_refused_before_events_were_dropped", "cluster_refused_on_walk_5",
         "fresh_broker_knows_no_leader", "resigned_controller_writes",
         # Moves before 2.3, when requests carried no broker epoch.
-        "reassign_dead_target", "reassign_earlier_term", "reassign_other_entry_is_lost",
-        "reassign_refused_around_a_death",
+        "reassign_dead_target", "reassign_earlier_term", "reassign_refused_around_a_death",
         # Replicas of a dead broker that are moved away from it, in one step.
         "deleted_topic_comes_back", "topic_ids_refuse_the_dead",
         # Where the model leaves open, or simplifies, what a controller does.

@@ -183,7 +183,7 @@ def test_a_set_is_a_parameter_too():
 
 def test_a_refusal_tells_the_values_that_decided_it():
     def leads(now, new, broker):
-        """A broker takes office."""
+        """A broker becomes controller."""
         log = now.log[broker]
         require(now.isr.has(broker), "the broker is in the ISR")
         require(now.seen[broker] == now.epoch, "the broker has seen the epoch")

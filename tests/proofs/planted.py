@@ -450,7 +450,7 @@ HARMLESS: dict[str, str] = {
                   "(high_watermarks_are_not_cut)",
     "epoch_cache_not_cut": "what is left of the log is of that epoch's history still",
     "questions_outlive_leader": "a leader that comes back in its epoch has the log that it had",
-    "ends_outlive_crash": "whoever takes office forgets the others' ends",
+    "ends_outlive_crash": "whoever becomes leader forgets the others' ends",
     "starts_at_checkpoint": "a checkpoint is never beyond the end of the log",
     "starts_while_registered": "requests for the process that died are dropped at the start",
     "keeps_the_dead": "the proof's form lets an election keep any of the ISR",

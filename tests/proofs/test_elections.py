@@ -23,7 +23,7 @@ def test_every_write_of_a_controller_is_an_election_as_replication_assumes_it():
     assert tuple(shown) == WRITES
 
 
-def test_the_invariants_of_the_office_are_those_of_single_controller():
+def test_the_invariants_of_the_leader_part_are_those_of_single_controller():
     known = {one.name: one.sentence for one in SINGLE_CONTROLLER.invariants}
 
     lent = [one for one in PROOF.invariants if one.name in known]

@@ -61,7 +61,7 @@ OPEN = [
         "somebody_has_left", *LATER_EPOCHS, *WITHOUT_ANCESTRY}),
     ("leader_epoch_checked", False, "broker_becomes_leader", {
         "leaders_keep_their_epoch", "what_was_asked_is_held", "data_is_history",
-        "histories_match", "told_hw_is_committed", "one_epoch_committed_it_all",
+        "histories_match", "sent_hw_is_committed", "one_epoch_committed_it_all",
         "somebody_has_left", *LATER_EPOCHS, *ISR_MEMBERSHIP}),
     ("lost_isr_answer_blocks", False, "leader_gives_up_isr_write", {
         "the_current_leader_counts_on_the_isr", "leaders_are_in_their_isr", "somebody_has_left",
@@ -127,7 +127,7 @@ def test_what_may_be_committed_is_read_wherever_its_definition_reads():
 
     read = formulas.reads(formulas.invariant(invariants["what_is_committed_may_be"]).term)
 
-    assert {"office.isr", "replica.epoch", "asked", "began", "history.end", "request.leader",
+    assert {"leader.isr", "replica.epoch", "asked", "began", "history.end", "request.leader",
             "committed_in"} == read  # fmt: skip
 
 

@@ -91,6 +91,23 @@ def test_both_engines_visit_the_same_states_and_half_of_them_stand_for_all():
     assert (orbits.distinct, orbits.depth) == (366, 25)
 
 
+WRITTEN_AGAIN = {"2.0": (18_396, 38), "2.1": (17_163, 38), "2.3": (19_431, 38)}
+"""Release that writes a request again when it has begun what that asks for -> states, depth."""
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("version", WRITTEN_AGAIN)
+def test_a_request_that_comes_while_a_controller_begins_is_lost_from_2_0_to_2_3(version: str):
+    recorded = SYSTEM.recorded(version, {"requests_left_alone": False})
+
+    found = explore(recorded, SYSTEM.limits({"crashes": 0, "controllers": 1}), engine="python")
+
+    broken = {name for name, one in found.claims.items()
+              if one.verdict is Verdict.BROKEN and one.kind != "sometimes"}  # fmt: skip
+    assert broken == {"request_goes_only_when_done"}
+    assert (found.distinct, found.depth) == WRITTEN_AGAIN[version]
+
+
 def less(version: str, *steps: str) -> RecordedSystem:
     """The system in which nobody ever takes these steps."""
     recorded = SYSTEM.recorded(version)

@@ -26,6 +26,7 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "disk_is_lost_in_the_isr",
            "reassign_replica_slips_back", "reassign_stranger_stays", "reassign_earlier_term",
            "reassign_other_entry_is_lost", "reassign_dead_target",
+           "reassign_asked_while_a_controller_begins",
            "reassign_clients_know_the_old_epoch", "reassign_acknowledged_without_isr",
            "deleted_topic_comes_back", "added_while_deleting",
            "fresh_broker_knows_no_leader", "bounce_is_overlooked", "node_of_the_last_session",

@@ -13,11 +13,12 @@ from impl.core.broker_events import BrokerEvents
 from impl.core.deletion import DeletionManager
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
+from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Effect, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import STATE_NODE, frames_of, is_registered
+from impl.sim.places import STATE_NODE, frames_of, is_registered, is_to_be_fenced
 from impl.world.stepped.controller_run import HANDLERS, Grain, writes_state
 from impl.world.stepped.replica import ForgetfulReplica
 from impl.znodes import paths
@@ -44,6 +45,7 @@ STOPS_FOLLOWERS = name_of(BrokerEvents.stop_followers)
 RESUMES = name_of(DeletionManager.resume)
 RETRIES = name_of(DeletionManager.try_again)
 STOPS = name_of(DeletionManager._stop_replicas)  # a frame of it, not a call
+BEGINS_MOVES = name_of(Reassigner.begin_all)
 REPLICAS_START = name_of(ReplicaMachine.startup)
 PARTITIONS_START = name_of(PartitionMachine.startup)
 TRIES_TO_ELECT = name_of(PartitionMachine.trigger_online)
@@ -142,7 +144,10 @@ def _stays(thread: ControllerThread) -> bool:
 
 
 def _removes(thread: ControllerThread, effect: Ask) -> bool:
-    """Before the last nodes of a topic go, and before its config and the request do."""
+    """Before the last nodes of a topic go, and before its config and the request do; and before a
+    deposed controller is fenced at the end of its failover (2.1 to 2.3)."""
+    if BEGINS_MOVES in frames_of(thread):
+        return is_to_be_fenced(thread)
     for op in effect.ops:
         if not isinstance(op, Delete):
             continue

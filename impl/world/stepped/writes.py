@@ -22,7 +22,7 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import is_registered, state_read
+from impl.sim.places import is_registered, is_to_be_fenced, state_read
 from impl.world.stepped.controller_run import FIRST, HANDLERS, ControllerRun, Grain, writes_state
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
@@ -166,9 +166,10 @@ def _ends_a_step(thread: ControllerThread) -> bool:
 
 
 def _registers(place: SuspensionPoint) -> bool:
-    """In one with `/controller` (2.1); before, the epoch was counted by a write of its own."""
+    """In one with `/controller` (2.1); before, a write of its own that counts the epoch ends it."""
     effect = place.effect
-    return isinstance(effect, Ask) and effect.operation == "multi" and is_registered(place)
+    counts = isinstance(effect, Ask) and effect.operation in ("multi", "set_data")
+    return counts and is_registered(place)
 
 
 def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
@@ -179,8 +180,15 @@ def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
     if effect.path == TOPIC and thread.frame_of(Reassigner._write_assignment):
         # What is asked of the controller itself is answered when the znode is written.
         return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
-    drops = effect.path == paths.REASSIGN_PARTITIONS and thread.frame_of(Reassigner._drop)
-    return bool(drops) and finishing(thread)
+    if effect.path != paths.REASSIGN_PARTITIONS or thread.frame_of(Reassigner._drop) is None:
+        return False
+    return finishing(thread) or (rewriting(thread) and is_to_be_fenced(thread))
+
+
+def rewriting(thread: ControllerThread) -> bool:
+    """The request is written again when what it asked for is begun, and nothing was refused."""
+    frame = thread.frame_of(Reassigner._leave)
+    return frame is not None and not frame.f_locals["refused"]
 
 
 def is_before_write(thread: ControllerThread) -> bool:

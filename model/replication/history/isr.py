@@ -14,7 +14,7 @@ from model.replication.history.state import BROKERS, EPOCHS
 def require_free(now, broker):
     """It leads, and no ISR write of it is under way."""
     require(now.replica[broker].role == "leading",          "the broker believes it leads")
-    require(now.office[now.replica[broker].epoch].write == "none",
+    require(now.leader[now.replica[broker].epoch].write == "none",
                                                             "no ISR write of it is under way")
 
 
@@ -25,38 +25,38 @@ def leader_shrinks_isr(now, new, broker, isr):
     # redundant because of two writes the older is in force already, or would never be sent.
     require_free(now, broker)
     require(isr.has(broker),                                "the leader stays in its ISR")
-    require(isr.is_subset_of(now.office[epoch].isr),        "nobody is added")
+    require(isr.is_subset_of(now.leader[epoch].isr),        "nobody is added")
 
-    new.office[epoch].write       = "sent"
-    new.office[epoch].written_isr = isr
+    new.leader[epoch].write       = "sent"
+    new.leader[epoch].written_isr = isr
 
 
 @transition(broker=BROKERS, follower=BROKERS)
 def leader_expands_isr(now, new, broker, follower):
     """A leader sends an ISR with a follower that has reached its HW and the start of its epoch."""
     mine = now.replica[broker]
-    epoch, known = mine.epoch, now.office[mine.epoch].known_end[follower]
+    epoch, known = mine.epoch, now.leader[mine.epoch].known_end[follower]
     # redundant because of two writes the older is in force already, or would never be sent.
     require_free(now, broker)
     require(known >= mine.hw,                               "the follower has reached the HW")
     if version.isr_join_needs_epoch_start:                  # KAFKA-7128
-        require(known >= now.office[epoch].start,           "it has reached the epoch's start")
+        require(known >= now.leader[epoch].start,           "it has reached the epoch's start")
 
-    new.office[epoch].write       = "sent"
-    new.office[epoch].written_isr = now.office[epoch].isr.including(follower)
+    new.leader[epoch].write       = "sent"
+    new.leader[epoch].written_isr = now.leader[epoch].isr.including(follower)
 
 
 @transition(epoch=EPOCHS)
 def isr_write_is_executed(now, new, epoch):
     """ZooKeeper executes the write: its version is current. The sender may be dead by now."""
-    mine = now.office[epoch]
+    mine = now.leader[epoch]
     require(mine.write == "sent",                           "an ISR write is on its way")
     if version.isr_write_conditional:                       # KAFKA-428
         require(mine.zk_version == now.zk.version,          "the version that it names is current")
 
     bumped = now.zk.version + 1
     new.zk            = now.zk.but(isr=mine.written_isr, version=bumped)
-    new.office[epoch] = mine.but(
+    new.leader[epoch] = mine.but(
         write="executed", isr=mine.written_isr, zk_version=bumped,
         isr_before=mine.isr, version_before=mine.zk_version)
 
@@ -69,29 +69,29 @@ def isr_write_is_refused(now, new, epoch):
     of the two ISRs here, too.
     Kafka: "Cached zkVersion not equal to that in zookeeper, skip updating ISR"
     """
-    mine = now.office[epoch]
+    mine = now.leader[epoch]
     require(mine.write == "sent",                           "an ISR write is on its way")
     require(mine.zk_version != now.zk.version,              "the version that it names is old")
 
     isr = mine.isr.joined(mine.written_isr) if version.lost_isr_answer_blocks else mine.isr
-    new.office[epoch] = mine.but(write="none", isr=isr)
+    new.leader[epoch] = mine.but(write="none", isr=isr)
 
 
 @transition(epoch=EPOCHS)
 def isr_write_is_heard(now, new, epoch):
     """The answer arrives, however late: the leader works with the ISR that it wrote."""
     # redundant because the ISR is in force since it was executed, and nothing else hangs on it.
-    require(now.office[epoch].write == "executed",          "the write was executed, and answered")
+    require(now.leader[epoch].write == "executed",          "the write was executed, and answered")
 
-    new.office[epoch].write = "none"
+    new.leader[epoch].write = "none"
 
 
 @transition(ends="lost", fault=True, epoch=EPOCHS)
 def isr_answer_is_lost(now, new, epoch):
     """The connection breaks after ZooKeeper executed the write: the leader knows nothing."""
-    require(now.office[epoch].write == "executed",          "the write was executed, and answered")
+    require(now.leader[epoch].write == "executed",          "the write was executed, and answered")
 
-    new.office[epoch].write = "unanswered"
+    new.leader[epoch].write = "unanswered"
 
 
 @transition(shows="read", epoch=EPOCHS)
@@ -101,13 +101,13 @@ def leader_reads_its_isr_back(now, new, epoch):
     Kafka: ReplicationUtils.checkLeaderAndIsrZkData, KAFKA-1382
     """
     # redundant because the ISR is in force since it was executed; so for the next two.
-    require(now.office[epoch].write == "unanswered",        "the write's answer was lost")
+    require(now.leader[epoch].write == "unanswered",        "the write's answer was lost")
     # redundant because of the same.
     require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
     # redundant because of the same.
-    require(now.zk.isr == now.office[epoch].written_isr,    "it has the ISR that was written")
+    require(now.zk.isr == now.leader[epoch].written_isr,    "it has the ISR that was written")
 
-    new.office[epoch].write = "none"
+    new.leader[epoch].write = "none"
 
 
 @transition(epoch=EPOCHS)
@@ -117,12 +117,12 @@ def leader_finds_isr_registered(now, new, epoch):
     Why:   a leader that gave up a write which was executed has an old version, and tries again.
     Kafka: ReplicationUtils.checkLeaderAndIsrZkData, KAFKA-1382
     """
-    mine = now.office[epoch]
+    mine = now.leader[epoch]
     require(mine.write == "sent",                           "an ISR write is on its way")
     require(now.zk.epoch == epoch,                          "the state is of the leader's epoch")
     require(now.zk.isr == mine.written_isr,                 "it has the ISR that the write says")
 
-    new.office[epoch] = mine.but(write="none", isr=mine.written_isr, zk_version=now.zk.version)
+    new.leader[epoch] = mine.but(write="none", isr=mine.written_isr, zk_version=now.zk.version)
 
 
 @transition(epoch=EPOCHS)
@@ -134,10 +134,10 @@ def leader_gives_up_isr_write(now, new, epoch):
     Why:   else it no longer waits for that follower, and commits what the follower never saw.
     Kafka: up to 2.6 it goes on with its old ISR; from 2.7 both count (KIP-497)
     """
-    mine = now.office[epoch]
+    mine = now.leader[epoch]
     require(mine.write == "unanswered",                     "the write's answer was lost")
 
     isr = mine.isr_before
     if version.lost_isr_answer_blocks:
         isr = mine.isr.joined(mine.isr_before)
-    new.office[epoch] = mine.but(write="none", isr=isr, zk_version=mine.version_before)
+    new.leader[epoch] = mine.but(write="none", isr=isr, zk_version=mine.version_before)

@@ -68,7 +68,7 @@ def broker_becomes_leader(now, new, broker, epoch):
 
     new.replica[broker] = mine.but(role="leading", epoch=epoch)
     new.answer[broker]  = BLANK
-    new.office[epoch]   = now.office[epoch].but(
+    new.leader[epoch]   = now.leader[epoch].but(
         isr=request.isr, zk_version=request.version, start=now.log[broker].end,
         known_end=lam(BROKERS, lambda other: None), write="none", written_isr=[], isr_before=[],
         version_before=0)
@@ -116,7 +116,7 @@ def controller_repeats_the_state(now, new):
     # redundant because what nobody leads by yet is written again by who becomes leader.
     require(leader.epoch == epoch,                  "it led in the registered epoch before")
 
-    new.office[epoch] = now.office[epoch].but(
+    new.leader[epoch] = now.leader[epoch].but(
         isr=now.zk.isr, zk_version=now.zk.version, write="none", written_isr=[], isr_before=[],
         version_before=0)
 
@@ -131,7 +131,7 @@ def broker_leads_again(now, new, broker):
     Kafka: Partition.makeLeader, after KafkaController.onBrokerStartup
     """
     mine = now.replica[broker]
-    request, office = now.request[mine.epoch], now.office[mine.epoch]
+    request, leader = now.request[mine.epoch], now.leader[mine.epoch]
     # redundant because a leader that forgets what it knows of the others does no harm.
     require(mine.role == "down",                    "it was notified of nothing since it started")
     require(request.sent,                           "it was notified of an epoch before")
@@ -139,7 +139,7 @@ def broker_leads_again(now, new, broker):
     require(request.leader == broker,               "that is this broker")
 
     new.replica[broker].role = "leading"
-    new.office[mine.epoch]   = office.but(
+    new.leader[mine.epoch]   = leader.but(
         start=now.log[broker].end, known_end=lam(BROKERS, lambda other: None), write="none",
         written_isr=[], isr_before=[], version_before=0)
 

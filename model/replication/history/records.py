@@ -62,7 +62,7 @@ def leader_learns_end(now, new, broker, follower, epoch, end):
         require(epoch == mine.epoch,                        "the request is of the leader's epoch")
     require(end <= now.asked[follower][epoch],              "the follower asked at this offset")
 
-    new.office[mine.epoch].known_end[follower] = end
+    new.leader[mine.epoch].known_end[follower] = end
 
 
 @transition(broker=BROKERS, offset=OFFSETS)
@@ -81,9 +81,9 @@ def leader_sends_hw(now, new, broker):
     mine = now.replica[broker]
     require_leads(now, broker)
 
-    new.told_hw[mine.epoch]   = larger(now.told_hw[mine.epoch], mine.hw)
-    new.told_from[mine.epoch] = when(
-        now.told_hw[mine.epoch] < mine.hw, now.hw_from[broker], now.told_from[mine.epoch])
+    new.sent_hw[mine.epoch]   = larger(now.sent_hw[mine.epoch], mine.hw)
+    new.sent_from[mine.epoch] = when(
+        now.sent_hw[mine.epoch] < mine.hw, now.hw_from[broker], now.sent_from[mine.epoch])
 
 
 def leader_of_both(now, one, other):
@@ -110,21 +110,21 @@ def follower_appends(now, new, broker, record):
 def follower_takes_hw(now, new, broker, hw):
     """The leader's high watermark arrives; the follower's goes there, but not beyond its log."""
     require_follows(now, broker)
-    require(hw <= now.told_hw[now.replica[broker].epoch],   "the leader sent this HW, or a higher")
+    require(hw <= now.sent_hw[now.replica[broker].epoch],   "the leader sent this HW, or a higher")
 
     new.replica[broker].hw = smaller(hw, now.log[broker].end)
-    new.hw_from[broker]    = now.told_from[now.replica[broker].epoch]
+    new.hw_from[broker]    = now.sent_from[now.replica[broker].epoch]
 
 
-def is_known_to_have(office, member, end):
+def is_known_to_have(leader, member, end):
     """A fetch of it said so, in this epoch.
 
     Kafka: Partition.makeLeader forgets what was known before only if it knows that another led. It
            was known of a log that this leader had by then, and so of what is before this epoch's
            start.
     """
-    known = office.known_end[member] >= end
-    return known if version.known_ends_forgotten else any_of(known, end <= office.start)
+    known = leader.known_end[member] >= end
+    return known if version.known_ends_forgotten else any_of(known, end <= leader.start)
 
 
 @transition(broker=BROKERS, end=ENDS)
@@ -135,12 +135,12 @@ def leader_advances_hw(now, new, broker, end):
     Kafka: Partition.maybeIncrementLeaderHW
     """
     mine, log = now.replica[broker], now.log[broker]
-    office = now.office[mine.epoch]
+    leader = now.leader[mine.epoch]
     require_free(now, broker)
     require(end > mine.hw,                                  "the HW rises")
     require(end <= log.end,                                 "the leader has the records")
     require(every(BROKERS, lambda member: implies(
-        all_of(office.isr.has(member), member != broker), is_known_to_have(office, member, end))),
+        all_of(leader.isr.has(member), member != broker), is_known_to_have(leader, member, end))),
                                                 "every other ISR member is known to have them")
 
     commit(now, new, broker, end)

@@ -42,7 +42,7 @@ STATE = Record(
     written_in=per(RECORDS, EPOCHS),            # the epoch that a record carries; 0: not written
     # What the leader of an epoch knows. Its ISR and version are those of its last write that
     # ZooKeeper executed: while it has not heard of that write, it uses neither.
-    office=per(EPOCHS, Record(
+    leader=per(EPOCHS, Record(
         isr=SetOf(BROKERS), zk_version=ZK_VERSIONS,
         start=ENDS,                             # where its epoch starts
         known_end=per(BROKERS, ENDS.or_none),   # what it knows of the others' ends
@@ -51,7 +51,7 @@ STATE = Record(
     # A fetch request at an offset may arrive as one at a lower offset: so the furthest says all.
     asked=per(BROKERS, per(EPOCHS, ENDS.or_none)),
     answered=Relation(EPOCHS, OFFSETS, RECORDS),    # data sent by the leader of an epoch
-    told_hw=per(EPOCHS, ENDS),                  # the highest HW that the leader of an epoch sent
+    sent_hw=per(EPOCHS, ENDS),                  # the highest HW that the leader of an epoch sent
     # The answer to the question where a follower's log leaves its leader's; `agreed`: no more to
     # ask. It dies with the follower's process, and with its epoch.
     answer=per(BROKERS, Record(given=BOOL, agreed=BOOL, cut=ENDS)),
@@ -61,7 +61,7 @@ STATE = Record(
     committed_in=ghost(per(EPOCHS, ENDS)),      # the HW that its leader advanced to
     # An epoch whose leader committed as far as a broker's HW, or as the HW that a leader sent
     hw_from=ghost(per(BROKERS, EPOCHS)),
-    told_from=ghost(per(EPOCHS, EPOCHS)),
+    sent_from=ghost(per(EPOCHS, EPOCHS)),
     gone=ghost(per(EPOCHS, BROKERS)),           # a broker of its ISR that left it for a newer one
     # What was ever committed, by any leader, and an epoch whose leader committed that much
     committed=ghost(Record(end=ENDS, epoch=EPOCHS, at=per(OFFSETS, ENTRY))),

@@ -39,25 +39,25 @@ def candidates_were_in_older_requests(now, b, e, later):
            "ISR of that epoch's leader",
            over=(BROKERS, EPOCHS),
            triggers=lambda now, b, e: [
-               (now.zk.isr.has(b), now.began[e]), (now.zk.isr.has(b), now.office[e].isr.has(b))],
+               (now.zk.isr.has(b), now.began[e]), (now.zk.isr.has(b), now.leader[e].isr.has(b))],
            why="so that leader cannot commit without it")
 def members_are_in_older_isrs(now, b, e):
     return implies(
         all_of(now.zk.isr.has(b), now.began[e], is_newest_or_unheard(now, b, e)),
-        now.office[e].isr.has(b))
+        now.leader[e].isr.has(b))
 
 
 @invariant("the same for the members of a later request's ISR",
            over=(BROKERS, EPOCHS, EPOCHS),
            triggers=lambda now, b, e, later: [
                (now.request[later].isr.has(b), now.began[e]),
-               (now.request[later].isr.has(b), now.office[e].isr.has(b))],
+               (now.request[later].isr.has(b), now.leader[e].isr.has(b))],
            why="the next leader is one of them")
 def candidates_are_in_older_isrs(now, b, e, later):
     return implies(
         all_of(now.request[later].sent, now.request[later].isr.has(b), now.began[e],
                e < later, is_newest_or_unheard(now, b, e)),
-        now.office[e].isr.has(b))
+        now.leader[e].isr.has(b))
 
 
 @invariant("of every epoch older than the newest led, somebody has left for a newer one: its "
@@ -70,7 +70,7 @@ def somebody_has_left(now, e):
         e < now.replica[gone].epoch,
         implies(not_(now.began[e]), now.request[e].isr.has(gone)),
         implies(now.began[e],
-                any_of(gone == now.request[e].leader, now.office[e].isr.has(gone)))))
+                any_of(gone == now.request[e].leader, now.leader[e].isr.has(gone)))))
 
 
 INVARIANTS = (

@@ -88,10 +88,10 @@ def hw_is_within_the_log(now, b):
 
 
 @invariant("an epoch starts within its history",
-           over=(EPOCHS,), triggers=lambda now, e: [now.office[e].start, now.history[e].end],
+           over=(EPOCHS,), triggers=lambda now, e: [now.leader[e].start, now.history[e].end],
            why="what was there at its start is there for good")
 def epochs_start_within_their_history(now, e):
-    return implies(now.began[e], now.office[e].start <= now.history[e].end)
+    return implies(now.began[e], now.leader[e].start <= now.history[e].end)
 
 
 INVARIANTS = (

@@ -13,7 +13,7 @@ from specs.proofs.no_message_loss.words import at, has_answered_for, may_be_comm
 def later_epochs_start_beyond(now, e, later, end):
     return implies(
         all_of(now.began[later], e < later, end > 0, may_be_committed(now, e, end)),
-        end <= now.office[later].start)
+        end <= now.leader[later].start)
 
 
 @invariant("and is in the history of every later epoch",

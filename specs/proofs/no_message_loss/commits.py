@@ -9,13 +9,13 @@ from specs.proofs.no_message_loss.words import at, leads, may_be_committed
 @invariant("every other member of a leader's ISR asked for all that the leader committed",
            over=(EPOCHS, BROKERS),
            triggers=lambda now, e, b: [
-               (now.office[e].isr.has(b), now.committed_in[e]),
+               (now.leader[e].isr.has(b), now.committed_in[e]),
                now.asked[b][e],
-               (now.office[e].isr.has(b), may_be_committed(now, e, now.committed_in[e]))],
+               (now.leader[e].isr.has(b), may_be_committed(now, e, now.committed_in[e]))],
            why="that is what makes it committed; who joins later has asked for it too")
 def commits_were_asked_for(now, e, b):
     return implies(
-        all_of(now.began[e], now.office[e].isr.has(b), b != now.request[e].leader,
+        all_of(now.began[e], now.leader[e].isr.has(b), b != now.request[e].leader,
                now.committed_in[e] > 0),
         now.asked[b][e] >= now.committed_in[e])
 
@@ -28,7 +28,7 @@ def leaders_remember_what_they_committed(now, b):
     epoch = now.replica[b].epoch
     return implies(leads(now, b), any_of(
         now.committed_in[epoch] <= now.replica[b].hw,
-        now.committed_in[epoch] <= now.office[epoch].start))
+        now.committed_in[epoch] <= now.leader[epoch].start))
 
 
 @invariant("what an epoch committed is within its history, and is committed",
@@ -91,10 +91,10 @@ def high_watermarks_come_from_epochs(now, b):
 
 
 @invariant("and what is below one that a leader sent, by an epoch no newer than the leader's",
-           over=(EPOCHS,), triggers=lambda now, e: [now.told_from[e]],
+           over=(EPOCHS,), triggers=lambda now, e: [now.sent_from[e]],
            why="a follower's high watermark is such a one")
-def told_hw_comes_from_epochs(now, e):
-    return all_of(now.told_from[e] <= e, now.told_hw[e] <= now.committed_in[now.told_from[e]])
+def sent_hw_comes_from_epochs(now, e):
+    return all_of(now.sent_from[e] <= e, now.sent_hw[e] <= now.committed_in[now.sent_from[e]])
 
 
 @invariant("no two records were ever committed at one offset",
@@ -107,4 +107,4 @@ INVARIANTS = (
     commits_were_asked_for, leaders_remember_what_they_committed, epochs_commit_history,
     epochs_commit_the_same, what_is_committed_may_be, one_epoch_committed_it_all,
     high_watermarks_are_committed, below_high_watermarks_is_committed,
-    high_watermarks_come_from_epochs, told_hw_comes_from_epochs, nothing_is_committed_twice)
+    high_watermarks_come_from_epochs, sent_hw_comes_from_epochs, nothing_is_committed_twice)

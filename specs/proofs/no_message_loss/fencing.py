@@ -6,30 +6,30 @@ from specs.invariants import invariant
 
 
 @invariant("a leader whose version is current is the leader of the registered epoch",
-           over=(EPOCHS,), triggers=lambda now, e: [now.began[e], now.office[e].zk_version],
+           over=(EPOCHS,), triggers=lambda now, e: [now.began[e], now.leader[e].zk_version],
            why="the conditional write of a deposed leader is refused")
 def current_versions_are_of_the_registered_epoch(now, e):
-    return implies(all_of(now.began[e], now.office[e].zk_version == now.zk.version),
+    return implies(all_of(now.began[e], now.leader[e].zk_version == now.zk.version),
                    e == now.zk.epoch)
 
 
 @invariant("once it leads, the leader of the registered epoch counts on all of the registered ISR",
            over=(BROKERS,),
-           triggers=lambda now, b: [now.zk.isr.has(b), now.office[now.zk.epoch].isr.has(b)],
+           triggers=lambda now, b: [now.zk.isr.has(b), now.leader[now.zk.epoch].isr.has(b)],
            why="who may be elected has what it commits")
 def the_current_leader_counts_on_the_isr(now, b):
     e = now.zk.epoch
-    return implies(all_of(now.began[e], now.zk.isr.has(b)), now.office[e].isr.has(b))
+    return implies(all_of(now.began[e], now.zk.isr.has(b)), now.leader[e].isr.has(b))
 
 
 @invariant("and on nobody else, if its version is current",
            over=(BROKERS,),
-           triggers=lambda now, b: [now.zk.isr.has(b), now.office[now.zk.epoch].isr.has(b)],
+           triggers=lambda now, b: [now.zk.isr.has(b), now.leader[now.zk.epoch].isr.has(b)],
            why="what it writes next adds to the registered ISR only whom it took in")
 def a_current_version_has_the_isr(now, b):
     e = now.zk.epoch
     return implies(
-        all_of(now.began[e], now.office[e].zk_version == now.zk.version, now.office[e].isr.has(b)),
+        all_of(now.began[e], now.leader[e].zk_version == now.zk.version, now.leader[e].isr.has(b)),
         now.zk.isr.has(b))
 
 
@@ -59,8 +59,8 @@ def older_epochs_have_older_versions(now, e):
     return all_of(
         implies(all_of(now.request[e].sent, old), now.request[e].version < now.zk.version),
         implies(now.request[e].sent, now.request[e].version <= now.zk.version),
-        implies(all_of(now.began[e], old), now.office[e].zk_version < now.zk.version),
-        implies(now.began[e], now.office[e].zk_version <= now.zk.version))
+        implies(all_of(now.began[e], old), now.leader[e].zk_version < now.zk.version),
+        implies(now.began[e], now.leader[e].zk_version <= now.zk.version))
 
 
 @invariant("the leader that a request names is in the request's ISR",
@@ -75,7 +75,7 @@ def named_leaders_are_in_the_isr(now, e):
            over=(EPOCHS,), triggers=lambda now, e: [now.began[e]],
            why="a successor that was in it can be traced back to it")
 def leaders_are_in_their_isr(now, e):
-    return implies(now.began[e], now.office[e].isr.has(now.request[e].leader))
+    return implies(now.began[e], now.leader[e].isr.has(now.request[e].leader))
 
 
 @invariant("the registered leader is in the registered ISR, and is the one that was sent so",

@@ -43,28 +43,28 @@ def data_is_history(now, e, o, v):
 
 
 @invariant("a high watermark that was sent is within its epoch's history and what is committed",
-           over=(EPOCHS,), triggers=lambda now, e: [now.told_hw[e]],
+           over=(EPOCHS,), triggers=lambda now, e: [now.sent_hw[e]],
            why="a follower that takes it shows nothing uncommitted")
-def told_hw_is_committed(now, e):
-    return implies(now.told_hw[e] > 0, all_of(
-        now.began[e], now.told_hw[e] <= now.history[e].end, now.told_hw[e] <= now.committed.end))
+def sent_hw_is_committed(now, e):
+    return implies(now.sent_hw[e] > 0, all_of(
+        now.began[e], now.sent_hw[e] <= now.history[e].end, now.sent_hw[e] <= now.committed.end))
 
 
 @invariant("and below it the epoch's history is what is committed",
            over=(EPOCHS, OFFSETS),
-           triggers=lambda now, e, o: [(now.told_hw[e], at(now.history[e], o))],
+           triggers=lambda now, e, o: [(now.sent_hw[e], at(now.history[e], o))],
            why="a follower's log is that history as far as it goes")
-def told_history_is_committed(now, e, o):
-    return implies(o < now.told_hw[e], at(now.history[e], o) == at(now.committed.at, o))
+def sent_history_is_committed(now, e, o):
+    return implies(o < now.sent_hw[e], at(now.history[e], o) == at(now.committed.at, o))
 
 
 @invariant("a leader knows of a follower no more than it asked for in that epoch",
-           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.office[e].known_end[b]],
+           over=(EPOCHS, BROKERS), triggers=lambda now, e, b: [now.leader[e].known_end[b]],
            why="what is committed was asked for; a fetch of another epoch would lie")
 def known_ends_were_asked_for(now, e, b):
-    return now.office[e].known_end[b] <= now.asked[b][e]
+    return now.leader[e].known_end[b] <= now.asked[b][e]
 
 
 INVARIANTS = (
     fetches_are_within_history, what_was_asked_is_long_enough, what_was_asked_is_held,
-    data_is_history, told_hw_is_committed, told_history_is_committed, known_ends_were_asked_for)
+    data_is_history, sent_hw_is_committed, sent_history_is_committed, known_ends_were_asked_for)

@@ -40,7 +40,7 @@ def is_told_without(now, broker, epoch):
 
 def is_safe_with(now, member, epoch, end):
     """This member does not keep the epoch's leader from committing that much."""
-    return implies(now.office[epoch].isr.has(member), any_of(
+    return implies(now.leader[epoch].isr.has(member), any_of(
         member == now.request[epoch].leader,
         now.replica[member].epoch <= epoch,
         now.asked[member][epoch] >= end))
@@ -55,13 +55,13 @@ may_be_committed = Definition(
     each=(BROKERS,),
     member=lambda now, epoch, end, member: is_safe_with(now, member, epoch, end),
     triggers=lambda now, epoch, end, member: [
-        now.office[epoch].isr.has(member), now.request[epoch].isr.has(member)],
+        now.leader[epoch].isr.has(member), now.request[epoch].isr.has(member)],
 )
 
 
 def has_answered_for(now, broker, epoch, end):
     """Whatever the epoch's leader commits up to that end, it commits with this broker's log."""
     return any_of(
-        not_(now.office[epoch].isr.has(broker)),
+        not_(now.leader[epoch].isr.has(broker)),
         broker == now.request[epoch].leader,
         now.asked[broker][epoch] >= end)

@@ -17,7 +17,7 @@ from specs.proofs.progress.leaders import follows_now, is_dead, is_led, is_to_fo
 
 def mine(now):
     """What the leader of the registered epoch knows."""
-    return now.office[now.zk.epoch]
+    return now.leader[now.zk.epoch]
 
 
 def is_current(now):
@@ -30,11 +30,11 @@ FAULTS = {
     "leader_shrinks_isr": always_a_fault,
     "leader_expands_isr": lambda now, broker, follower: any_of(
         is_dead(now, broker), is_dead(now, follower),
-        now.office[now.replica[broker].epoch].isr.has(follower),
-        now.office[now.replica[broker].epoch].zk_version != now.zk.version),
+        now.leader[now.replica[broker].epoch].isr.has(follower),
+        now.leader[now.replica[broker].epoch].zk_version != now.zk.version),
     "leader_learns_end": lambda now, broker, follower, epoch, end: any_of(
         is_dead(now, broker),
-        end < now.office[now.replica[broker].epoch].known_end[follower]),
+        end < now.leader[now.replica[broker].epoch].known_end[follower]),
 }
 
 

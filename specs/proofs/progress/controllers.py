@@ -24,7 +24,7 @@ from model.language import (
 from specs.invariants import Proof, invariant
 from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.ranking import Awaited, Rank, Ranking
-from specs.proofs import single_controller as office
+from specs.proofs import single_controller as controllership
 
 # -- faults ---------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ PROOF = Proof(
         an_owner_will_find_it_won, owners_have_session_and_epoch, writes_are_of_the_belief,
         beliefs_and_writes_are_of_the_last_win, beliefs_and_writes_have_an_epoch,
         writes_of_the_newest_are_current, somebody_won_the_newest),
-    premises=office.PROOF.invariants,
+    premises=controllership.PROOF.invariants,
     ranking=RANKING,
     assumes=(
         "faults end: from some moment on no process crashes, no session expires but one whose "
@@ -261,7 +261,7 @@ PROOF = Proof(
         "deposed one begins another write",
         "every broker connects in the end; what ZooKeeper is asked it answers; a request that a "
         "active controller has sent arrives in the end, at every broker",
-        *office.PROOF.assumes,
+        *controllership.PROOF.assumes,
     ),
     given="single_controller",
     about=("given the invariants of single_controller",),

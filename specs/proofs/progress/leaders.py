@@ -144,7 +144,7 @@ def nobody_is_named_at_first(now):
 def every_other_member(now, holds):
     """Of every member of the ISR that the registered leader counts on, but itself."""
     return every(BROKERS, lambda b: implies(
-        all_of(now.office[now.zk.epoch].isr.has(b), b != now.zk.leader), holds(b)))
+        all_of(now.leader[now.zk.epoch].isr.has(b), b != now.zk.leader), holds(b)))
 
 
 def is_cutting(now, b):
@@ -154,7 +154,7 @@ def is_cutting(now, b):
 
 
 def dead_leader_writes(now):
-    return all_of(not_(has_live_leader(now)), now.office[now.zk.epoch].write == "sent")
+    return all_of(not_(has_live_leader(now)), now.leader[now.zk.epoch].write == "sent")
 
 
 def cuts_nothing(now, b):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from impl.core.event_controller import EventController
+from impl.core.partition_machine import PartitionMachine
 from impl.core.states import ReplicaState
 from impl.releases import PRESETS, Release
 from impl.vectors.stage import ControllerStage
@@ -164,6 +165,49 @@ def test_a_move_that_fails_while_a_controller_takes_office_leaves_the_request(re
 
     assert moving.requested() == {T1: (3,)}
     assert moving.controller.active
+
+
+@pytest.mark.parametrize("release", PRESETS)
+@pytest.mark.parametrize("found", [{}, {T1: (3,)}], ids=["nothing", "a_request"])
+def test_a_request_changed_while_a_controller_takes_office_is_written_over_from_2_0_to_2_3(
+    release: str, found: dict[TopicPartition, tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it read is written again when it has begun that (KAFKA-6617), unseen what came since."""
+    moving = Moving(release)
+    admin, begins = moving.stage.admin, PartitionMachine.startup
+    if found:
+        wait(admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(found)))
+    moving.stage.stop_broker(1)
+    moving.stage.start_broker(1)
+
+    async def begins_late(machine: PartitionMachine) -> None:
+        text = encode_reassignment({**found, T0: (2,)})
+        if found:
+            wait(admin.port.set_data(paths.REASSIGN_PARTITIONS, text))
+        else:
+            wait(admin.port.create(paths.REASSIGN_PARTITIONS, text))
+        await begins(machine)
+
+    monkeypatch.setattr(PartitionMachine, "startup", begins_late)
+    moving.controller = moving.stage.controller(2)
+    moving.run()
+
+    since = Release.of(release)
+    written_over = since.since("2.0") and not since.since("2.4")
+    unseen = bool(found) and since.since("1.1")  # a change of its data is not watched
+    assert (T0 in moving.requested()) is not written_over
+    assert moving.replicas(T0) == ((1,) if written_over or unseen else (2, 1))
+
+
+@pytest.mark.parametrize("release", ["2.0", "2.1", "2.3"])
+def test_a_request_of_which_nothing_is_left_is_seen_again_by_who_took_office(release: str) -> None:
+    moving = Moving(release)
+
+    moving.ask({T0: (2,)})
+    moving.catch_up(T0)
+    moving.ask({T0: (3,)})
+
+    assert moving.replicas(T0) == (3, 2)
 
 
 @pytest.mark.parametrize("release", PRESETS)
