@@ -80,7 +80,7 @@ def fetch(versions: tuple[str, ...], json_target: str | None) -> None:
                 def on_progress(line: str, release: KafkaRelease = release) -> None:
                     progress(f"Kafka {release.text}: {line[:90]}")
 
-                libs = fetch_release(release, told=on_progress)
+                libs = fetch_release(release, progress=on_progress)
                 progress(f"Kafka {release.text}: a Java that fits")
                 java = fetch_java(release, cache_folder())
             jars = len(list(libs.glob("*.jar")))

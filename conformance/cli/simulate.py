@@ -188,12 +188,12 @@ def simulate(
                 place = folder / f"seed-{number}-logs" if logs else None
                 journal = None if place is None else KafkaLogs(brokers, FIRST_INSTANT_MS, place)
                 path = folder / f"seed-{number}.ndjson"
-                told = RunFigures(*simulated(number, steps, profile, brokers, journal=journal))
-                write_events(path, told.header, told.events())
+                figures = RunFigures(*simulated(number, steps, profile, brokers, journal=journal))
+                write_events(path, figures.header, figures.events())
                 if journal is not None:
                     journal.finish()
-                taken.update(told.times)
-                rows.append(_row(told, path, out is not None))
+                taken.update(figures.times)
+                rows.append(_row(figures, path, out is not None))
                 first = not any("small" in row for row in rows)
                 if shrink and first and rows[-1]["verdict"] is Verdict.BROKEN:
                     progress(f"seed {number} is broken; making it small")
@@ -328,20 +328,20 @@ class RunFigures:
                 self.controllers = max(self.controllers, value)
 
 
-def _row(told: RunFigures, path: Path, kept: bool) -> dict[str, Any]:
+def _row(figures: RunFigures, path: Path, kept: bool) -> dict[str, Any]:
     """Judge what was recorded; an entry of `runs`."""
     from conformance.replay import check_trace
 
     report: TraceReport = check_trace(path)
-    times = told.times
+    times = figures.times
     name = str(path) if kept else path.name
     return {
-        "seed": told.header.seed,
+        "seed": figures.header.seed,
         "verdict": report.verdict,
         "steps": times.total(),
-        "committed": told.committed,
+        "committed": figures.committed,
         "elections": times["controller_elects_leader"],
-        "controllers": told.controllers,
+        "controllers": figures.controllers,
         "crashes": times["broker_crashes"],
         "expiries": times["session_expires"],
         "file": str(path) if kept else None,

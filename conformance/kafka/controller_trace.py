@@ -323,8 +323,8 @@ class ControllerTraceOf:
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None
             is_last = last is not None and last.kind == "UpdateMetadata" and last.place == at - 1.0
-            told = is_last and last is not None and bool(last.states)
-            if channel is not None and not told:
+            sent = is_last and last is not None and bool(last.states)
+            if channel is not None and not sent:
                 states: dict[str, list[int]] | None = None if number else {}
                 channel.put_in.append(
                     _Request(at, "UpdateMetadata", to, self.epoch, states, number)

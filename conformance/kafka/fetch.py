@@ -97,11 +97,13 @@ def has_tools(release: KafkaRelease, libs: Path) -> bool:
 
 
 def fetch(
-    release: KafkaRelease, cache: Path | None = None, told: Callable[[str], None] = lambda _: None
+    release: KafkaRelease,
+    cache: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Get a release into the cache if it is not there; the folder of its jars.
 
-    ``told`` hears what Maven says, line by line. NotFetched if there is no Maven, no such release,
+    ``progress`` hears what Maven says, line by line. NotFetched if there is no Maven, no release,
     or no way to it.
     """
     folder = cache or cache_folder()
@@ -120,7 +122,7 @@ def fetch(
     try:
         (part / "libs").mkdir(parents=True)
         (part / "pom.xml").write_text(pom_of(release), encoding="utf-8")
-        _maven([maven, "-B", GOAL, f"-DoutputDirectory={part / 'libs'}"], part, release, told)
+        _maven([maven, "-B", GOAL, f"-DoutputDirectory={part / 'libs'}"], part, release, progress)
         _put(part, folder / release.text)
     except OSError as error:
         raise NotFetched(f"{folder}: {error.strerror or error}; set {CACHE} to a folder") from error
@@ -141,7 +143,7 @@ def _put(part: Path, place: Path) -> None:
 
 
 def _maven(
-    command: list[str], folder: Path, release: KafkaRelease, told: Callable[[str], None]
+    command: list[str], folder: Path, release: KafkaRelease, progress: Callable[[str], None]
 ) -> None:
     """Run Maven; its last error, in one line, as NotFetched."""
     process = subprocess.Popen(
@@ -154,7 +156,7 @@ def _maven(
         for line in process.stdout:
             if "ERROR" in line:
                 errors.append(line.split("ERROR", 1)[1].strip(" ]:\n"))
-            told(line.strip())
+            progress(line.strip())
         process.wait()
     finally:
         if process.poll() is None:

@@ -193,15 +193,15 @@ class Levers:
         A fetcher that asked in an earlier epoch waits for that answer first; in the model it had
         not asked. A request that never arrives changes nothing at the leader.
         """
-        told = []
+        words = []
         for api in (FETCH, EPOCH):
             if api == EPOCH and step.name == "follower_asks_records":
                 continue  # let through besides
             which = Which(api, REQUEST, sender=str(follower), to=str(leader))
             for one in self._waiting(which):
-                told.append(one.message.in_words())
+                words.append(one.message.in_words())
                 self.gate.settle(one, "drop")
-        return told
+        return words
 
     def _waiting(self, which: Which) -> list[Held]:
         """Requests of that kind that wait, but those that earlier steps were about."""
@@ -221,12 +221,12 @@ class Levers:
         From 0.11 on a follower asks even with an empty log (epoch -1); the model says so only of
         versions that truncate by epochs, and leaves it out for empty logs.
         """
-        told = []
+        words = []
         for kind in (REQUEST, ANSWER):
             for one in self.gate.held(Which(EPOCH, kind, sender=str(follower), to=str(leader))):
                 self.gate.settle(one, "pass")
-                told.append(one.message.in_words())
-        return told
+                words.append(one.message.in_words())
+        return words
 
     def _nothing(self, what: str) -> Exception:
         kind = Otherwise if self.gate.all_held() else Unforced
@@ -236,10 +236,10 @@ class Levers:
         """The request goes on to the leader, and the answer comes as far as the proxy."""
         follower, leader = step.argument("follower"), step.argument("leader")
         answer = self._answer(follower, leader)
-        told = answer.message.in_words()
+        words = answer.message.in_words()
         part = fetch_partition(answer.message.body, self.topic)
         if part is not None and int(part.error_code):
-            raise Otherwise(f"broker {leader} refused: {told}")
+            raise Otherwise(f"broker {leader} refused: {words}")
         if step.name in ANSWERED_FETCHES and part is not None:
             values = [f"r{step.after.at('fetch.id', follower, leader)}"]
             if not step.after.at("fetch.has_record", follower, leader):
@@ -251,10 +251,10 @@ class Levers:
             if int(part.high_watermark) != hw:
                 raise Otherwise(f"the answer's high watermark is {part.high_watermark}, not {hw}")
         if step.name == "leader_answers_epoch":
-            told += self._epoch_answer(step, answer.message)
+            words += self._epoch_answer(step, answer.message)
         self.proxies.claim(answer)
         self.slots[follower, leader] = answer
-        return told
+        return words
 
     def _epoch_answer(self, step: ReplayStep, message: Message) -> str:
         """What the model's leader answers, where it is another answer: the cut will tell."""
@@ -465,10 +465,10 @@ class Levers:
 
     def crashes_without_tail(self, step: ReplayStep) -> str:
         """SIGKILL, and the end of the log was never flushed."""
-        told = self.crashes(step)
+        words = self.crashes(step)
         broker, end = step.argument("broker"), step.argument("end")
         disk.cut_log(self.lab.data(broker), self.topic, end)
-        return f"{told}; the log on the disk ends at {end}"
+        return f"{words}; the log on the disk ends at {end}"
 
     def expires(self, step: ReplayStep) -> str:
         """The session ends in ZooKeeper: of a process that is gone, at once.

@@ -110,12 +110,13 @@ class RecordWriter(threading.Thread):
         while not self.ended.wait(PAUSE_S):
             value, sent = f"{self.number}-{sent}", sent + 1
             try:
-                told = producer.send(TOPIC, value.encode(), partition=self.number).get(timeout=40)
+                asked = producer.send(TOPIC, value.encode(), partition=self.number)
+                written = asked.get(timeout=40)
             except library.errors.KafkaError as error:
                 self.refused.append(value)
                 self.trouble = f"{type(error).__name__}: {error}"
                 continue
-            self.acknowledged[told.offset] = value
+            self.acknowledged[written.offset] = value
         with contextlib.suppress(library.errors.KafkaError):
             producer.close(timeout=5)
 
@@ -157,16 +158,16 @@ class GroupReader(threading.Thread):
 
 
 class Course:
-    """Steps on one lab, each awaited in ZooKeeper; ``told`` hears of each."""
+    """Steps on one lab, each awaited in ZooKeeper; ``progress`` hears of each."""
 
     def __init__(
         self,
         lab: Lab,
         report: MixedReport,
-        told: Callable[[str], None],
+        progress: Callable[[str], None],
         writers: list[RecordWriter],
     ) -> None:
-        self.lab, self.report, self.told, self.writers = lab, report, told, writers
+        self.lab, self.report, self.progress, self.writers = lab, report, progress, writers
         self.zk = keeper.connect(f"{LOOPBACK}:{lab.state.zookeeper}")
         self.began = time.monotonic()
 
@@ -198,7 +199,7 @@ class Course:
     def go(self) -> None:
         """All of them; one that is not back in sync ends the course."""
         for what, do in self.steps():
-            self.told(f"{what}, {self.acknowledged()} acknowledged")
+            self.progress(f"{what}, {self.acknowledged()} acknowledged")
             began = time.monotonic()
             try:
                 do()
@@ -370,7 +371,7 @@ def servers(lab: Lab) -> list[str]:
 
 def go_through(
     folder: Path, release: KafkaRelease, kafka: int, ours: int, home: Path | None = None,
-    told: Callable[[str], None] = lambda _text: None,
+    progress: Callable[[str], None] = lambda _text: None,
 ) -> MixedReport:  # fmt: skip
     """The whole course on a new cluster of so many brokers of each kind. NoClient."""
     _needs_library()
@@ -379,13 +380,13 @@ def go_through(
     replicas = {"offsets.topic.replication.factor": str(len(ids))}
     lab = Lab.create(folder, release, ids, home, SETTINGS | replicas, ids[kafka:])
     report = MixedReport(release.text, list(ids[:kafka]), list(ids[kafka:]))
-    told(f"{kafka} brokers of Kafka {release.text} and {ours} of ours start")
+    progress(f"{kafka} brokers of Kafka {release.text} and {ours} of ours start")
     with ended_at_last(lab):
         lab.start()
         writers = [RecordWriter(servers(lab), number, release.since("0.11"))
                    for number in range(len(ids))]  # fmt: skip
         reader = GroupReader(servers(lab))
-        course = Course(lab, report, told, writers)
+        course = Course(lab, report, progress, writers)
         try:
             course.make_topic(TOPIC, course.places)
             for writer in writers:
@@ -404,7 +405,7 @@ def go_through(
                 if one.is_alive():
                     one.join(45)
             keeper.disconnect(course.zk)
-        told("brokers stop, logs are compared")
+        progress("brokers stop, logs are compared")
         lab.stop()
         report.acknowledged = course.acknowledged()
         report.refused = sum(len(one.refused) for one in writers)

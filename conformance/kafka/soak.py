@@ -160,7 +160,7 @@ def _seed(plan: Plan, number: int) -> int:
 
 
 def soak(
-    folder: Path, plan: Plan, told: Callable[[str], None] = lambda _text: None
+    folder: Path, plan: Plan, progress: Callable[[str], None] = lambda _text: None
 ) -> Iterator[Round]:
     """The rounds that are not done yet, one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,13 +168,13 @@ def soak(
     for number in range(1, plan.rounds + 1):
         if number in done:
             continue
-        one = _round(folder / f"round-{number}", plan, number, told)
+        one = _round(folder / f"round-{number}", plan, number, progress)
         with (folder / ROUNDS).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"format": ROUND_FORMAT, **asdict(one)}) + "\n")
         yield one
 
 
-def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -> Round:
+def _round(folder: Path, plan: Plan, number: int, progress: Callable[[str], None]) -> Round:
     shutil.rmtree(folder, ignore_errors=True)  # of a round that was interrupted
     began = time.monotonic()
     one = Round(number, _seed(plan, number), plan.release.text)
@@ -189,7 +189,7 @@ def _round(folder: Path, plan: Plan, number: int, told: Callable[[str], None]) -
             writing = clients_of(lab, one, plan.clients) if plan.clients else written_to(lab, one)
             with writing as acknowledged:
                 for at, fault in enumerate(faults(plan.faults, one.seed, BROKERS), 1):
-                    told(f"round {number} of {plan.rounds}, {at} of {plan.faults}: "
+                    progress(f"round {number} of {plan.rounds}, {at} of {plan.faults}: "
                          f"{fault.in_words}, {acknowledged()} acknowledged")  # fmt: skip
                     one.faults.append(fault.in_words)
                     one.undone += _befall(lab, fault.begins)

@@ -133,6 +133,6 @@ def _digest(java: Path) -> str:
 
     jars = Path(pyspark.__file__).parent / "jars"
     states = [os.stat(each) for each in (java, jars)]
-    told = [str(java), str(jars), *(f"{each.st_mtime_ns} {each.st_size}" for each in states)]
-    told += [pyspark.__version__, sys.version, os.environ.get("SPARK_HOME", "")]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+    parts = [str(java), str(jars), *(f"{each.st_mtime_ns} {each.st_size}" for each in states)]
+    parts += [pyspark.__version__, sys.version, os.environ.get("SPARK_HOME", "")]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]

@@ -112,7 +112,7 @@ def _order(one: tuple[int, str, Sight]) -> tuple[int, str]:
     return one[:2]
 
 
-def told(event: Event) -> Sight | None:
+def sighted(event: Event) -> Sight | None:
     """What one line tells of controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
     if broker is None:
@@ -153,12 +153,12 @@ class Lines:
     owners: dict[int, int] = field(default_factory=dict)
     elections: dict[int, dict[str, list[Event]]] = field(default_factory=dict)
     brokers: list[int] = field(default_factory=list)
-    told: int = 0
+    sighted: int = 0
     _votes: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(self, stream: str, sight: Sight, innocent: bool) -> None:
         """A line of the log `stream`; those of one log come in order."""
-        self.told += 1
+        self.sighted += 1
         sight.blamed = not innocent
         obeying = sight.what in (What.OBEYS, What.REFUSES)
         if sight.epoch and innocent and sight.what is not What.READS:
@@ -203,7 +203,7 @@ def gather(
     sights: list[tuple[Any, str, Sight]] = []
     left: dict[tuple[Any, int], list[int]] = defaultdict(list)
     for event in events:
-        sight = told(event)
+        sight = sighted(event)
         where = None if sight is None else place(event)
         if sight is None or where is None:
             continue

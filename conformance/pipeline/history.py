@@ -456,9 +456,9 @@ class History:
         anew = (*self._anew.get((b.broker, ""), ()), *self._anew.get((None, folder), ()))
         if not any(low <= at <= high for at in anew):
             return True
-        told = self._ids.get(b.broker, [])
-        before = [name for at, name in told if at <= low]
-        after = [name for at, name in told if at > low]
+        named = self._ids.get(b.broker, [])
+        before = [name for at, name in named if at <= low]
+        after = [name for at, name in named if at > low]
         return bool(before and after) and all(name == before[-1] for name in after)
 
     @cached_property
@@ -481,8 +481,8 @@ class History:
         for event in self.events:
             if event.kind == "cluster_id":
                 found[event.broker].append((event.at, event.detail))
-        for told in found.values():
-            told.sort(key=lambda each: each[0])
+        for named in found.values():
+            named.sort(key=lambda each: each[0])
         return found
 
     @cached_property

@@ -63,8 +63,8 @@ def judge(
 
 def oldest_release(bench: RuleContext) -> str | None:
     """The oldest release that a broker of the cluster says it runs; None if none says it."""
-    told = {event.detail for event in bench.history.events if event.kind == "release"}
-    releases = sorted((_number(each), each) for each in told if each and _number(each))
+    named = {event.detail for event in bench.history.events if event.kind == "release"}
+    releases = sorted((_number(each), each) for each in named if each and _number(each))
     return releases[0][1] if releases else None
 
 

@@ -127,8 +127,8 @@ def screen_part(
         rows[id(event)] = number
     found = Screened()
     for _, inside in sorted(partitions.items(), key=lambda item: str(item[0])):
-        told = releases.get(cluster) or (None,)
-        found.add(screen(inside, places, told, ends=cut, cluster=known))
+        named = releases.get(cluster) or (None,)
+        found.add(screen(inside, places, named, ends=cut, cluster=known))
     return pa.concat_tables([_handed(table, found, rows), _counts(cluster, found)])
 
 
@@ -182,16 +182,16 @@ def counts(screened: DataFrame) -> DataFrame:
 
 def releases(events: DataFrame) -> DataFrame:
     """The releases that each cluster's lines tell of."""
-    told = events.where((events.kind == "release") & events.detail.isNotNull())
-    return told.select("cluster", told.detail.alias("release")).distinct()
+    lines = events.where((events.kind == "release") & events.detail.isNotNull())
+    return lines.select("cluster", lines.detail.alias("release")).distinct()
 
 
 def first_times(events: DataFrame) -> DataFrame:
     """The first time of each kind by which ZooKeeper's clusters and KRaft's are told apart."""
     from pyspark.sql import functions as f
 
-    told = events.where(events.kind.isin(*KINDS, *sorted(kraft.ZOOKEEPER)))
-    return told.groupBy("cluster", "kind").agg(f.min("at").alias("at"))
+    lines = events.where(events.kind.isin(*KINDS, *sorted(kraft.ZOOKEEPER)))
+    return lines.groupBy("cluster", "kind").agg(f.min("at").alias("at"))
 
 
 def before_kraft(rows: Iterable[Mapping[str, Any]]) -> Step:

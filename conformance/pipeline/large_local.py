@@ -58,12 +58,12 @@ class Overview:
         """Take in more lines."""
         for row in pc.value_counts(events["cluster"]).to_pylist():
             self.sizes[row["values"]] += row["counts"]
-        told = events.filter(pc.is_in(events["kind"], pa.array(_TOLD_OF_KRAFT)))
-        for row in told.group_by(["cluster", "kind"]).aggregate([("at", "min")]).to_pylist():
+        lines = events.filter(pc.is_in(events["kind"], pa.array(_TOLD_OF_KRAFT)))
+        for row in lines.group_by(["cluster", "kind"]).aggregate([("at", "min")]).to_pylist():
             first = self.first[row["cluster"]]
             first[row["kind"]] = min(row["at_min"], first.get(row["kind"], row["at_min"]))
-        told = events.filter(pc.equal(events["kind"], "release"))
-        for cluster, release in _rows(told, ("cluster", "detail")):
+        lines = events.filter(pc.equal(events["kind"], "release"))
+        for cluster, release in _rows(lines, ("cluster", "detail")):
             if release is not None:
                 self.releases[cluster].add(release)
         some = _numbers(events["digest"]) % _SAMPLED == 0

@@ -20,16 +20,16 @@ _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at t
 
 def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Finding | None:
     """A finding that names both, if the lines of two clusters were put together."""
-    told = [event for event in events if event.kind == "cluster_id" and event.detail]
-    if len({event.detail for event in told}) < 2:
+    named = [event for event in events if event.kind == "cluster_id" and event.detail]
+    if len({event.detail for event in named}) < 2:
         return None
     logs: dict[str, list[Event]] = defaultdict(list)
-    for event in told:
+    for event in named:
         logs[places[event.file].stream].append(event)
     ends: dict[str, int] = defaultdict(int)
     for place in places.values():
         ends[place.stream] = max(ends[place.stream], place.until or 0)
-    pair = _in_turns(told) or _side_by_side(logs, ends)
+    pair = _in_turns(named) or _side_by_side(logs, ends)
     if pair is None:
         return None
     a, b = pair
@@ -48,9 +48,9 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
     )
 
 
-def _in_turns(told: Sequence[Event]) -> tuple[Event, Event] | None:
+def _in_turns(named: Sequence[Event]) -> tuple[Event, Event] | None:
     """One id, another, and the first again, by the clock: clocks are not so far apart."""
-    order = sorted(told, key=lambda event: (event.at, event.where))
+    order = sorted(named, key=lambda event: (event.at, event.where))
     last: dict[str | None, Event] = {}
     for event in order:
         before = last.get(event.detail)

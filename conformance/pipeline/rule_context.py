@@ -129,8 +129,8 @@ class RuleContext:
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
             return False
-        told = self.history.values_of(column, low.tp)
-        alone = told[fall.last.value] == 1 and told[fall.step.value] > 1
+        counted = self.history.values_of(column, low.tp)
+        alone = counted[fall.last.value] == 1 and counted[fall.step.value] > 1
         return alone and (low.tp is None or self.lacks(high, "alone"))
 
 

@@ -296,13 +296,13 @@ def _sends_to_brokers(bench: RuleContext) -> None:
         if event.replica in known:
             continue
         sure = any(
-            history.log_covers(told, event.at + 1)
-            and told.at < event.at
-            and not history.clock_was_set(told, event)
-            and history.same_zookeeper(told, event, event.controller_epoch or 0)
+            history.log_covers(listed, event.at + 1)
+            and listed.at < event.at
+            and not history.clock_was_set(listed, event)
+            and history.same_zookeeper(listed, event, event.controller_epoch or 0)
             for (_, broker), some in lists.items()
             if broker == event.broker
-            for told in some
+            for listed in some
         )
         if not sure:
             continue  # the line that counts it among the live ones may be missing

@@ -33,7 +33,7 @@ def check(bench: RuleContext, release: str | None) -> None:
     found = gather(history, history.events, bench.blamed, _segments(bench), _overtaken(history))
     for _, lines in sorted(found.items()):
         bench.sequences += 1
-        bench.looked(OFFICE_FITS, lines.told)
+        bench.looked(OFFICE_FITS, lines.sighted)
         run = ControllershipRun(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(bench, run, head, refusal)
@@ -85,7 +85,7 @@ def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
     for versions in lives(history, writes):
         newest: Event | None = None
         for version in sorted(versions):
-            for events in versions[version].told.values():
+            for events in versions[version].shown.values():
                 for event in events:
                     if event.controller_epoch is None:
                         continue

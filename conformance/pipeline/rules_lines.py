@@ -50,8 +50,8 @@ def check(bench: RuleContext) -> None:
 def _begins(bench: RuleContext, event: Event) -> None:
     """The first state of a partition; models number epochs and versions in another way."""
     bench.looked(BEGINS_AS_ASSIGNED)
-    told = (("leader epoch", event.leader_epoch), ("zkVersion", event.version))
-    wrong = [f"{name} {value}" for name, value in told if value]
+    values = (("leader epoch", event.leader_epoch), ("zkVersion", event.version))
+    wrong = [f"{name} {value}" for name, value in values if value]
     if wrong:
         bench.report(
             Kind.VIOLATION,
@@ -79,9 +79,9 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
     if event.again is not None:
         seen.append(f"the line names {name} and {event.again}, and tells of one partition")
     if kind == "change_failed" and event.known_epoch is not None:
-        head, told = event.controller_epoch, event.known_epoch
-        text = f"{name}: controller epoch {head} stands at the head of the line, and {told} in it"
-        seen.append(text if head is not None and head != told else None)
+        head, values = event.controller_epoch, event.known_epoch
+        text = f"{name}: controller epoch {head} stands at the head of the line, and {values} in it"
+        seen.append(text if head is not None and head != values else None)
     if kind in _OF_ITS_OWN and event.broker is not None and event.controller is not None:
         differ = event.broker != event.controller
         seen.append(

@@ -98,30 +98,30 @@ def _where_the_leader_began(bench: RuleContext) -> None:
         if event.kind in _FOLLOWS | _CUTS:
             lines[event.broker, *event.tp].append(event)
     for (broker, topic, partition), events in sorted(lines.items()):
-        told: Event | None = None
+        followed: Event | None = None
         chosen: Event | None = None
         for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
             if event.kind in _FOLLOWS:
-                told = event
+                followed = event
             elif event.kind == "truncation_chosen":
                 chosen = event
-            elif told is not None and told.leader not in (None, broker):
+            elif followed is not None and followed.leader not in (None, broker):
                 if chosen is not None and event.at - chosen.at < _AT_ONCE:
                     continue
-                epoch = told.leader_epoch or 0
-                starts = began.get((told.leader or 0, topic, partition, epoch), [])
-                begins = raised[told.leader or 0, topic, partition]
-                _cut_as_told(bench, event, told, starts, begins)
+                epoch = followed.leader_epoch or 0
+                starts = began.get((followed.leader or 0, topic, partition, epoch), [])
+                begins = raised[followed.leader or 0, topic, partition]
+                _cut_as_told(bench, event, followed, starts, begins)
 
 
 def _cut_as_told(
-    bench: RuleContext, cut: Event, told: Event, starts: list[Event], begins: int
+    bench: RuleContext, cut: Event, followed: Event, starts: list[Event], begins: int
 ) -> None:
     """``begins``: where the leader's log began at most."""
     if len(starts) != 1 or starts[0].offset is None or cut.offset is None:
         return
     (start,) = starts
-    if _began_anew(bench, told, cut) or bench.history.topic_began(start, cut):
+    if _began_anew(bench, followed, cut) or bench.history.topic_began(start, cut):
         return
     bench.looked(CUT_AS_TOLD)
     if cut.offset <= max(start.offset or 0, begins):
@@ -130,8 +130,8 @@ def _cut_as_told(
     later = file.until is not None and file.until > cut.at
     later = later and not (file.jumps or file.holes or file.damaged)
     sure = bench.history.complete(start) or later  # else it may have begun again, and tells nowhere
-    sure = sure and bench.history.same_process(told, cut)
-    sure = sure and not bench.history.clock_was_set(told, cut)
+    sure = sure and bench.history.same_process(followed, cut)
+    sure = sure and not bench.history.clock_was_set(followed, cut)
     more = "" if sure else "; a later start of either process may be missing"
     bench.report(
         Kind.VIOLATION if sure else Kind.INCOMPLETE,

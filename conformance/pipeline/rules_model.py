@@ -45,22 +45,22 @@ class Registered:
     """What is told of one version: each state with its lines, and who wrote it, where told."""
 
     version: int
-    told: dict[LeaderEpochIsr, list[Event]]
+    shown: dict[LeaderEpochIsr, list[Event]]
 
     @property
     def whole(self) -> list[Whole]:
         """The states of which nothing is missing, the one that is told most often first."""
         found = [
             (leader, epoch, isr)
-            for leader, epoch, isr in self.told
+            for leader, epoch, isr in self.shown
             if leader is not None and epoch is not None and isr is not None
         ]
-        return sorted(found, key=lambda one: (-len(self.told[one]), one[0], one[1], sorted(one[2])))
+        return sorted(found, key=lambda one: (-len(self.shown[one]), *one[:2], sorted(one[2])))
 
     @property
     def writer(self) -> int | None:
         """The controller epoch of the write, from the line that tells of it."""
-        for events in self.told.values():
+        for events in self.shown.values():
             for event in events:
                 if event.kind == "partition_changed" and event.controller_epoch is not None:
                     return event.controller_epoch
@@ -83,7 +83,7 @@ def check(bench: RuleContext, release: str | None) -> None:
 def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Registered]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
-    told: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
+    shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
     for event in events:
         if event.tp is None:
             continue
@@ -91,18 +91,18 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
             begins[event.tp].append(event.at)
         state = told_by(event)
         if state is not None:
-            told.append((event.tp, event, state))
+            shown.append((event.tp, event, state))
     for times in begins.values():
         times.sort()
     found: dict[tuple[int, str, int, int], dict[int, Registered]] = defaultdict(dict)
-    for tp, event, state in told:
+    for tp, event, state in shown:
         age = history.age(event)
         if age is None or event.version is None:
             continue
         key = (age, *tp, bisect_right(begins[tp], event.at) if tp in begins else 0)
         fresh = Registered(event.version, {})
         registered = found[key].setdefault(event.version, fresh)
-        registered.told.setdefault(state, []).append(event)
+        registered.shown.setdefault(state, []).append(event)
     return [found[key] for key in sorted(found)]
 
 
@@ -122,10 +122,10 @@ def told_by(event: Event) -> LeaderEpochIsr | None:
 
 def _one_state(bench: RuleContext, registered: Registered) -> None:
     """All that is told of one version agrees; what is told least often is wrong."""
-    bench.looked(ONE_STATE, len(registered.told))
-    if len(registered.told) < 2:
+    bench.looked(ONE_STATE, len(registered.shown))
+    if len(registered.shown) < 2:
         return
-    ranked = sorted(registered.told.items(), key=_belief)
+    ranked = sorted(registered.shown.items(), key=_belief)
     right: list[tuple[LeaderEpochIsr, list[Event]]] = []
     for state, events in ranked:
         against = next((each for each in right if not _agree(each[0], state)), None)
@@ -137,7 +137,7 @@ def _one_state(bench: RuleContext, registered: Registered) -> None:
         if another_life(bench.history, near, event):
             continue
         sure = same_life(bench.history, near, event)
-        del registered.told[state]  # it is no evidence of what stood there
+        del registered.shown[state]  # it is no evidence of what stood there
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         for each in events if sure else events[:1]:
             bench.report(
@@ -155,8 +155,8 @@ def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> 
     if not before.whole:
         return
     leader, _, _ = before.whole[0]
-    last = _first(before.told[before.whole[0]])
-    for (whose, _, _), events in after.told.items():
+    last = _first(before.shown[before.whole[0]])
+    for (whose, _, _), events in after.shown.items():
         event = next((each for each in events if each.kind == "isr_updated"), None)
         if event is None or last is None or whose is None or id(event) in bench.blamed:
             continue
@@ -180,9 +180,9 @@ def _complete(before: Registered, after: Registered) -> None:
     if not before.whole or after.whole:
         return
     leader, epoch, _ = before.whole[0]
-    for (whose, own, isr), events in list(after.told.items()):
+    for (whose, own, isr), events in list(after.shown.items()):
         if whose in (None, leader) and own in (None, epoch) and isr is not None:
-            after.told[leader, epoch, isr] = events
+            after.shown[leader, epoch, isr] = events
 
 
 def _one_write(
@@ -191,7 +191,7 @@ def _one_write(
     if not before.whole or not after.whole:
         return
     old, new = before.whole[0], after.whole[0]
-    event, last = _first(after.told[new]), _first(before.told[old])
+    event, last = _first(after.shown[new]), _first(before.shown[old])
     if event is None or last is None or id(event) in bench.blamed or id(last) in bench.blamed:
         return
     bench.looked(WRITE_FITS)

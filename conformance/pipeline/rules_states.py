@@ -180,14 +180,14 @@ def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
     The controller reads them once, makes the partition with them, and elects of them.
     """
     history = bench.history
-    told = [
+    named = [
         (line, brokers)
         for line, brokers in history.assigned(made.tp or ("", 0))
         if line.broker == made.broker and 0 <= made.at - line.at <= _ANNOUNCED
     ]
-    if len(told) != 1 or history.reduced or not first.isr:
+    if len(named) != 1 or history.reduced or not first.isr:
         return
-    ((line, brokers),) = told
+    ((line, brokers),) = named
     bench.looked(BEGINS_AS_ASSIGNED)
     if set(first.isr) <= set(brokers) or not set(first.isr) <= set(made.replicas or ()):
         return
@@ -263,7 +263,7 @@ def _never_a_replica(history: History, inside: list[Event], event: Event) -> boo
         return _expands_beyond_its_replicas(history, inside, event)
     if event.version is None or event.isr is None:
         return False
-    told = [each for each in inside if each.replicas and each.version == event.version]
+    named = [each for each in inside if each.replicas and each.version == event.version]
     before = [
         each
         for each in inside
@@ -272,7 +272,7 @@ def _never_a_replica(history: History, inside: list[Event], event: Event) -> boo
         and same_life(history, each, event)
     ]
     strangers = set(event.isr) - {b for each in inside for b in each.replicas or ()}
-    return bool(told and before) and any(
+    return bool(named and before) and any(
         all(broker not in (each.isr or ()) for each in before) for broker in strangers
     )
 

@@ -177,7 +177,7 @@ def _overtaken(history: History) -> set[tuple[str, int]]:
     for versions in rules_model.lives(history, history.events):
         newest: Event | None = None
         for version in sorted(versions):
-            for events in versions[version].told.values():
+            for events in versions[version].shown.values():
                 for event in events:
                     if event.kind != "partition_changed" or event.controller_epoch is None:
                         continue

@@ -43,7 +43,7 @@ SAID = "cluster string, said string, book string"
 
 def watch(
     logs: str,
-    told: WatchStore,
+    store: WatchStore,
     tell: Tell,
     *,
     seconds: float = 2.0,
@@ -81,14 +81,14 @@ def watch(
             books[row["cluster"]] = row["book"]
             found += [said_of(each) for each in json.loads(row["said"])]
         found.sort(key=lambda each: each.order)
-        told.keep(number, found, books, tell)
+        store.keep(number, found, books, tell)
 
     try:
         return (
             rows.transform(screened(release))
             .transform(judged)
             .writeStream.foreachBatch(sink)
-            .option("checkpointLocation", told.checkpoint)
+            .option("checkpointLocation", store.checkpoint)
             .trigger(processingTime=f"{seconds} seconds")
             .start()
         )

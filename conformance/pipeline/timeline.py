@@ -92,11 +92,11 @@ def _timeline(cluster: str, events: list[Event]) -> Timeline:
         if event.kind in STARTS and event.broker is not None
     ]
     line.terms = _terms(event for event in events if event.kind in OFFICE)
-    told: dict[str, list[Event]] = defaultdict(list)
+    lines: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind not in (*OFFICE, *STARTS) and event.tp is not None and event.leader != -2:
-            told[f"{event.topic}-{event.partition}"].append(event)
-    line.partitions = {name: _states(found) for name, found in sorted(told.items())}
+            lines[f"{event.topic}-{event.partition}"].append(event)
+    line.partitions = {name: _states(found) for name, found in sorted(lines.items())}
     return line
 
 

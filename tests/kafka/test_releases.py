@@ -116,7 +116,7 @@ def test_a_release_is_there_once_all_of_it_is_and_is_not_fetched_again(
     )
     reported: list[str] = []
 
-    libs = fetch(release_of("2.3.1"), told=reported.append)
+    libs = fetch(release_of("2.3.1"), progress=reported.append)
     a_maven(tmp_path, "exit 1")
 
     assert fetch(release_of("2.3.1")) == libs == cache_folder() / "2.3.1" / "libs"
