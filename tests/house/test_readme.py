@@ -4,7 +4,7 @@ A line of a ```sh block that starts with `insync` or `./insync` is run; `# exit 
 the code it must leave, else 0. They run in their order in one folder that looks like the checkout,
 so that one command may read what an earlier one wrote, and the checkout stays clean. What both
 pages show is run once. A command runs in this process, as the launcher would run it; one that needs
-a shell, or that starts processes to stay, runs in a process of its own.
+a shell, starts processes to stay, or plants a bug into its own process, runs in one of its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RUN_BY = {
 """Commands that take long and that another test runs, as it needs what they answer."""
 
 SHELL = re.compile(r"[|&;<>$`*?~]")
-STARTS_PROCESSES = ("cluster", "chaos")
+LEAVES_TRACES = ("cluster", "chaos", "mutants")
 
 
 class Shown(NamedTuple):
@@ -63,7 +63,7 @@ def in_process(line: str) -> list[str] | None:
     """The words for the command line, or None where the line needs a process of its own."""
     words = shlex.split(line, comments=True)
     first = words[0].removeprefix("./")
-    if first != "insync" or words[1] in STARTS_PROCESSES or SHELL.search(line.split(" # ")[0]):
+    if first != "insync" or words[1] in LEAVES_TRACES or SHELL.search(line.split(" # ")[0]):
         return None
     return words[1:]
 

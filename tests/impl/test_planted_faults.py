@@ -58,7 +58,7 @@ PLANTED = {
     ),
     "the controller epoch is never noted": Fault(
         ReplicaManager.handle, "self.controller_epoch = request.controller_epoch", "pass",
-        "obeys a controller of epoch",
+        "obeys a controller of epoch", "operators",
     ),
     "no check of the broker epoch (KIP-380)": Fault(
         answers.broker_epoch_error, 'return "STALE_BROKER_EPOCH"', "return NONE",
@@ -76,6 +76,7 @@ PLANTED = {
         EventController._is_of_now,
         "return self.active and self.core.context.epoch == request.controller_epoch",
         "return self.active", "takes an answer to a request of controller epoch",
+        "operators",
     ),
     "a producer is acknowledged across a lost leadership": Fault(
         AcksAwaited.outcome,

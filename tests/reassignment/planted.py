@@ -28,7 +28,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "no_message_loss": (
         {"depth": 4, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
-        {"depth": 23, "without": ("high_watermark_waits_for_isr",), "bounds": {"crashes": 0}},
+        {"depth": 24, "without": ("high_watermark_waits_for_isr",), "bounds": {"crashes": 0}},
     ),
     "copies_are_kept": (
         {"depth": 5, "dropped": (CREATED_TWICE,), "bounds": QUIET, "plain": True},
@@ -42,6 +42,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "request_goes_only_when_done": (
         {"depth": 6, "dropped": (("controller_closes_request", "the target is the assignment"),),
          "bounds": QUIET, "plain": True},
+        {"depth": 8, "without": ("requests_left_alone",), "bounds": {"crashes": 0}},
     ),
     "leader_epoch_never_falls": (
         {"depth": 18, "dropped": (("leader_shrinks_isr", "the cached version is current"),),

@@ -91,8 +91,12 @@ def test_both_engines_visit_the_same_states_and_half_of_them_stand_for_all():
     assert (orbits.distinct, orbits.depth) == (366, 25)
 
 
-WRITTEN_AGAIN = {"2.0": (18_396, 38), "2.1": (17_163, 38), "2.3": (19_431, 38)}
+WRITTEN_AGAIN = {"2.0": (18_396, 39), "2.1": (17_163, 39), "2.3": (19_431, 39)}
 """Release that writes a request again when it has begun what that asks for -> states, depth."""
+
+LOST = {"request_goes_only_when_done"}
+"""Within these bounds since 2.3 alone: it has the death of a replica to deal with in between, and
+where there is nothing to deal with the model has look and write in one step."""
 
 
 @pytest.mark.deep
@@ -104,7 +108,7 @@ def test_a_request_that_comes_while_a_controller_begins_is_lost_from_2_0_to_2_3(
 
     broken = {name for name, one in found.claims.items()
               if one.verdict is Verdict.BROKEN and one.kind != "sometimes"}  # fmt: skip
-    assert broken == {"request_goes_only_when_done"}
+    assert broken == (LOST if version == "2.3" else set())
     assert (found.distinct, found.depth) == WRITTEN_AGAIN[version]
 
 

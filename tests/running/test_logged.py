@@ -76,7 +76,9 @@ def test_a_topic_that_is_never_deleted_is_found_in_the_end(monkeypatch: pytest.M
 
 
 def test_metadata_that_is_not_taken_is_found_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    line = "self.partitions[partition] = told"
-    plant(monkeypatch, MetadataCache.update, line, "self.partitions.setdefault(partition, told)")
+    line = "self.partitions[partition] = metadata"
+    plant(
+        monkeypatch, MetadataCache.update, line, "self.partitions.setdefault(partition, metadata)"
+    )
 
     assert any("tells clients of" in one for one in _said())

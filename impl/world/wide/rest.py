@@ -112,7 +112,7 @@ def waits_in_vain(world: WideWorld, partition: TopicPartition) -> bool:
     """Kafka does no more for it, though all brokers are up: nothing is claimed of it."""
     return (
         _waits_for_a_broker(world, partition.topic)
-        or _is_overlooked(world, partition)
+        or is_overlooked(world, partition)
         or any((partition, number) in world.strays for number in _assigned(world, partition))
     )
 
@@ -135,7 +135,7 @@ def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
     return all(leader_of(world, one) is None for one in moving if one.topic == topic)
 
 
-def _is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
+def is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
     """A broker that went and came before the controller looked is told nothing (up to 2.1).
 
     It hosts no such replica, or is in the leader epoch that a late request of its last life named;
