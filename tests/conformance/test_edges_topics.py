@@ -89,13 +89,14 @@ def test_what_a_family_leaves_out_is_counted(reports: dict[str, EdgeReport]) -> 
 
 
 OTHERS = {
-    "2.1": {"shutdown": 560, "returning": 4_485, "lost reply": 956, "conflict": 191},
-    "2.4": {},
-    "2.7": {"shutdown": 574},
-    "2.8": {"shutdown": 574},
+    "2.1": {"shutdown": 560, "returning": 4_485, "lost reply": 998, "conflict": 191},
+    "2.4": {"lost reply": 972},
+    "2.7": {"shutdown": 574, "lost reply": 972},
+    "2.8": {"shutdown": 574, "lost reply": 972},
 }  # fmt: skip
 """Release -> the families that have other edges there than in 2.3: registrations are not compared
-by epoch up to 2.1, and since 2.6 a StopReplica has a leader epoch."""
+by epoch up to 2.1, since 2.6 a StopReplica has a leader epoch, and from 2.0 to 2.3 a controller
+that begins writes the request for moves again."""
 
 
 @pytest.mark.parametrize("version", OTHERS)
@@ -136,7 +137,7 @@ def test_every_family_is_walked_in_other_releases(name: str, version: str) -> No
     [
         ("none", 3_104), ("disks", 3_808), ("elections", 6_418), ("shutdowns", 17_640),
         ("crashes", 8_610), ("restart", 4_221), ("failing", 8_650), ("expiry", 50_518),
-        ("failover", 39_244), ("two deleters", 26_038), ("from the beginning", 20_263),
+        ("failover", 39_244), ("two deleters", 26_038), ("from the beginning", 18_431),
     ],
 )  # fmt: skip
 def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:

@@ -74,7 +74,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("unknown_partition", 4_202, "controller_drops_unknown_partition"),
         ("cancelled", 9_916, "controller_deletes_needless_replicas"),
         ("two_targets", 24_154, "controller_sees_targets_in_sync"),
-        ("withdrawn", 3_790, "administrator_withdraws_request"),
+        ("withdrawn", 4_806, "administrator_withdraws_request"),
         ("crashes", 4_802, "broker_crashes"),
         ("lost_reply", 3_528, "reply_is_lost"),
     ],
