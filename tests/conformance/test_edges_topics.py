@@ -137,7 +137,7 @@ def test_every_family_is_walked_in_other_releases(name: str, version: str) -> No
     [
         ("none", 3_104), ("disks", 3_808), ("elections", 6_418), ("shutdowns", 17_640),
         ("crashes", 8_610), ("restart", 4_221), ("failing", 8_650), ("expiry", 50_518),
-        ("failover", 39_244), ("two deleters", 26_038), ("from the beginning", 18_431),
+        ("failover", 39_942), ("two deleters", 26_038), ("from the beginning", 18_431),
     ],
 )  # fmt: skip
 def test_every_edge_of_a_large_part_is_covered(name: str, edges: int) -> None:

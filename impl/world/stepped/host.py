@@ -153,6 +153,9 @@ class Host(SimulatedFetchers):
         if isinstance(request, UpdateMetadata):
             self._learn(request)
             return {}
+        if isinstance(request, LeaderAndIsr):
+            # As UpdateMetadata of the same controller said, which is sent first (KAFKA-4443).
+            self.manager.metadata.brokers = dict.fromkeys(request.live_leaders, ("", 0))
         _, errors = wait(self.manager.handle(request, request.broker_epoch, 0))
         return errors
 
