@@ -301,7 +301,7 @@ def _folder(out: str | None, seeds: range) -> Iterator[Path]:
 
 
 class RunFigures:
-    """What is told of a run besides its verdict, counted while its events pass.
+    """What is reported of a run besides its verdict, counted while its events pass.
 
     ``times``: by step, how often it was taken. Of the high watermark, an exclusive end, the highest
     that any broker had is the number of committed records.

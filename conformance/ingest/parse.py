@@ -268,7 +268,7 @@ def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatc
             if len(kept) >= size:
                 yield _events(kept)
                 kept.clear()
-                if rest.size:  # files that were read to their end, which progress is told by
+                if rest.size:  # files that were read to their end, which progress is measured by
                     yield rest.batch()
                     rest = _EventColumns()
         else:

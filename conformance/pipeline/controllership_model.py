@@ -57,8 +57,8 @@ def thrown_back(preset: str) -> tuple[str, ...]:
 class ControllershipModel:
     """One run. Brokers are numbered from 1 here, whatever their ids are.
 
-    `taken` counts the steps that lines told of, `hidden` those in between, `refused` the refusals
-    that lines told of, by step and reason.
+    `taken` counts the steps that lines show, `hidden` those in between, `refused` the refusals
+    that lines show, by step and reason.
     """
 
     def __init__(self, brokers: int, preset: str) -> None:
@@ -112,7 +112,7 @@ class ControllershipModel:
         """What a broker knew of controllers is gone, although the model keeps it."""
         self._put("seen", (broker,), 0)
 
-    def suppose_office(self, broker: int, epoch: int) -> None:
+    def suppose_controllership(self, broker: int, epoch: int) -> None:
         """A broker that was elected before the first line believes in its epoch still."""
         self._believes(broker, epoch)
         self.suppose_sent(broker, epoch)

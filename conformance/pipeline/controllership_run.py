@@ -47,7 +47,7 @@ class ControllershipRun(ElectionLogMatcher):
             if following is not None and self._advance(following):
                 continue
             refused = self._refused_for_good(following, self._heads())
-            if refused is None and following is not None and self._is_told(following):
+            if refused is None and following is not None and self._is_logged(following):
                 # Its line stands behind others of its broker, which can wait no longer.
                 thread = self.lines.threads[self.lines.owners[following], ""]
                 refused = self._refused_for_good(following, thread.heads(), patient=False)
@@ -55,7 +55,7 @@ class ControllershipRun(ElectionLogMatcher):
                 head, refusal = refused
                 self._leave_out(head)
                 yield head, refusal
-            elif following is not None and not self._is_told(following):
+            elif following is not None and not self._is_logged(following):
                 self._never.add(following)
             else:
                 head_left = min(self._heads(), key=_when, default=None)
@@ -113,7 +113,7 @@ class ControllershipRun(ElectionLogMatcher):
             return None
         reason = model.refusal("broker_reads_epoch", number)
         return None if reason in (None, _VACANT) else Refusal(
-            "broker_reads_epoch", reason, self.in_office.get(head.broker)
+            "broker_reads_epoch", reason, self.seen_as_controller.get(head.broker)
         )  # fmt: skip
 
     def _no_act(self, head: Sight) -> Refusal:
@@ -124,7 +124,7 @@ class ControllershipRun(ElectionLogMatcher):
         if self.won.get(head.epoch) == head.broker and not model.belief(number):
             near = self.left.get(head.broker)
         else:
-            near = self.lines_of_epoch.get(head.epoch, self.in_office.get(head.broker))
+            near = self.lines_of_epoch.get(head.epoch, self.seen_as_controller.get(head.broker))
         step = "controller_starts_write" if head.writes else "controller_sends_request"
         return Refusal(step, _BELIEVES, near)
 
@@ -137,7 +137,7 @@ class ControllershipRun(ElectionLogMatcher):
         return Refusal("request_is_obeyed", NEWER, self.heard.get(head.broker), switch)
 
     def _leave_out(self, head: Sight) -> None:
-        """What follows from a line that is wrong is not told again."""
+        """What follows from a line that is wrong is not reported again."""
         thread = self.lines.threads.get((head.broker, ""))
         if head.what is What.ACTS:
             self._muted.add((head.broker, head.epoch))

@@ -562,7 +562,7 @@ class History:
         """Whether two logs of a broker do not go together by its clock: one was shifted in time.
 
         What causes what in two logs, within moments, tells: a replica's log is made, or loaded,
-        when its broker is told to lead or to follow; a controller acts when it is elected.
+        when its broker gets a LeaderAndIsr for it; a controller acts when it is elected.
         """
         return any(
             whose == broker and not -_BEFORE <= median(gaps) <= _AFTER

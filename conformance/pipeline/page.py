@@ -262,7 +262,7 @@ def _lines_around(
                     break
                 if number in near:
                     texts[number] = text[:_LONGEST] + ("…" if len(text) > _LONGEST else "")
-        except Exception as error:  # whatever is wrong with the file, the finding is still told
+        except Exception as error:  # whatever is wrong with the file, the finding is still shown
             problem = html.escape(str(error))
         for number in numbers:
             kept = [
@@ -284,7 +284,7 @@ def _timelines(lines: Sequence[Timeline]) -> str:
         opened = " open" if n < _OPEN else ""
         parts.append(f"<details{opened}><summary>{html.escape(line.cluster)}</summary>")
         parts.append(f"<div class='scroll'>{drawing(line)}</div></details>")
-    return "\n".join(parts if lines else [*parts, "<p>No state was told.</p>"])
+    return "\n".join(parts if lines else [*parts, "<p>No line shows a state.</p>"])
 
 
 def _clocks(result: Mapping[str, Any]) -> str:
@@ -331,7 +331,7 @@ def _skew(least: int | None, most: int | None) -> str:
 def _model(coverage: Mapping[str, Any]) -> str:
     parts = [
         "<h2 id='model'>The model's steps that these lines exercised</h2><p><i>judged</i>: the "
-        "model was asked for the step and has it; <i>told</i>: lines tell of it; <i>hidden</i>: it "
+        "model was asked for the step and has it; <i>logged</i>: lines show it; <i>hidden</i>: it "
         "must have happened in between.</p>"
     ]
     for system in dict.fromkeys(row["system"] for row in coverage["model"]):
@@ -341,7 +341,7 @@ def _model(coverage: Mapping[str, Any]) -> str:
         parts.append(f"<h3>{system}: {len(seen)} of {len(rows)} steps</h3>")
         parts.append(
             table(
-                ("step", "judged", "told", "hidden"),
+                ("step", "judged", "logged", "hidden"),
                 [
                     (row["step"], *(row[name] or "" for name in ("judged", "told", "hidden")))
                     for row in seen

@@ -84,7 +84,7 @@ def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) ->
 def _one_request_failed(
     bench: RuleContext, began: Event, failure: Event, end: Event, replica: tuple[str, int]
 ) -> bool:
-    """Whether the deletion asked that broker once for the replica, and was told of the failure."""
+    """Whether the deletion asked that broker once for the replica, and got the failure."""
     history = bench.history
     if history.reduced or not history.contiguous(began, end):
         return False

@@ -96,7 +96,7 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
     elif kind == "leader_and_isr_sent" and event.leader is not None and event.replica is not None:
         leads = event.replica == event.leader
         text = (
-            f"{name}: broker {event.replica} is told to be {event.detail} in a state whose leader "
+            f"{name}: broker {event.replica} is made {event.detail} in a state whose leader "
             f"is {event.leader}"
         )
         seen.append(text if leads != (event.detail == "leader") else None)

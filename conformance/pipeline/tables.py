@@ -124,7 +124,7 @@ def show_running(recorded: Iterable[dict[str, Any]], say: Say) -> None:
                 why = f": {row['beyond']}" if row["beyond"] else ""
                 say(f"{row['partition']}: the last {row['left']:,} lines are not judged{why}")
         _table(
-            say, "What the model abstracts from, and lines told", ("what", "times"),
+            say, "What the model abstracts from, and lines show", ("what", "times"),
             one["by_force"].items(),
         )  # fmt: skip
 

@@ -724,8 +724,8 @@ class ClusterReplay(Driver):
             slot = self._slot(c, kind, subject)
             if slot is None:
                 raise MisfitError(
-                    "a controller handles what was told", f"it handles {kind}, and nothing that it "
-                    "watches has changed", self._queue(c),
+                    "a controller handles what it was notified of",
+                    f"it handles {kind}, and nothing that it watches has changed", self._queue(c),
                 )  # fmt: skip
             if slot == 0:
                 return
@@ -1327,7 +1327,7 @@ def _is_never_sent(line: TraceLine) -> bool:
 def _undone(order: Ordered) -> dict[TraceLine, set[str]]:
     """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
     found: dict[TraceLine, set[str]] = {}
-    last: dict[int, tuple[TraceLine, set[str]]] = {}  # what is told later of it counts too
+    last: dict[int, tuple[TraceLine, set[str]]] = {}  # later lines about it count too
     for line in order.lines:
         if line.step == "request_received" and line.args["kind"] == "LeaderAndIsr":
             last[line.broker] = line, set()

@@ -173,7 +173,7 @@ FILES: dict[str, Callable[[Input], str | None]] = {
         _zk_calls,
     ),
 }
-"""By file, how the operation of a case is told from its input."""  # fmt: skip
+"""By file, how the operation of a case is known from its input."""  # fmt: skip
 
 _UNNAMED: dict[str, Callable[[Input], str | None]] = {
     "assignment": _unnamed(
@@ -297,8 +297,8 @@ def read_cases(path: Path) -> list[Case]:
         raise BadFile(f"{path} holds no list; a file of vectors is a JSON array of cases")
     cases = [_case(path, number, entry) for number, entry in enumerate(loaded)]
     if cases and all(case.operation.startswith(UNKNOWN) for case in cases):
-        told = cases[0].operation.removeprefix(UNKNOWN)
-        raise BadFile(f"{path}: {told} is no operation of {path.stem}, and no case has another")
+        asked = cases[0].operation.removeprefix(UNKNOWN)
+        raise BadFile(f"{path}: {asked} is no operation of {path.stem}, and no case has another")
     return cases
 
 
@@ -326,8 +326,8 @@ def _case(path: Path, number: int, entry: Any) -> Case:
     if operation is None:
         # One that nobody knows stays unanswered: the others of the file are judged all the same.
         said = given.get("op") if isinstance(given, dict) else str(given)
-        told = f"op {said!r}" if said is not None else f"an input of {', '.join(sorted(given))}"
-        operation = f"{UNKNOWN}{told}"
+        asked = f"op {said!r}" if said is not None else f"an input of {', '.join(sorted(given))}"
+        operation = f"{UNKNOWN}{asked}"
     return Case(
         path.stem,
         number,

@@ -98,7 +98,7 @@ def leader(question: Question) -> dict[str, Any]:
 
 
 def make_follower(question: Question) -> dict[str, Any]:
-    """Whether a follower needs another fetcher, each time that it is told to follow."""
+    """Whether a follower needs another fetcher, at each LeaderAndIsr that makes it follow."""
     release = Release.of(question["release"])
     way = "epoch" if release.since("2.1") else "missed" if release.since("2.0") else "leader"
     before, found = None, list[bool]()

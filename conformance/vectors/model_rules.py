@@ -133,7 +133,7 @@ def high_watermark(question: Question) -> dict[str, Any]:
     """How far a leader's high watermark goes."""
     asked = question["input"]
     known = {
-        int(one): (told["leo"], told["lastCaughtUp"]) for one, told in asked["remotes"].items()
+        int(replica): (its["leo"], its["lastCaughtUp"]) for replica, its in asked["remotes"].items()
     }
     found = answers.high_watermark(
         asked["leaderLeo"], asked["isr"], known, asked["now"], asked["lagMs"], asked["oldHw"]

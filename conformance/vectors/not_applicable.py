@@ -75,7 +75,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
 
 
 class Except(NamedTuple):
-    """Cases of an answered operation that a side does not answer, told by their input.
+    """Cases of an answered operation that a side does not answer, known by their input.
 
     With ``before`` only those of earlier releases.
     """

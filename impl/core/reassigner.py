@@ -176,7 +176,7 @@ class Reassigner:
     async def caught_up(
         self, partition: TopicPartition, target: Sequence[int], is_news: bool = False
     ) -> bool:
-        """Every target replica is in the registered ISR, of which a watch may have told."""
+        """Every target replica is in the registered ISR, of which a watch may have notified it."""
         state = await self.core.client.state(partition)
         journal = self.core.context.journal
         if state is None:

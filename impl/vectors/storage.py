@@ -131,7 +131,7 @@ def _fetched(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(asked: dict[str, Any]) -> dict[str, Any]:
-    """The kind of a file is told by its entries: of two words, or of three."""
+    """The kind of a file is known by its entries: of two words, or of three."""
     content = asked["fileContent"].encode()
     disk = _disk()
     replace_file(disk, f"{PATH}/x", content)

@@ -209,7 +209,7 @@ def _registered(under: Release, owner: str) -> str:
 
 
 def encode(question: Question) -> dict[str, Any]:
-    """The text of a znode, told by what is to be in it."""
+    """The text of a znode with the given content."""
     what = given(question)["encode"]
     return {"json": _encoded(what, release(question))}
 

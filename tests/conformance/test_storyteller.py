@@ -254,12 +254,12 @@ leader_gives_up_isr_write leader=1
     ],
 )
 def test_what_a_release_did_is_played_by_that_release(name: str, release: str) -> None:
-    told = retell(read_story(STORIES / f"{name}.story"))
+    replayed = retell(read_story(STORIES / f"{name}.story"))
 
-    assert (told.release, told.verdict, told.failed) == (release, Verdict.HOLDS, None)
+    assert (replayed.release, replayed.verdict, replayed.failed) == (release, Verdict.HOLDS, None)
 
 
 def test_a_story_that_asserts_nothing_is_played_in_no_other_release() -> None:
-    told = retell(story(LEADER.replace("version 2.3", "version 2.3 without fetch_fencing")))
+    found = retell(story(LEADER.replace("version 2.3", "version 2.3 without fetch_fencing")))
 
-    assert told.why_not == "the implementation is as released, without a switch for fetch_fencing"
+    assert found.why_not == "the implementation is as released, without a switch for fetch_fencing"

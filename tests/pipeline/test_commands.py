@@ -155,7 +155,7 @@ def test_rejected_lines_are_counted_with_the_first_place(good: Path):
     assert f"before it: 1, such as {good / 'state-change.log.1'}:1" in said
 
 
-def test_lines_that_two_files_repeat_are_counted_and_told(good: Path):
+def test_lines_that_two_files_repeat_are_counted_and_reported(good: Path):
     write(good, {"copy/state-change.log": [changed(2, (1, 4), 2, 6, "1,2")]})
 
     said = run_check(str(good)).stdout

@@ -24,7 +24,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out.read_text(encoding="utf-8")
 
 
-def test_a_finding_is_told_with_the_lines_around_it(report: str):
+def test_a_finding_is_reported_with_the_lines_around_it(report: str):
     finding = re.search(r"<small>(\S*planted/broker1/server\.log):29</small>", report)
 
     assert finding is not None

@@ -114,7 +114,7 @@ def test_an_isr_in_brackets_is_no_partition():
     assert said["isr"] == [5, 4]
 
 
-def test_before_2_0_an_unavailable_leader_is_told_with_the_epoch_of_the_state():
+def test_before_2_0_an_unavailable_leader_is_reported_with_the_epoch_of_the_state():
     old = (
         "Broker 0 received LeaderAndIsrRequest with correlation id 1 from controller 0 epoch 7 for "
         "partition orders-0 but cannot become follower since the new leader -1 is unavailable."
