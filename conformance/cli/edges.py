@@ -16,6 +16,7 @@ from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
 from impl.releases import DEFAULT, Release
+from model.former_names import family_now
 from specs.rendering import as_data
 from specs.verdict import Verdict, combine
 
@@ -238,9 +239,10 @@ def _show_in_the_browser(story: str | None, json_target: str | None) -> None:
     show(of_story_text(story))
 
 
-def _family(about: SystemMap, name: str) -> Family:
+def _family(about: SystemMap, asked: str) -> Family:
+    name = family_now(about.system, asked)
     if name not in about.families:
-        raise unknown(f"family of {about.system}", name, about.families)
+        raise unknown(f"family of {about.system}", asked, about.families)
     return about.families[name]
 
 

@@ -31,7 +31,7 @@ from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.world.cluster import MOST_BROKERS
 from impl.world.faults import JOINED_BY, SWARM
 from impl.world.kafka_log import KafkaLogs
-from impl.world.simulator import FIRST_INSTANT_MS, simulated, steps_of
+from impl.world.simulator import FIRST_INSTANT_MS, Simulator, steps_of
 from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
@@ -188,7 +188,8 @@ def simulate(
                 place = folder / f"seed-{number}-logs" if logs else None
                 journal = None if place is None else KafkaLogs(brokers, FIRST_INSTANT_MS, place)
                 path = folder / f"seed-{number}.ndjson"
-                figures = RunFigures(*simulated(number, steps, profile, brokers, journal=journal))
+                simulator = Simulator(number, profile, brokers, journal)
+                figures = RunFigures(*simulator.recorded(steps))
                 write_events(path, figures.header, figures.events())
                 if journal is not None:
                     journal.finish()

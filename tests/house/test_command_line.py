@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -68,10 +68,16 @@ def insync(*args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def processor_seconds_of_children() -> float:
+    """What ended children used; a clock on the wall would count other tests that run meanwhile."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_help_is_instant_and_lists_every_command():
-    start = time.monotonic()
+    start = processor_seconds_of_children()
     done = insync("--help")
-    seconds = time.monotonic() - start
+    seconds = processor_seconds_of_children() - start
 
     assert done.returncode == 0
     assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
