@@ -7,7 +7,6 @@ import logging
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -419,7 +418,7 @@ def replay(
     emit_json(json_target, {
         "format": "insync.kafka_replay/1", "verdict": report.answer.verdict,
         "answer": report.answer, **{
-            name: value for name, value in asdict(report).items() if name != "answer"
+            name: value for name, value in as_data(report).items() if name != "answer"
         },
     })  # fmt: skip
     finish(report.answer.verdict)

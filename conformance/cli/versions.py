@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -66,7 +65,7 @@ def versions(flags: bool, json_target: str | None) -> None:
                 }
                 for clash in CLASHES
             ],
-            "assumptions": [asdict(one) for one in ASSUMPTIONS],
+            "assumptions": rows(ASSUMPTIONS),
             "flags": [
                 {
                     "name": flag.name,
