@@ -14,9 +14,16 @@ import click
 
 from conformance.chaos.clients import OURS, WrongClients, clients_named
 from conformance.cli.cluster import ends_as_interrupt
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from conformance.cli.interrupts import INTERRUPTED, interrupts
-from conformance.cli.tables import show_table
 from conformance.kafka.control import ask_proxies, do_line
 from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
 from conformance.kafka.fetch import fetch as fetch_release

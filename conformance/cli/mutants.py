@@ -16,12 +16,12 @@ from conformance.cli.common import (
     finish,
     json_option,
     say,
+    show_table,
     unknown,
 )
 from conformance.cli.kept import keep_text, open_option, story_option
 from conformance.cli.kept import show as show_run
 from conformance.cli.pace import left_of
-from conformance.cli.tables import show_table
 from specs.rendering import as_data, rows
 from specs.verdict import Verdict
 

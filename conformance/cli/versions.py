@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from conformance.cli.common import emit_json, json_option, say
-from conformance.cli.tables import show_table
+from conformance.cli.common import emit_json, json_option, say, show_table
 from model.assumptions import ASSUMPTIONS
 from model.language import System
 from model.language.system import shown
