@@ -217,7 +217,7 @@ def _of_several(node: WideBroker) -> Iterator[ClientAnswered]:
                 any(limited),
                 uncommitted,
             )
-            wanted = (some if most == MOST_BYTES else min(some, 1), True, False, [])
+            wanted: Any = (some if most == MOST_BYTES else min(some, 1), True, False, [])
             yield ClientAnswered(f"{most} bytes of all that is led", said, wanted)
 
 
