@@ -84,7 +84,8 @@ def walk_edges(
     unknown. The walk ends after MOST_MISMATCHES mismatches. ValueError for bounds or a version that
     are not walked.
     """
-    refusal = None if family is not None and family.begins else about.not_from_the_start(bounds)
+    begins, without = (family.begins, family.without) if family is not None else ((), ())
+    refusal = None if begins else about.not_from_the_start(bounds, without)
     if refusal is not None:
         raise ValueError(refusal)
     for since in (about.walked_since, family.since if family is not None else about.walked_since):

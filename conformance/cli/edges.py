@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.choice import Size, system_named
+from conformance.cli.choice import Size, refusals, system_named
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -109,8 +109,8 @@ def edges(
     part = None if family is None else _family(about, family)
     limits = {**about.small, **(part.bounds if part else {})}
     limits |= {name: chosen[name] for name in given}
-    if version is not None and version not in system_named(system).versions:
-        raise unknown(f"version of {system}", version, system_named(system).versions)
+    with refusals():
+        system_named(system).version(version)
     began = time.monotonic()
     try:
         with measured(coverage, json_target), Progress() as progress:

@@ -11,7 +11,7 @@ from model.assumptions import ASSUMPTIONS
 from model.language import System
 from model.language.system import shown
 from model.systems import SYSTEMS
-from model.versions import CLASHES, RELEASES, SWITCHES
+from model.versions import CLASHES, LINES, RELEASES, SWITCHES
 from model.zoo.flags import FLAGS, Flag
 from specs.rendering import rows
 
@@ -101,6 +101,11 @@ def _show_releases(json_target: str | None) -> None:
     )
     for name, (about, _) in RELEASES.items():
         say(f"{name:<5} {about}", json_target)
+    for line, (last, base, apart) in LINES.items():
+        but = ", ".join(f"{name}={shown(value)}" for name, value in apart.items())
+        also = f"as {base}{f', but {but}' if but else ''}"
+        if line != base:
+            say(f"{line:<6} ({line}.0 to {line}.{last}) {also}", json_target)
 
 
 def _show_switches(json_target: str | None) -> None:

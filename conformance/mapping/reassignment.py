@@ -481,7 +481,15 @@ def _forgetful(
     return world
 
 
-def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
+def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> str | None:
+    if bounds["faults"] and not without:
+        families = ", ".join(name for name in FAMILIES if name in _FAULTS)
+        return (
+            "faults of a move are walked one family at a time: write --family NAME, one of "
+            f"{families}. Beside a session that ends and a topic that is to be deleted Kafka goes "
+            "on with a request in the event that read the cluster, and the model in a later one, "
+            "before which its controller may be notified of something else"
+        )
     if bounds["delays"]:
         return (
             "step 5 of a move tells every broker once more who leads in the model; a controller "

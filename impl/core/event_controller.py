@@ -124,9 +124,8 @@ class EventController:
         await self._initialize_context()
         await self.journal.step("Fetching topic deletions in progress")
         queued = await core.client.deletions(watch=True)
-        self.reassigner.targets.clear()
         await self._await(paths.REASSIGN_PARTITIONS)
-        found = await core.client.reassignments()
+        found = {**self.reassigner.targets, **await core.client.reassignments()}
         await core.deletion.init(queued, self._must_wait(queued, found))
         await self.journal.step("Sending update metadata request")
         await core.update_metadata(context.live_or_shutting_down, [])
@@ -196,8 +195,7 @@ class EventController:
         self.active = False
         self.core.batch.clear()
         self.core.context.reset()
-        self.reassigner.targets.clear()
-        self.reassigner.looks_again = False
+        self.reassigner.forget()
 
     async def guarded(self, work: Callable[[], Awaitable[object]]) -> None:
         """Do an event's work; the controller resigns at a fence that refuses, or a lost session.

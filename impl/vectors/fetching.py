@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from impl.core.fetcher_thread import EARLIEST, LATEST, UnrequestedPartition
@@ -102,9 +102,20 @@ def scenario(question: Question) -> dict[str, Any]:
         return _refused_offsets(question)
     if len(asked.get("follower", {}).get("log", ())) > 1:
         return _until_equal(question)
+    if _begins_above_the_follower(asked):
+        return _until_equal(question)
     if asked.get("follower", {}).get("fetchOffset") is not None:
         return _out_of_range_low(question)
     return _one_round(question)
+
+
+def _begins_above_the_follower(asked: Mapping[str, Any]) -> bool:
+    """The first round finds where the leader's log begins, and a later one fetches from there."""
+    end = max(
+        (base + count for base, _, count in asked.get("follower", {}).get("log", ())), default=0
+    )
+    fetches = asked.get("follower", {}).get("fetchOffset") is None
+    return fetches and bool(asked.get("leader", {}).get("logStart", 0) > end)
 
 
 def _one_round(question: Question) -> dict[str, Any]:

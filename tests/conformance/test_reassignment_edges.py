@@ -168,6 +168,17 @@ def test_lists_of_two_among_three_brokers_are_walked_in_a_family_alone() -> None
         walk_edges({**MAP.small, "brokers": 3, "replicas": 2}, about=MAP)
 
 
+def test_faults_are_walked_in_a_family_alone() -> None:
+    with pytest.raises(
+        ValueError, match="one family at a time: write --family NAME, one of leader"
+    ):
+        walk_edges({**MAP.small, "faults": 1}, about=MAP)
+
+    assert walk_edges(
+        {**MAP.small, "faults": 1}, 1, about=MAP, family=MAP.families["withdrawn"]
+    ).covered
+
+
 def test_what_may_not_be_done_says_what_is_missing() -> None:
     world = SteppedCluster(2, WRITES)
 

@@ -19,6 +19,7 @@ from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetcherThread
+from impl.core.metadata_cache import MetadataCache
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.truncation import follower_truncation
@@ -155,6 +156,30 @@ PLANTED = {
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
         "nothing is left to happen, and of what broker . tells clients", "sessions",
     ),
+    "a producer that waits for nobody waits for the ISR": Fault(
+        ReplicaManager.append, "awaited if acks == -1 else None", "awaited",
+        "to whoever asks for a record", "clients",
+    ),
+    "a client is not fenced by the leader epoch that it names (KIP-320)": Fault(
+        ReplicaManager._leader, 'asked = epoch if self.release.since("2.1") else None',
+        "asked = None", "to whoever asks for the end of epoch", "clients",
+    ),
+    "a new leader says at once how far consumers may read (KIP-207)": Fault(
+        Partition.list_offset, "if self.hw_may_be_stale:", "if False:",
+        "to whoever asks for the offset of", "clients",
+    ),
+    "a fetch gives more bytes than were asked for": Fault(
+        ReplicaManager.read, "max(0, left - reply.batch.length)", "left",
+        "to whoever asks for .* bytes of all that is led", "clients",
+    ),
+    "topics are mixed up in what clients are told": Fault(
+        MetadataCache.partitions_of, "if one.topic == topic", "if True",
+        "to whoever asks for the partitions of", "clients",
+    ),
+    "a producer whose time is up is told that all is well": Fault(
+        answers.produce_error_after, 'return "REQUEST_TIMED_OUT"', "return NONE",
+        "to whoever asks for whether .* is committed", "clients",
+    ),
 }  # fmt: skip
 
 
@@ -194,6 +219,7 @@ ALONE = {
     "the controller on broker": PLANTED[
         "a controller does not fence a leader of an older leader epoch (KIP-497)"
     ],
+    "to whoever asks for": PLANTED["a producer that waits for nobody waits for the ISR"],
     "nothing is left to happen": PLANTED[
         "a controller does not read the ISRs of which it is notified"
     ],

@@ -159,6 +159,7 @@ def test_every_step_is_taken_by_somebody() -> None:
             taken.update(run_wide(seed, 900, faults, settle=False).taken)
         for faults in ("everything", "crashes", "directories", "retention"):
             taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)
+        taken.update(run_wide(seed, 300, "clients", settle=False).taken)
         taken.update(run_wide(seed, 2_000, "requests", release="2.7", settle=False).taken)
 
     assert {name for name in WIDE_KINDS if not taken[name]} == set()

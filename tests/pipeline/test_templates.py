@@ -160,3 +160,10 @@ def test_unknown_lines_are_counted_by_their_shape():
 def test_a_release_without_a_dialect_is_refused_with_those_that_have_one():
     with pytest.raises(KeyError, match=r"no dialect for release 4\.0; there is one of: 2\.0, 2\.1"):
         dialect_for("4.0")
+
+
+@pytest.mark.parametrize(
+    ("release", "line"), [("2.7.2", "2.7"), ("0.10.2.1", "0.10"), ("3.9.1", "3.9")]
+)
+def test_a_patch_is_read_as_its_line(release: str, line: str):
+    assert dialect_for(release) is dialect_for(line)

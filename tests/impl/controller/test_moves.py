@@ -257,3 +257,48 @@ def test_a_preferred_leader_that_leads_is_left_alone_by_a_new_controller(release
 
     assert (moving.epoch(T0), moving.epoch(T1)) == (0, 0)
     assert not wait(moving.stage.admin.preferred_election())
+
+
+def changes_hands(moving: Moving, other: EventController | None) -> EventController:
+    """`/controller` is deleted, and the other of brokers 1 and 2 gets it; gives that one."""
+    wait(moving.stage.admin.port.delete(paths.CONTROLLER))
+    before = moving.controller
+    if other is None:
+        other = moving.stage.controller(2)
+    else:
+        moving.stage.run(other)
+    moving.stage.run(before)
+    assert other.active
+    assert not before.active
+    moving.controller = other
+    return before
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.11", "2.3"])
+def test_who_resigned_begins_its_moves_again_up_to_0_10(release: str) -> None:
+    """KAFKA-5310: a move of an earlier term is begun once more, though nobody asks for it."""
+    moving = Moving(release, 1)
+    moving.ask({T0: (2,)})
+    wait(moving.stage.admin.port.delete(paths.REASSIGN_PARTITIONS))
+    first = changes_hands(moving, None)
+    moving.ask({T0: (1,)})
+    assert moving.replicas(T0) == (1,)
+
+    changes_hands(moving, first)
+
+    assert moving.replicas(T0) == ((2, 1) if release == "0.10" else (1,))
+    assert moving.requested() == {}
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.11"])
+def test_what_is_asked_for_now_comes_before_a_move_of_an_earlier_term(release: str) -> None:
+    moving = Moving(release, 1)
+    moving.ask({T0: (2,)})
+    wait(moving.stage.admin.port.delete(paths.REASSIGN_PARTITIONS))
+    first = changes_hands(moving, None)
+    moving.ask({T0: (3, 1)})
+
+    changes_hands(moving, first)
+    moving.catch_up(T0)
+
+    assert moving.replicas(T0) == (3, 1)
