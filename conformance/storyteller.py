@@ -127,7 +127,7 @@ def as_released(story: Story) -> Story | WhyNotPlayed:
     ]  # fmt: skip
     return WhyNotPlayed(
         ReasonKind.DESIGN,
-        f"no release does what it tells ({', '.join(alone or sorted(about.switches))})",
+        f"no release does what it shows ({', '.join(alone or sorted(about.switches))})",
     )
 
 

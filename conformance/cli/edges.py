@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.cli.choice import Size, refusals, system_named
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+    unknown,
+)
 from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
-from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
 from impl.releases import DEFAULT, Release

@@ -22,11 +22,11 @@ from conformance.cli.common import (
     finish,
     json_option,
     say,
+    show_table,
     unknown,
 )
 from conformance.cli.kept import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
-from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.world.cluster import MOST_BROKERS
 from impl.world.faults import JOINED_BY, SWARM

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
-from conformance.cli.common import emit_json, json_option, say
-from conformance.cli.tables import show_table
+from conformance.cli.common import emit_json, json_option, say, show_table
 from model.assumptions import ASSUMPTIONS
 from model.language import System
 from model.language.system import shown
@@ -66,7 +64,7 @@ def versions(flags: bool, json_target: str | None) -> None:
                 }
                 for clash in CLASHES
             ],
-            "assumptions": [asdict(one) for one in ASSUMPTIONS],
+            "assumptions": rows(ASSUMPTIONS),
             "flags": [
                 {
                     "name": flag.name,

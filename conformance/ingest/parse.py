@@ -246,7 +246,7 @@ def _named(head: Mapping[str, Any]) -> str | None:
 
 
 def _again(name: str | None, held: Mapping[str, Any]) -> str | None:
-    """A partition's other name in a line, where it is another one than the line tells of."""
+    """A partition's other name in a line, where it is another one than the line shows."""
     if name is None or "topic" not in held:
         return None
     return name if name != f"{held['topic']}-{held['partition']}" else None

@@ -318,7 +318,7 @@ class BrokerTraceOf:
             one.is_of_log = one.offset == int(found[2])
 
     def _reads_again(self, line: LogLine, partition: str, offset: int) -> None:
-        """For whom, the thread tells when it has read everything: by the session of the fetch."""
+        """For whom, the thread logs when it has read everything: by the session of the fetch."""
         reads = self.reading.setdefault(line.thread, [])
         reads.append((partition, self._read(partition, offset)))
 
@@ -458,7 +458,7 @@ class BrokerTraceOf:
             self.known.pop((found[1], fetch.follower), None)
 
     def _first(self, line: LogLine, partition: str, at_once: bool = False) -> list[Event] | None:
-        """The first that a thread tells of what it read of a partition; where it read that."""
+        """The first that a thread logs of what it read of a partition; where it read that."""
         fetch = self.fetches.get(line.thread)
         if fetch is not None and not fetch.closed:
             read = fetch.begun.get(partition)
@@ -695,7 +695,7 @@ class BrokerTraceOf:
     def _wanted(
         self, partition: str, wanted: list[int], into: list[Event] | None = None
     ) -> None:  # fmt: skip
-        """From 2.7 on a leader tells that it expands the ISR only when ZooKeeper has answered."""
+        """From 2.7 on a leader logs that it expands the ISR only when ZooKeeper has answered."""
         if partition not in self.wants:
             self.tell("isr_expanding", partition, into=into, isr=self.isr.get(partition, []),
                       wanted=wanted, by_request=False)  # fmt: skip

@@ -259,7 +259,7 @@ class MoveReplay(Followed):
             passed += 1
 
     def _await_update(self, broker: int, before: int) -> None:
-        """A controller tells of the partition, too, in the next request to the broker."""
+        """A controller sends the partition, too, in the next request to the broker."""
         self.gate.wait_for(lambda: self._updates_sent(broker) > before, TELLS_S)
 
     def _updates_sent(self, broker: int) -> int:

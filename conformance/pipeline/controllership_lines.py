@@ -23,7 +23,7 @@ JITTER = 1000  # milliseconds
 
 
 class What(StrEnum):
-    """What a line tells."""
+    """What a line shows."""
 
     WINS = "wins"  # is elected, with an epoch
     ACTS = "acts"  # does what only a controller does, with an epoch
@@ -113,7 +113,7 @@ def _order(one: tuple[int, str, Sight]) -> tuple[int, str]:
 
 
 def sighted(event: Event) -> Sight | None:
-    """What one line tells of controllers; None if nothing."""
+    """What one line shows controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
     if broker is None:
         return None
@@ -197,7 +197,7 @@ def gather(
 ) -> dict[Any, Lines]:  # fmt: skip
     """Lines by the ZooKeeper that they belong to, as `place` says; None leaves a line out.
 
-    `floors` has, by the identity of a line that tells of a write, an epoch that was won before it.
+    `floors` has, by the identity of a line that shows a write, an epoch that was won before it.
     """
     found: dict[Any, Lines] = {}
     sights: list[tuple[Any, str, Sight]] = []

@@ -1,10 +1,10 @@
 """A run of `election` that the lines of one ZooKeeper's controllers drive, line by line.
 
-Everything that a line tells is taken as soon as the model allows it; that disables nothing that
-another line tells, because whoever acts, obeys or leaves does so in his own part of the state. What
+Everything that a line shows is taken as soon as the model allows it; that disables nothing that
+another line shows, because whoever acts, obeys or leaves does so in his own part of the state. What
 changes it for all is the next election, and epochs say which that is: so it comes when nothing
 else is possible, and no order has to be guessed, and no clock asked. An election of which
-no line tells is a hidden step, if the log in which its winner would tell of it has a hole there.
+no line shows is a hidden step, if the log in which its winner would tell of it has a hole there.
 What then still cannot be taken is refused by the model for good.
 """
 
@@ -20,7 +20,7 @@ from conformance.pipeline.election_log_matcher import NEWER, ElectionLogMatcher
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the model does not have what a line tells: a step, and its requirement that fails.
+    """Why the model does not have what a line shows: a step, and its requirement that fails.
 
     `near` is a line that shows what stands against it, `switch` what to throw back for it to fit.
     """
@@ -61,7 +61,7 @@ class ControllershipRun(ElectionLogMatcher):
                 head_left = min(self._heads(), key=_when, default=None)
                 if head_left is None:
                     return
-                self._drop(head_left)  # it waits for what no line tells of
+                self._drop(head_left)  # it waits for what no line shows
 
     def _heads(self) -> list[Sight]:
         return [head for thread in self.lines.threads.values() for head in thread.heads()]

@@ -1,7 +1,7 @@
 """What the lines of one ZooKeeper's controllers make of a run of `election`, one by one.
 
 A line is taken when the model has the step, or a part of its state, that it tells of. An election
-of which no line tells is a hidden step, if the log in which its winner would tell of it has a hole.
+of which no line shows is a hidden step, if the log in which its winner would tell of it has a hole.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ElectionLogMatcher:
             if head.what in (What.WINS, What.ACTS):
                 self._held[head.broker, stream] = head.last
 
-    # -- what a line tells ----------------------------------------------------------------------
+    # -- what a line shows ----------------------------------------------------------------------
 
     def _take(self, head: Sight) -> bool:
         """Take what is possible now, whatever else happens; elections are `_advance`'s."""
@@ -167,7 +167,7 @@ class ElectionLogMatcher:
         return True
 
     def _refuses(self, head: Sight) -> bool:
-        """It knows a newer one; it may have heard of that by a request that no line tells of."""
+        """It knows a newer one; it may have heard of that by a request that no line shows."""
         model, who = self.model, self._number[head.broker]
         known = head.event.known_epoch or 0
         if model.seen(who) <= head.epoch < known:
@@ -206,7 +206,7 @@ class ElectionLogMatcher:
         return next((e for e in self.epochs if e > now and e not in self._never), None)
 
     def _line_of(self, epoch: int) -> Sight | None:
-        """The line in which its owner tells of its election."""
+        """The line in which its owner logs its election."""
         thread = self.lines.threads.get((self.lines.owners[epoch], ""))
         for sight in thread.waiting() if thread is not None else ():
             if sight.what is What.WINS and sight.epoch == epoch and not sight.blamed:

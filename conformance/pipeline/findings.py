@@ -261,7 +261,7 @@ BEGINS_AS_ASSIGNED = Rule(
 )
 LINE_AGREES = Rule(
     "a_line_agrees_with_itself",
-    "what a line tells twice it tells alike, and a change that it tells is one that there is",
+    "what a line shows twice it shows alike, and a change that it shows is one that there is",
     "PartitionState, ReplicaState (validPreviousStates); Partition.maybeShrinkIsr, Log.truncateTo",
     "one value in both places",
     "lines that name their writer, a partition or a state twice (any of the three logs)",

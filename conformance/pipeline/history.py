@@ -187,7 +187,7 @@ class History:
 
     @cached_property
     def live_brokers(self) -> frozenset[int]:
-        """Brokers that controllers counted among the live ones; empty where none tells of them."""
+        """Brokers that controllers counted among the live ones; empty where none logs them."""
         found: set[int] = set()
         for event in self.events:
             if event.kind == "brokers_changed" and "all live brokers" in (event.detail or ""):

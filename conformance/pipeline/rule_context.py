@@ -125,7 +125,7 @@ class RuleContext:
         return found
 
     def _logged_nowhere_else(self, fall: Fall, column: str) -> bool:
-        """Whether no other line tells the higher value, and more than this one the lower."""
+        """Whether no other line shows the higher value, and more than this one the lower."""
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
             return False

@@ -76,7 +76,7 @@ def _segments(bench: RuleContext) -> Callable[[Event], Segment | None]:
 
 
 def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
-    """By the identity of a line that tells of a write: a newer epoch that had written before it.
+    """By the identity of a line that shows a write: a newer epoch that had written before it.
 
     The versions of the partition's state say so, which no clock does.
     """

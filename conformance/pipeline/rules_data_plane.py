@@ -1,6 +1,6 @@
 """What a follower makes of what its leader answers, and a leader's high watermark: DEBUG and TRACE.
 
-A line that tells of a fetch has what the log was and what the leader answered; the lines after it,
+A line that shows a fetch has what the log was and what the leader answered; the lines after it,
 what the log and the high watermark became. Which step that is is asked of the model's
 `follower_appends`, on the offsets of the line alone: all that the step depends on stands in it.
 Offsets that the lines do not tell apart are one record there.
@@ -158,7 +158,7 @@ def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int) -> N
     mine = appended(end, after, answered)
     bench.fired["follower_appends"] += 1
     if mine != became and _beside(bench, mark, asked):
-        # Since 2.5 a high watermark is never below the log's start, which no such line tells.
+        # Since 2.5 a high watermark is never below the log's start, which no such line shows.
         bench.report(
             Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
             FOLLOWS_AS_ANSWERED, mark,

@@ -20,7 +20,7 @@ _AT_ONCE = 2000  # milliseconds between a request and what its broker cannot do
 
 
 def check_names(bench: RuleContext) -> None:
-    """Each line that tells a log's new name, by itself."""
+    """Each line that shows a log's new name, by itself."""
     for event in bench.history.events:
         if event.kind != "log_removed" or not event.detail:
             continue

@@ -59,7 +59,7 @@ class Registered:
 
     @property
     def writer(self) -> int | None:
-        """The controller epoch of the write, from the line that tells of it."""
+        """The controller epoch of the write, from the line that shows it."""
         for events in self.shown.values():
             for event in events:
                 if event.kind == "partition_changed" and event.controller_epoch is not None:
@@ -107,7 +107,7 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
 
 
 def state_of_line(event: Event) -> LeaderEpochIsr | None:
-    """What a line tells of the state under its version; None where it tells nothing of it."""
+    """What a line shows the state under its version; None where it tells nothing of it."""
     if event.version is None or event.isr is None:
         return None
     isr = frozenset(event.isr)

@@ -698,7 +698,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
 
 
 def _sent_elsewhere(came: Event, events: Iterable[Event]) -> Event | None:
-    """A line that tells of what came, sent to a broker that has no replica."""
+    """A line that shows what came, sent to a broker that has no replica."""
     for each in events:
         if (
             each.kind == "leader_and_isr_sent"

@@ -125,7 +125,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 ISR_OF_REPLICAS,
                 event,
                 f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
-                f"every line that tells the replicas has {_set(sorted(assigned))}",
+                f"every line that shows the replicas has {_set(sorted(assigned))}",
                 f"an ISR out of {_set(sorted(assigned))}",
             )
 
@@ -175,7 +175,7 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
 
 
 def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
-    """The line that tells of a new topic, or of new partitions, has the replicas of each.
+    """The line that shows a new topic, or of new partitions, has the replicas of each.
 
     The controller reads them once, makes the partition with them, and elects of them.
     """
@@ -204,7 +204,7 @@ def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
 
 
 def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
-    """Where no line tells the replicas: a broker enters the ISR that no line knows as a broker.
+    """Where no line shows the replicas: a broker enters the ISR that no line knows as a broker.
 
     It may fetch without being registered, if its session ended before the first line. That is not
     counted as a comparison: whether members are replicas was not seen, and the report says so.
@@ -226,7 +226,7 @@ def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
             wrong[0],
             f"{_name(wrong[0])}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
             f"line knows such a broker: controllers count {_set(sorted(known))} among the live "
-            "ones; no line tells the replicas",
+            "ones; no line shows the replicas",
             f"an ISR out of {_set(sorted(known))}",
         )
 
@@ -613,7 +613,7 @@ def _one_start(bench: RuleContext, events: list[Event]) -> None:
 
 
 def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
-    """The leader that a controller tells after a preferred election: it wrote that one last."""
+    """The leader that a controller sends after a preferred election: it wrote that one last."""
     history = bench.history
     written: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:

@@ -1054,8 +1054,8 @@ class ClusterReplay(Driver):
             known = version <= self.read("partition.version", p)
             if not known or self.read("partition.state.epoch", p, version) != epoch:
                 raise MisfitError(
-                    "a controller tells states that were written",
-                    f"it tells leader epoch {epoch} of {name} under version {version}",
+                    "a controller sends states that were written",
+                    f"it sends leader epoch {epoch} of {name} under version {version}",
                     f"version {self.read('partition.version', p)} is the newest",
                 )  # fmt: skip
             found[p] = version
@@ -1108,7 +1108,7 @@ class ClusterReplay(Driver):
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
         if kind == "update_metadata" and "live" in line.args and live != request.alive:
             raise MisfitError(
-                "a controller tells who is alive", f"{named} says that "
+                "a controller sends who is alive", f"{named} says that "
                 f"{self._ids(live)} are alive", f"{self._ids(request.alive)}",
             )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """One partition of a running cluster, replayed on `replication`: each line a step of the model.
 
-Offsets that no line tells apart are one record of the model. Leader epochs begin at 0 in Kafka and
+Offsets that no line shows apart are one record of the model. Leader epochs begin at 0 in Kafka and
 at 1 in the model; zkVersions are numbered by the writes. What the model abstracts from is put in by
 force, each time for a reason that is counted (`Forced`); everything else must be a possible step
 that ends in what the line shows.
@@ -35,8 +35,8 @@ HELD_BACK = "the high watermark waits for who is caught up and not in the ISR ye
 UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
-OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
-STALE_STATE_SENT = "a controller tells a state that was registered, and is not any more"
+OWN_EPOCH = "a controller sends a state that it found as one of its own epoch"
+STALE_STATE_SENT = "a controller sends a state that was registered, and is not any more"
 METADATA = "a broker hears of a controller by other requests too"
 STOPPED = "a replica is instructed to stop by a controller (`cluster`)"
 GOES = "a broker that goes resigns before its session ends"
@@ -583,7 +583,7 @@ class PartitionReplay(Driver):
             or (set(there["isr"]) != set(order["isr"]))
         ):
             raise MisfitError(
-                "a LeaderAndIsr tells a state that was registered",
+                "a LeaderAndIsr has a state that was registered",
                 f"leader {order['leader']}, leader epoch {order['leader_epoch']}, ISR "
                 f"{order['isr']}, zkVersion {order['zk_version']}; registered was {there}",
                 "a state as ZooKeeper had it",
@@ -593,8 +593,8 @@ class PartitionReplay(Driver):
                  *self.set_cells("request.isr", index, order["isr"])]  # fmt: skip
         older = c < order["controller_epoch"] and order["leader"] >= 0
         if c > self.read("zk.epoch") or older:
-            raise MisfitError("a controller tells what it or an earlier one wrote",
-                         f"controller epoch {c} tells what epoch {order['controller_epoch']} wrote",
+            raise MisfitError("a controller sends what it or an earlier one wrote",
+                         f"controller epoch {c} sends what epoch {order['controller_epoch']} wrote",
                          "the epoch that wrote it, or a later one")  # fmt: skip
         if not self.read("request.in_flight", *index):
             sender = self.of.get(line.args["sender"]["controller"], 0)

@@ -20,9 +20,9 @@ class Life:
         asked, release = question["input"], Release.of(question["release"])
         end = asked.get("log", {}).get("records", 0)
         self.now = START_MS
-        habits = LeaderSwitches(*(release.since(since) for since in ("2.7", "2.0", "2.1", "2.2")))
+        switches = LeaderSwitches(*(release.since(since) for since in ("2.7", "2.0", "2.1", "2.2")))
         self.leader = LeaderRules(
-            asked["self"], asked["replicas"], asked["replicaLagTimeMaxMs"], habits, end,
+            asked["self"], asked["replicas"], asked["replicaLagTimeMaxMs"], switches, end,
             max(0, min(asked.get("hwCheckpoint") or 0, end)),
         )  # fmt: skip
         self.leader.lead(asked["isr"], self.now)

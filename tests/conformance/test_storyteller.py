@@ -204,7 +204,7 @@ def test_several_replicas_that_leave_at_once_are_a_difference_that_the_map_names
 def test_a_refusal_that_only_a_better_model_has_does_not_apply() -> None:
     reported = retell(read_story(STORIES / "cluster_refused_around_nothing_to_write.story"))
 
-    assert reported.why_not == "no release does what it tells (isr_takes_the_living)"
+    assert reported.why_not == "no release does what it shows (isr_takes_the_living)"
     assert reported.kind is ReasonKind.DESIGN
 
 
@@ -235,7 +235,7 @@ leader_gives_up_isr_write leader=1
     released = LEADER.replace("2.3 brokers", "2.3 without lost_isr_answer_blocks brokers")
 
     assert retell(story(LEADER + grown)).why_not == (
-        "no release does what it tells (lost_isr_answer_blocks)"
+        "no release does what it shows (lost_isr_answer_blocks)"
     )
     assert retell(story(released + grown)).verdict is Verdict.HOLDS
 

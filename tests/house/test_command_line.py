@@ -111,9 +111,9 @@ def test_help_imports_nothing_heavy():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example_and_can_write_json(name: str):
-    done = insync(name, "--help")
+    done = CliRunner().invoke(main, [name, "--help"])
 
-    assert done.returncode == 0, done.stderr.splitlines()[-2:]
+    assert done.exit_code == 0, done.stderr.splitlines()[-2:]
     assert "Example" in done.stdout
     assert f"insync {name}" in done.stdout
     assert "--json FILE" in done.stdout

@@ -75,7 +75,7 @@ def test_an_older_protocol_keeps_leaders_writing_to_zookeeper_in_2_7(start: Star
 
 
 def tells(cluster: Cluster, broker: int, line: str) -> bool:
-    """A broker's log has a line; it comes after the write that it tells of."""
+    """A broker's log has a line; it comes after the write that it announces."""
     return line in (cluster.folder / "logs" / f"broker{broker}" / "server.log").read_text()
 
 
