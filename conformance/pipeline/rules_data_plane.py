@@ -32,7 +32,7 @@ _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
                    "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
-_TOLD = _ENDS | {*KINDS, rules_fetches.RAISED_START}
+_JUDGED = _ENDS | {*KINDS, rules_fetches.RAISED_START}
 
 
 Replicas = Mapping[tuple[int, str, int], list[Event]]
@@ -46,7 +46,7 @@ def check(bench: RuleContext, fenced: bool = False) -> None:
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     has_watermarks = False
     for event in bench.history.events:
-        if event.tp is not None and event.broker is not None and event.kind in _TOLD:
+        if event.tp is not None and event.broker is not None and event.kind in _JUDGED:
             replicas[event.broker, *event.tp].append(event)
             has_watermarks = has_watermarks or event.kind in KINDS
     rules_fetches.beside_roles(bench, replicas, fenced)
