@@ -181,7 +181,39 @@ CUT_AS_ANSWERED = Rule(
     "an offset up to the end that was answered in that leader epoch",
     "truncations, and answers about epochs (kafka.request.logger at DEBUG or TRACE)",
 )
-DATA_PLANE = (FOLLOWS_AS_ANSWERED, FETCHES_FROM_ITS_END, WATERMARK_GROWS, CUT_AS_ANSWERED)
+ANSWERS_ITS_EPOCH = Rule(
+    "a_leader_answers_in_its_own_epoch",
+    "a leader answers who names its leader epoch, and refuses an older or a newer one; its own "
+    "only rises",
+    "KIP-320, KAFKA-9338; Partition.checkCurrentLeaderEpoch",
+    "FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH for any other",
+    "fetches and questions with a leader epoch (kafka.request.logger at DEBUG, 2.1 and newer)",
+)
+WITHIN_THE_LOG = Rule(
+    "nothing_is_fetched_above_the_leaders_log_end",
+    "while a broker leads in an epoch its log only grows; nobody is answered a fetch from above "
+    "its end, and no high watermark is above it",
+    "Log.read, Partition.maybeIncrementLeaderHW; OFFSET_OUT_OF_RANGE",
+    "offsets up to the leader's log end",
+    "fetches in a leader epoch, and log ends that its leader tells (kafka.request.logger at DEBUG)",
+)
+ENDS_AS_BEGAN = Rule(
+    "a_leader_answers_where_epochs_ended",
+    "a leader answers that an epoch ends where the next one of its log begins, which is not above "
+    "where its own began; while it leads, no end falls, and a later epoch ends no earlier",
+    "KIP-101, KIP-279; LeaderEpochFileCache.endOffsetFor",
+    "the start of the next epoch in the leader's log",
+    "answers about epochs (kafka.request.logger at DEBUG, 2.1 and newer)",
+)
+DATA_PLANE = (
+    FOLLOWS_AS_ANSWERED,
+    FETCHES_FROM_ITS_END,
+    WATERMARK_GROWS,
+    CUT_AS_ANSWERED,
+    ANSWERS_ITS_EPOCH,
+    WITHIN_THE_LOG,
+    ENDS_AS_BEGAN,
+)
 """Rules that compare what brokers tell of their logs at DEBUG and TRACE alone."""
 ISR_OF_REPLICAS = Rule(
     "isr_members_are_replicas",

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
-from conformance.ingest.request_log import FETCHES, rows_of
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, KINDS, RAISED, RECEIVED, REPLICATED
+from conformance.pipeline import rules_fetches
 from conformance.pipeline.findings import (
     CUT_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
@@ -32,6 +32,7 @@ _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
                    "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
+_JUDGED = _ENDS | {*KINDS, rules_fetches.RAISED_START}
 
 
 Replicas = Mapping[tuple[int, str, int], list[Event]]
@@ -45,11 +46,11 @@ def check(bench: RuleContext, fenced: bool = False) -> None:
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     has_watermarks = False
     for event in bench.history.events:
-        if event.tp is not None and event.broker is not None and event.kind in _ENDS | {*KINDS}:
+        if event.tp is not None and event.broker is not None and event.kind in _JUDGED:
             replicas[event.broker, *event.tp].append(event)
             has_watermarks = has_watermarks or event.kind in KINDS
-    served = [one for one in bench.history.events if one.kind == FETCHES and one.detail]
-    _answered_watermarks(bench, served, fenced)
+    rules_fetches.beside_roles(bench, replicas, fenced)
+    rules_fetches.check(bench, fenced)
     if bench.history.epoch_answers:
         _cuts(bench, replicas)
     if not has_watermarks:
@@ -58,40 +59,6 @@ def check(bench: RuleContext, fenced: bool = False) -> None:
         ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
         _follows(bench, ordered)
         _grows(bench, ordered)
-
-
-def _answered_watermarks(bench: RuleContext, served: list[Event], fenced: bool) -> None:
-    """What a leader answers to one follower after the other, in one leader epoch.
-
-    The epoch is that of the request. Up to 2.4 a leader of another epoch answers it too, if it is
-    not the first of its session (KAFKA-9338).
-    """
-    last: dict[tuple[int, str, int, int], tuple[Event, int, int]] = {}
-    for event in sorted(served, key=lambda each: (each.at, bench.history.key(each))):
-        if event.broker is None or event.replica is None:
-            continue
-        for row in rows_of(event.detail or "[]"):
-            answered, asked = row.get("answered", {}), row.get("asked", {})
-            epoch = asked.get("currentleaderepoch", -1)
-            if row.get("insession") and not fenced:
-                continue
-            if answered.get("errorcode") != 0 or "highwatermark" not in answered or epoch < 0:
-                continue
-            key = (event.broker, row["topic"], row["partition"], event.replica)
-            now, before = answered["highwatermark"], last.get(key)
-            last[key] = event, epoch, now
-            if before is None or before[1] != epoch or not _goes_on(bench, before[0], event):
-                continue
-            if (before[0].correlation or 0) >= (event.correlation or 0):
-                continue  # the follower has started anew
-            bench.looked(WATERMARK_GROWS)
-            if now < before[2]:
-                bench.report(
-                    Kind.VIOLATION, WATERMARK_GROWS, event,
-                    f"{row['topic']}-{row['partition']}: broker {event.broker}, leader in epoch "
-                    f"{epoch}, answers high watermark {now} to broker {event.replica}, and "
-                    f"{before[2]} before ({before[0].where})", f"{before[2]} or more",
-                )  # fmt: skip
 
 
 def _cuts(bench: RuleContext, replicas: Replicas) -> None:
