@@ -568,10 +568,8 @@ def _not_alike(version: str, run: Run) -> str | None:
                 return _IN_DELETION
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
-        if other == "controller_reads_cluster":
-            read = asked
-        if other == "controller_begins_move" or other.startswith("controller_drops"):
-            read = False
+        if other.startswith("controller_"):
+            read = asked and other == "controller_reads_cluster"
         if other in _LED:
             leader, headless = more["leader"], False
     return None
