@@ -23,7 +23,7 @@ from specs.story.read import RULE, parse
 from specs.story.rerecord import rerecorded
 
 MOST_TRIES = 600
-"""Shorter runs that are tried before the shortest so far is told."""
+"""Shorter runs that are tried before the shortest so far is reported."""
 
 
 @dataclass(frozen=True)

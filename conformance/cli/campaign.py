@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from conformance.cli.commit import commit_of
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, unknown
-from conformance.cli.tables import show_table
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
 from conformance.mutants.planted import PLANTED
 from impl import PROFILES
 from impl.world.faults import SWARM

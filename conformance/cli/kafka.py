@@ -7,7 +7,6 @@ import logging
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,16 @@ import click
 
 from conformance.chaos.clients import OURS, WrongClients, clients_named
 from conformance.cli.cluster import ends_as_interrupt
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from conformance.cli.interrupts import INTERRUPTED, interrupts
-from conformance.cli.tables import show_table
 from conformance.kafka.control import ask_proxies, do_line
 from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
 from conformance.kafka.fetch import fetch as fetch_release
@@ -419,7 +425,7 @@ def replay(
     emit_json(json_target, {
         "format": "insync.kafka_replay/1", "verdict": report.answer.verdict,
         "answer": report.answer, **{
-            name: value for name, value in asdict(report).items() if name != "answer"
+            name: value for name, value in as_data(report).items() if name != "answer"
         },
     })  # fmt: skip
     finish(report.answer.verdict)

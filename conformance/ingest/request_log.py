@@ -28,6 +28,8 @@ _HEADER = re.compile(
     re.DOTALL,
 )
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
+_CONNECTION = re.compile(r" from connection ([^;]*);")
+_RECORDS = re.compile(r"start=(\d+), end=(\d+)\)")
 _ATOM = re.compile(r"[^,{}\[\]]*")
 NONE = 0
 
@@ -49,10 +51,11 @@ class RequestTemplate(Template):
             return None
         if found is None or found[0] != self.kind:
             return None
-        _, client, correlation, replica, rows = found
+        _, client, correlation, replica, connection, rows = found
         fetcher = _FETCHER.fullmatch(client)
         follower = int(fetcher[1]) if fetcher else replica
-        return str(follower), str(correlation), json.dumps(rows, separators=(",", ":"))
+        detail = {"connection": connection or (client if fetcher else ""), "rows": rows}
+        return str(follower), str(correlation), json.dumps(detail, separators=(",", ":"))
 
 
 _TEXT = "Completed request:{replica}{correlation}{detail}"
@@ -77,22 +80,25 @@ TEMPLATES = (
 )  # fmt: skip
 
 
-def rows_of(detail: str) -> list[dict[str, Any]]:
-    """The rows of an event: `topic`, `partition`, and what was asked and answered of it.
+def served_of(detail: str | None) -> tuple[str, list[dict[str, Any]]]:
+    """The connection of a request, "" if unknown, and its rows.
 
-    `insession`: it is a fetch that is not the first of its session, and maybe older than 2.7, in
-    which these lines became JSON.
+    A row has `topic`, `partition`, and what was asked and answered of it. `insession`: it is a
+    fetch that is not the first of its session, and maybe older than 2.7, in which these lines
+    became JSON. `bytes`: the size of the records that were answered, if it is told; `diverging`:
+    the answer says where the follower's log parts from its leader's (KIP-595).
     """
-    found: list[dict[str, Any]] = json.loads(detail)
-    return found
+    whole: dict[str, Any] = json.loads(detail) if detail else {"connection": "", "rows": []}
+    return str(whole["connection"]), list(whole["rows"])
 
 
-def _served(text: str) -> tuple[str, str, int, int, list[dict[str, Any]]] | None:
-    """Kind, client, correlation id, replica id, rows."""
+def _served(text: str) -> tuple[str, str, int, int, str, list[dict[str, Any]]] | None:
+    """Kind, client, correlation id, replica id, connection, rows."""
     if text.startswith("{"):
         whole = json.loads(text)
         head = whole["requestHeader"]
         api = str(head.get("requestApiKeyName") or head["requestApiKey"])
+        connection = str(whole.get("connection") or "")
         client, correlation = str(head.get("clientId")), int(head["correlationId"])
         asked, answered = whole["request"], whole.get("response") or {}
     else:
@@ -103,6 +109,8 @@ def _served(text: str) -> tuple[str, str, int, int, list[dict[str, Any]]] | None
         if api not in _KINDS:
             return None
         asked, end = _struct(found["rest"], 0)
+        told = _CONNECTION.search(found["rest"], end)
+        connection = told[1] if told else ""
         answer = found["rest"].find("response:{", end)
         answered = {} if answer < 0 else _struct(found["rest"], answer + len("response:"))[0]
     kind = _KINDS.get(api)
@@ -114,16 +122,22 @@ def _served(text: str) -> tuple[str, str, int, int, list[dict[str, Any]]] | None
             number = int(one["partition"] if "partition" in one else one["partitionindex"])
             row = rows.setdefault((topic, number), {"topic": topic, "partition": number})
             row[part] = {name: int(one[name]) for name in _WANTED if name in one}
+            size = next((one[name] for name in _SIZES if isinstance(one.get(name), int)), None)
+            if part == "answered" and size is not None:
+                row["bytes"] = size
+            if int(_plain(one.get("divergingepoch") or {}).get("endoffset", -1)) >= 0:
+                row["diverging"] = True
     fields = _plain(asked)
     if not text.startswith("{") and int(fields.get("sessionepoch", -1)) > 0:
         for row in rows.values():
             row["insession"] = True
     replica = int(fields.get("replicaid", -1))
-    return kind, client, correlation, replica, list(rows.values())
+    return kind, client, correlation, replica, connection, list(rows.values())
 
 
 _WANTED = ("currentleaderepoch", "fetchoffset", "lastfetchedepoch", "leaderepoch", "endoffset",
            "errorcode", "highwatermark")  # fmt: skip
+_SIZES = ("recordsetsizeinbytes", "recordssizeinbytes", "recordset")
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
@@ -154,6 +168,8 @@ def _struct(text: str, at: int) -> tuple[Any, int]:
             name = text[at:equals].lstrip(", ")
             fields[name], at = _struct(text, equals + 1)
         return fields, at + 1
+    if text.startswith("record_set=[]", at - len("record_set=")):
+        return 0, at + 2
     if text[at] == "[":
         items: list[Any] = []
         at += 1
@@ -165,7 +181,9 @@ def _struct(text: str, at: int) -> tuple[Any, int]:
             items.append(item)
         return items, at + 1
     if text.startswith("FileRecords(", at) or text.startswith("MemoryRecords(", at):
-        return None, text.index(")", at) + 1
+        end = text.index(")", at) + 1
+        size = _RECORDS.search(text, at, end)
+        return int(size[2]) - int(size[1]) if size else None, end
     atom = _ATOM.match(text, at)
     assert atom is not None, "anything matches"
     return atom[0], atom.end()

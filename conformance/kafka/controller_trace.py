@@ -143,7 +143,7 @@ class ControllerTraceOf:
         self.known: dict[int, int] = {}
         self.starting = False
         self.leaving: list[int] = []
-        self.group: list[_Request] = []  # whose partitions are being told
+        self.group: list[_Request] = []  # whose partitions are being logged
         self.channels: dict[int, _Channel] = {}
         self.past: list[_Channel] = []
         self.hidden_at: list[float] = []
@@ -290,7 +290,7 @@ class ControllerTraceOf:
             one = _Request(at, "LeaderAndIsr", to, self.epoch, {})
             self.group = [one]
         one.place = at
-        assert one.states is not None, "they are being told"
+        assert one.states is not None, "they are being logged"
         one.states[name] = [int(found[1]), int(found[2])]
         if found[3] == "true":
             one.new.append(name)
@@ -303,7 +303,7 @@ class ControllerTraceOf:
             self.group = [_Request(at, "UpdateMetadata", to, self.epoch, {}) for to in brokers]
         for one in self.group:
             one.place = at
-            assert one.states is not None, "they are being told"
+            assert one.states is not None, "they are being logged"
             one.states[name] = [int(found[1]), int(found[2])]
 
     def _stops(self, found: re.Match[str], at: float) -> None:
@@ -318,7 +318,8 @@ class ControllerTraceOf:
         one.stops[name] = found[1] == "true"
 
     def _tells_all(self, found: re.Match[str], at: float) -> None:
-        """From 2.6 on: to whom, and of how many; behind the lines of each, where they are told."""
+        """From 2.6 on: to whom, and of how many; behind the lines of each, where they are
+        logged."""
         for to in ids_in(found[1]):
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None

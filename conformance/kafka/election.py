@@ -245,9 +245,9 @@ class ElectionReplay(Followed):
         if self.controller() == broker:
             self.zk.delete(CONTROLLER)
         if not self.gate.wait_for(lambda: self._resignations(broker) > before, PATIENCE_S):
-            raise Otherwise(f"controller.log of broker {broker} tells of no resignation")
+            raise Otherwise(f"controller.log of broker {broker} has no line about a resignation")
         self.silent[broker] = step.before.at("belief.epoch", broker)
-        return "controller.log tells of it"
+        return "controller.log has the line"
 
     def _resignations(self, broker: int) -> int:
         path = self.lab.logs(broker) / "controller.log"

@@ -128,7 +128,7 @@ class Levers:
         return code
 
     def _unasked(self, broker: int) -> list[Held]:
-        """What a broker has asked, and the run has not: lost when it is told of a new epoch, so
+        """What a broker has asked, and the run has not: lost when it receives a new epoch, so
         that what it asks next it asks as what it is then."""
         return [
             one
@@ -416,7 +416,7 @@ class Levers:
         if not self.gate.wait_for(lambda: bool(answer), self.patience_s):
             raise Otherwise(f"the producer of r{record} has no answer")
         if not isinstance(answer[0], tuple) or answer[0][0]:
-            raise Otherwise(f"the producer of r{record} was told {answer[0]}")
+            raise Otherwise(f"the producer of r{record} was answered {answer[0]}")
         return f"r{record} is acknowledged"
 
     def acknowledged(self) -> list[str]:

@@ -70,10 +70,10 @@ class MoveReplay(Followed):
 
     def __init__(
         self, run: ModelRun, lab: Lab, proxies: Proxies, zk: Any,
-        answers: dict[tuple[int, int], Message], told: list[tuple[str, int]],
+        answers: dict[tuple[int, int], Message], sent_epochs: list[tuple[str, int]],
     ) -> None:  # fmt: skip
         super().__init__(run, lab.release.text)
-        self.told = told  # to whom, and leader epochs, as UpdateMetadata had them
+        self.sent_epochs = sent_epochs  # to whom, and leader epochs, as UpdateMetadata had them
         self.lab, self.proxies, self.gate, self.zk = lab, proxies, proxies.gate, zk
         self.answers = answers
         self.obeyed: dict[int, int] = {}
@@ -129,7 +129,7 @@ class MoveReplay(Followed):
             (broker, at): 1 for broker in self.lab.brokers
             for at in range(len(log_of(self.lab.data(broker), TOPIC)))
         }  # fmt: skip
-        state["metadata_epoch"] = {(): self.told[-1][1]} if self.told else {}
+        state["metadata_epoch"] = {(): self.sent_epochs[-1][1]} if self.sent_epochs else {}
         state["replica.epoch"] = {(one,): epoch for one, epoch in self.obeyed.items()}
         return {name: cells for name, cells in state.items() if cells}
 
@@ -249,21 +249,21 @@ class MoveReplay(Followed):
             if its > epoch and self.obeyed.get(broker, -1) < epoch:
                 raise Otherwise(f"{held.message.in_words()} of leader epoch {its} comes, "
                                 f"before any of {epoch}")  # fmt: skip
-            before = self._times_told(broker)
+            before = self._updates_sent(broker)
             answer = self._passes(held)
-            self._await_told(broker, before)
+            self._await_update(broker, before)
             self.obeyed[broker] = max(self.obeyed.get(broker, -1), its)
             if its >= epoch:
                 others = f", after {passed} that it knew" if passed else ""
                 return f"answered {_errors(answer)}{others}"
             passed += 1
 
-    def _await_told(self, broker: int, before: int) -> None:
-        """A controller tells of the partition, too, in the next request to the broker."""
-        self.gate.wait_for(lambda: self._times_told(broker) > before, TELLS_S)
+    def _await_update(self, broker: int, before: int) -> None:
+        """A controller sends the partition, too, in the next request to the broker."""
+        self.gate.wait_for(lambda: self._updates_sent(broker) > before, TELLS_S)
 
-    def _times_told(self, broker: int) -> int:
-        return sum(1 for to, _ in list(self.told) if to == str(broker))
+    def _updates_sent(self, broker: int) -> int:
+        return sum(1 for to, _ in list(self.sent_epochs) if to == str(broker))
 
     def _order(self, api: str, broker: int) -> Held | None:
         there = self.gate.held(Which(api, sender="controller", to=str(broker)))
@@ -276,11 +276,11 @@ class MoveReplay(Followed):
     def deletes(self, step: ReplayStep) -> str:
         """StopReplica with delete goes on, after the one without."""
         broker = step.argument("broker")
-        told = self._stop(broker, True)
+        stopped = self._stop(broker, True)
         folder = self.lab.data(broker) / f"{TOPIC}-0"
         if not self.gate.wait_for(lambda: not folder.exists(), PATIENCE_S):
             raise Otherwise(f"broker {broker} keeps {TOPIC}-0")
-        return f"{told}; its log is gone"
+        return f"{stopped}; its log is gone"
 
     def _stop(self, broker: int, with_delete: bool) -> str:
         while True:

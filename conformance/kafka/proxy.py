@@ -41,7 +41,7 @@ class Held:
 class Gate:
     """Where messages pass. Its rules may be changed at any time, from any thread.
 
-    ``heard`` is told of each message that passes (`passed`), is held or dropped, in order.
+    ``heard`` receives each message that passes (`passed`), is held or dropped, in order.
     """
 
     def __init__(self, heard: Heard | None = None) -> None:

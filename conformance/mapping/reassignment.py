@@ -449,7 +449,7 @@ _FAULTS: dict[str, tuple[str, ...]] = {
     "unknown_partition": ("administrator_asks_for_unknown_partition",),
     "cancelled": ("controller_cancels_move",),
     "two_moves": ("administrator_asks_for_two_moves",),
-    "office": ("controller_node_is_deleted",),
+    "deposed": ("controller_node_is_deleted",),
     "sessions": ("session_expires",),
     "withdrawn": ("administrator_withdraws_request",),
     "deletion": ("administrator_deletes_topic",),
@@ -592,10 +592,10 @@ FAMILIES: dict[str, Family] = {
     "crashes": Family("a process crashes while its session lives", {"crashes": 1}),
     "lost_reply": Family("a winner must look for itself in ZooKeeper", {"losses": 1}),
     "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
-    "office": _family(
-        "office", "a controller is deposed anywhere, goes on to its next fenced write, and another "
-        "begins; what it writes then is judged by who wrote the state last, which the model does "
-        "not know", is_large=True, controllers=2),
+    "deposed": _family(
+        "deposed", "a controller is deposed anywhere, goes on to its next fenced write, and "
+        "another begins; what it writes then is judged by who wrote the state last, which the "
+        "model does not know", is_large=True, controllers=2),
 }  # fmt: skip
 
 

@@ -147,7 +147,7 @@ def _left_out(
     since, until = when(line.since), when(line.until)
     return (
         f"<p><small>{said}. From {since} to {until}; quiet times are drawn shorter than they were. "
-        "Point at a bar for its state and the line that tells of it. Drag or use the arrow keys to "
+        "Point at a bar for its state and the line that shows it. Drag or use the arrow keys to "
         "move, Ctrl and the wheel or + and - to zoom, 0 to see all.</small></p>"
     )
 

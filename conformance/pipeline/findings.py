@@ -93,7 +93,7 @@ REFUSAL_JUSTIFIED = Rule(
 )
 ONE_STATE = Rule(
     "one_state_per_version",
-    "all that is told of a partition's state under one zkVersion is the same",
+    "all lines about a partition's state under one zkVersion agree",
     "conditional writes of ZooKeeper; ReplicationUtils.updateLeaderAndIsr",
     "the state that was written under this version",
     "states with a zkVersion (state-change.log, server.log)",
@@ -107,7 +107,7 @@ WRITE_FITS = Rule(
     "member, or takes a replica out, under the next epoch",
     "states of neighbouring zkVersions (state-change.log, server.log)",
 )
-OFFICE_FITS = Rule(
+CONTROLLERSHIP_FITS = Rule(
     "controllers_keep_to_the_model",
     "what brokers do to become controller, as controller, and at the orders of whoever is "
     "it, is a run that the model has",
@@ -122,7 +122,7 @@ COMMITTED_IS_KEPT = Rule(
     "an offset that is not below its high watermark",
     "high watermarks and truncations of one replica (server.log, state-change.log)",
 )
-CUT_AS_TOLD = Rule(
+CUT_TO_EPOCH_END = Rule(
     "a_follower_cuts_where_its_leader_began",
     "a follower cuts its log to where the leader's answer ends the follower's last epoch, which is "
     "not above the leader's log end at the start of its own",
@@ -181,7 +181,39 @@ CUT_AS_ANSWERED = Rule(
     "an offset up to the end that was answered in that leader epoch",
     "truncations, and answers about epochs (kafka.request.logger at DEBUG or TRACE)",
 )
-DATA_PLANE = (FOLLOWS_AS_ANSWERED, FETCHES_FROM_ITS_END, WATERMARK_GROWS, CUT_AS_ANSWERED)
+ANSWERS_ITS_EPOCH = Rule(
+    "a_leader_answers_in_its_own_epoch",
+    "a leader answers who names its leader epoch, and refuses an older or a newer one; its own "
+    "only rises",
+    "KIP-320, KAFKA-9338; Partition.checkCurrentLeaderEpoch",
+    "FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH for any other",
+    "fetches and questions with a leader epoch (kafka.request.logger at DEBUG, 2.1 and newer)",
+)
+WITHIN_THE_LOG = Rule(
+    "nothing_is_fetched_above_the_leaders_log_end",
+    "while a broker leads in an epoch its log only grows; nobody is answered a fetch from above "
+    "its end, and no high watermark is above it",
+    "Log.read, Partition.maybeIncrementLeaderHW; OFFSET_OUT_OF_RANGE",
+    "offsets up to the leader's log end",
+    "fetches in a leader epoch, and log ends that its leader tells (kafka.request.logger at DEBUG)",
+)
+ENDS_AS_BEGAN = Rule(
+    "a_leader_answers_where_epochs_ended",
+    "a leader answers that an epoch ends where the next one of its log begins, which is not above "
+    "where its own began; while it leads, no end falls, and a later epoch ends no earlier",
+    "KIP-101, KIP-279; LeaderEpochFileCache.endOffsetFor",
+    "the start of the next epoch in the leader's log",
+    "answers about epochs (kafka.request.logger at DEBUG, 2.1 and newer)",
+)
+DATA_PLANE = (
+    FOLLOWS_AS_ANSWERED,
+    FETCHES_FROM_ITS_END,
+    WATERMARK_GROWS,
+    CUT_AS_ANSWERED,
+    ANSWERS_ITS_EPOCH,
+    WITHIN_THE_LOG,
+    ENDS_AS_BEGAN,
+)
 """Rules that compare what brokers tell of their logs at DEBUG and TRACE alone."""
 ISR_OF_REPLICAS = Rule(
     "isr_members_are_replicas",
@@ -199,10 +231,10 @@ VERSIONS_GROW = Rule(
 )
 LEADER_WRITES_ISR = Rule(
     "only_the_leader_changes_its_isr",
-    "a broker that was told to follow changes no ISR of that partition",
+    "a broker that was made a follower changes no ISR of that partition",
     "Partition.maybeShrinkIsr, maybeExpandIsr: leaderReplicaIfLocal",
     "a change by the broker that leads the partition",
-    "ISR changes (server.log) of brokers whose roles are told (state-change.log)",
+    "ISR changes (server.log) of brokers whose roles are logged (state-change.log)",
 )
 STARTS_ONCE = Rule(
     "a_leader_starts_once_in_an_epoch",
@@ -216,7 +248,7 @@ STATES_FOLLOW = Rule(
     "a controller moves a partition out of the state that it moved it into; what was deleted is "
     "created before it is online",
     "PartitionStateMachine; ControllerContext.putPartitionState",
-    "a change from the state told last, or the creation of the topic",
+    "a change from the state logged last, or the creation of the topic",
     "changes of partitions' states (state-change.log)",
 )
 BEGINS_AS_ASSIGNED = Rule(
@@ -229,7 +261,7 @@ BEGINS_AS_ASSIGNED = Rule(
 )
 LINE_AGREES = Rule(
     "a_line_agrees_with_itself",
-    "what a line tells twice it tells alike, and a change that it tells is one that there is",
+    "what a line shows twice it shows alike, and a change that it shows is one that there is",
     "PartitionState, ReplicaState (validPreviousStates); Partition.maybeShrinkIsr, Log.truncateTo",
     "one value in both places",
     "lines that name their writer, a partition or a state twice (any of the three logs)",
@@ -248,10 +280,10 @@ REQUEST_AS_SENT = Rule(
     "the request as it was sent",
     "requests that are sent, received and handled (state-change.log at TRACE)",
 )
-HOLDS_AS_TOLD = Rule(
+HOLDS_AS_RECEIVED = Rule(
     "a_broker_holds_the_epoch_it_was_told",
     "the leader epoch in which a replica starts, and that it says it holds, is one that a request "
-    "told it, the last that it took",
+    "had, the last that it took",
     "ReplicaManager.becomeLeaderOrFollower; Partition.makeLeader, makeFollower",
     "the leader epoch of the last request that was taken",
     "starts and refusals beside requests (state-change.log at TRACE; at INFO since 2.8)",
@@ -313,9 +345,9 @@ RULES: tuple[Rule, ...] = (
     REFUSAL_JUSTIFIED,
     ONE_STATE,
     WRITE_FITS,
-    OFFICE_FITS,
+    CONTROLLERSHIP_FITS,
     COMMITTED_IS_KEPT,
-    CUT_AS_TOLD,
+    CUT_TO_EPOCH_END,
     WATERMARK_IN_LOG,
     RENAMED,
     DELETED_IN_FULL,
@@ -329,7 +361,7 @@ RULES: tuple[Rule, ...] = (
     LINE_AGREES,
     OWN_LOG,
     REQUEST_AS_SENT,
-    HOLDS_AS_TOLD,
+    HOLDS_AS_RECEIVED,
     ISR_AS_ANNOUNCED,
     EPOCH_VERSION,
     CLEAN_ELECTION,
@@ -344,7 +376,7 @@ OF_CLUSTERS = frozenset(
         CONTROLLER_EPOCHS_GROW.name,
         ONE_OWNER.name,
         NO_OLDER_CONTROLLER.name,
-        OFFICE_FITS.name,
+        CONTROLLERSHIP_FITS.name,
         DELETED_IN_FULL.name,
         EPOCH_VERSION.name,
     )
@@ -357,7 +389,7 @@ JUDGING = tuple(rule for rule in RULES if rule.needs)
 
 FINDINGS = pa.schema(
     {
-        "what": pa.string(),  # "finding", "checked", "fired", "office" with a count, "clock"
+        "what": pa.string(),  # "finding", "checked", "fired", "election" with a count, "clock"
         "cluster": pa.string(),
         "kind": pa.string(),
         "file": pa.string(),

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from statistics import median
 
-from conformance.ingest.request_log import EPOCHS, rows_of
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
+from conformance.pipeline.request_rows import Row, Served, rows_by_partition
 from conformance.pipeline.resets import (
     Reset,
     find_resets,
@@ -187,7 +187,7 @@ class History:
 
     @cached_property
     def live_brokers(self) -> frozenset[int]:
-        """Brokers that controllers counted among the live ones; empty where none tells of them."""
+        """Brokers that controllers counted among the live ones; empty where none logs them."""
         found: set[int] = set()
         for event in self.events:
             if event.kind == "brokers_changed" and "all live brokers" in (event.detail or ""):
@@ -504,19 +504,23 @@ class History:
         return [([event.at for event in seen], seen) for _, seen in sorted(found.items())]
 
     @cached_property
+    def served(self) -> dict[Served, list[Row]]:
+        """What the request logs tell of each partition."""
+        return rows_by_partition(self.events, self.places)
+
+    @cached_property
     def epoch_answers(self) -> dict[tuple[int, str, int, int], list[tuple[int, Event]]]:
         """What followers were answered about the end of an epoch, by the request logs.
 
         By the follower, the partition and the leader epoch that it asks in.
         """
         found: dict[tuple[int, str, int, int], list[tuple[int, Event]]] = defaultdict(list)
-        for event in self.events:
-            for row in rows_of(event.detail or "[]") if event.kind == EPOCHS else ():
-                answered, asked = row.get("answered", {}), row.get("asked", {})
-                end, epoch = answered.get("endoffset", -1), asked.get("currentleaderepoch", -1)
-                if answered.get("errorcode") == 0 and event.replica is not None and epoch >= 0:
-                    key = (event.replica, row["topic"], row["partition"], epoch)
-                    found[key].append((end, event))
+        for (_, _, topic, partition), rows in sorted(self.served.items()):
+            for row in rows:
+                follower = row.event.replica
+                if not row.fetch and row.fine and row.epoch >= 0 and follower is not None:
+                    end = row.answered.get("endoffset", -1)
+                    found[follower, topic, partition, row.epoch].append((end, row.event))
         return found
 
     # --- did a topic, or a replica of it, begin anew between two lines?
@@ -562,7 +566,7 @@ class History:
         """Whether two logs of a broker do not go together by its clock: one was shifted in time.
 
         What causes what in two logs, within moments, tells: a replica's log is made, or loaded,
-        when its broker is told to lead or to follow; a controller acts when it is elected.
+        when its broker gets a LeaderAndIsr for it; a controller acts when it is elected.
         """
         return any(
             whose == broker and not -_BEFORE <= median(gaps) <= _AFTER
@@ -693,6 +697,11 @@ class Within(History):
     def resets(self) -> tuple[Reset, ...]:
         """Those of the cluster."""
         return self._cluster.resets
+
+    @cached_property
+    def served(self) -> dict[Served, list[Row]]:
+        """Those of the cluster."""
+        return self._cluster.served
 
     @cached_property
     def epoch_answers(self) -> dict[tuple[int, str, int, int], list[tuple[int, Event]]]:

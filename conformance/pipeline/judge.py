@@ -14,15 +14,16 @@ from conformance.pipeline import (
     rules_deletion,
     rules_isr,
     rules_lines,
-    rules_logs,
     rules_model,
     rules_partitions,
     rules_requests,
     rules_states,
+    rules_truncation,
 )
 from conformance.pipeline.history import History
 from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
+from conformance.pipeline.request_rows import fences_sessions, release_number
 from conformance.pipeline.rule_context import RuleContext
 
 
@@ -46,12 +47,11 @@ def judge(
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
-    rules_logs.check(bench)
+    rules_truncation.check(bench)
     rules_deletion.check_names(bench)
     rules_deletion.check_topics(bench)
     release = oldest_release(bench)
-    fenced = release is not None and _number(release) >= (2, 5)
-    rules_data_plane.check(bench, fenced)
+    rules_data_plane.check(bench, fences_sessions(release))
     rules_model.check(bench, release)
     rules_states.check(bench)
     rules_isr.check(bench)
@@ -64,9 +64,7 @@ def judge(
 def oldest_release(bench: RuleContext) -> str | None:
     """The oldest release that a broker of the cluster says it runs; None if none says it."""
     named = {event.detail for event in bench.history.events if event.kind == "release"}
-    releases = sorted((_number(each), each) for each in named if each and _number(each))
+    releases = sorted(
+        (release_number(each), each) for each in named if each and release_number(each)
+    )
     return releases[0][1] if releases else None
-
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split(".") if part.isdigit())

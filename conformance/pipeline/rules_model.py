@@ -1,7 +1,7 @@
 """A partition's states in ZooKeeper, in the order of their versions, against the model.
 
 The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
-brokers are put in order by it, and no clock is asked. Two things are judged: what is told of one
+brokers are put in order by it, and no clock is asked. Two things are judged: what lines say of one
 version is the same everywhere (what a leader wrote of its ISR is what the controller then sends);
 and from each version to the next there is one write that the protocol has (`model_writes`). Where a
 version is missing, only that epochs did not go back more than it tells is left to other rules.
@@ -42,14 +42,14 @@ Whole = tuple[int, int, frozenset[int]]
 
 @dataclass
 class Registered:
-    """What is told of one version: each state with its lines, and who wrote it, where told."""
+    """What lines say of one version: each state with its lines, and its writer, where logged."""
 
     version: int
     shown: dict[LeaderEpochIsr, list[Event]]
 
     @property
     def whole(self) -> list[Whole]:
-        """The states of which nothing is missing, the one that is told most often first."""
+        """The states of which nothing is missing, the one that is logged most often first."""
         found = [
             (leader, epoch, isr)
             for leader, epoch, isr in self.shown
@@ -59,7 +59,7 @@ class Registered:
 
     @property
     def writer(self) -> int | None:
-        """The controller epoch of the write, from the line that tells of it."""
+        """The controller epoch of the write, from the line that shows it."""
         for events in self.shown.values():
             for event in events:
                 if event.kind == "partition_changed" and event.controller_epoch is not None:
@@ -89,7 +89,7 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
             continue
         if event.kind == "partition_changed" and event.to_state == "NewPartition":
             begins[event.tp].append(event.at)
-        state = told_by(event)
+        state = state_of_line(event)
         if state is not None:
             shown.append((event.tp, event, state))
     for times in begins.values():
@@ -106,8 +106,8 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
     return [found[key] for key in sorted(found)]
 
 
-def told_by(event: Event) -> LeaderEpochIsr | None:
-    """What a line tells of the state under its version; None where it tells nothing of it."""
+def state_of_line(event: Event) -> LeaderEpochIsr | None:
+    """What a line shows the state under its version; None where it tells nothing of it."""
     if event.version is None or event.isr is None:
         return None
     isr = frozenset(event.isr)
@@ -121,7 +121,7 @@ def told_by(event: Event) -> LeaderEpochIsr | None:
 
 
 def _one_state(bench: RuleContext, registered: Registered) -> None:
-    """All that is told of one version agrees; what is told least often is wrong."""
+    """All lines about one version agree; what is logged least often is wrong."""
     bench.looked(ONE_STATE, len(registered.shown))
     if len(registered.shown) < 2:
         return
@@ -151,7 +151,7 @@ def _one_state(bench: RuleContext, registered: Registered) -> None:
 
 
 def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> None:
-    """A leader writes over a version that it was told, or wrote: it is the leader there."""
+    """A leader writes over a version that it was sent, or wrote: it is the leader there."""
     if not before.whole:
         return
     leader, _, _ = before.whole[0]

@@ -24,15 +24,16 @@ from conformance.pipeline import (
     rules_deletion,
     rules_isr,
     rules_lines,
-    rules_logs,
     rules_model,
     rules_partitions,
     rules_requests,
     rules_states,
+    rules_truncation,
 )
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.history import History, Within
 from conformance.pipeline.places import Place
+from conformance.pipeline.request_rows import fences_sessions
 from conformance.pipeline.resets import Reset
 from conformance.pipeline.rule_context import RuleContext
 
@@ -128,7 +129,7 @@ class Doubting(History):
 def screen(
     events: Sequence[Event],
     places: Mapping[str, Place],
-    releases: Iterable[str | None],
+    releases: Sequence[str | None],
     ends: bool = False,
     suspects: AbstractSet[tuple[str, int]] = frozenset(),
     cluster: History | None = None,
@@ -149,9 +150,9 @@ def screen(
     rules_lines.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
-    rules_logs.check(bench)
+    rules_truncation.check(bench)
     rules_deletion.check_names(bench)
-    rules_data_plane.check(bench)
+    rules_data_plane.check(bench, all(map(fences_sessions, releases)))
     rules_states.check(bench)
     rules_isr.check(bench)
     sequences = bench.sequences
@@ -162,6 +163,7 @@ def screen(
     for event, other in bench.beside:
         event.beside = other
     suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
+    suspects |= {(event.file, event.line) for event, _ in bench.beside}
     suspects |= _overtaken(bench.history)
     checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})
     for event in events:

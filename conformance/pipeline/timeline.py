@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.spill import Spill, StoredRows
 
-OFFICE = ("controller_elected", "controller_ready", "controller_resigned", "controller_moved")
+CONTROLLERS = ("controller_elected", "controller_ready", "controller_resigned", "controller_moved")
 STATES = (
     "partition_changed", "isr_removed", "leader_and_isr_sent", "leader_and_isr_received",
     "leadership_cached", "isr_written", "metadata_cached", "leader_started",
 )  # fmt: skip
 CHANGES = ("isr_shrunk", "isr_expanded", "isr_updated")
 STARTS = ("process_started",)
-DRAWN = (*OFFICE, *STATES, *CHANGES, *STARTS)
+DRAWN = (*CONTROLLERS, *STATES, *CHANGES, *STARTS)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Term:
 
 @dataclass(frozen=True)
 class State:
-    """A partition from a moment on: its leader (-1: nobody), leader epoch and ISR, as told."""
+    """A partition from a moment on: its leader (-1: nobody), leader epoch and ISR, as logged."""
 
     at: int
     leader: int | None
@@ -91,10 +91,14 @@ def _timeline(cluster: str, events: list[Event]) -> Timeline:
         for event in events
         if event.kind in STARTS and event.broker is not None
     ]
-    line.terms = _terms(event for event in events if event.kind in OFFICE)
+    line.terms = _terms(event for event in events if event.kind in CONTROLLERS)
     lines: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind not in (*OFFICE, *STARTS) and event.tp is not None and event.leader != -2:
+        if (
+            event.kind not in (*CONTROLLERS, *STARTS)
+            and event.tp is not None
+            and event.leader != -2
+        ):
             lines[f"{event.topic}-{event.partition}"].append(event)
     line.partitions = {name: _states(found) for name, found in sorted(lines.items())}
     return line
@@ -120,7 +124,7 @@ def _ends(event: Event, term: Term) -> bool:
 
 
 def _states(events: list[Event]) -> list[State]:
-    """Each state once, when it is first told; a leader's own ISR changes between them."""
+    """Each state once, when it is first logged; a leader's own ISR changes between them."""
     states: list[State] = []
     known: set[tuple[int | None, int | None, tuple[int, ...]]] = set()
     for event in events:
@@ -136,7 +140,7 @@ def _states(events: list[Event]) -> list[State]:
         if not isr and last is not None and last.epoch == epoch:
             isr = last.isr
         if last is not None and last.epoch is not None and epoch < last.epoch:
-            continue  # told late, by a broker that hears of it later; a finding says if it is wrong
+            continue  # logged late, by a broker that got it later; a finding says if it is wrong
         if (leader, epoch, isr) not in known or event.kind in CHANGES:
             if last is None or (last.leader, last.epoch, last.isr) != (leader, epoch, isr):
                 states.append(State(event.at, leader, epoch, isr, event.where))

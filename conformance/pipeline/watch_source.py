@@ -68,7 +68,7 @@ class _Reader(DataSourceStreamReader):
         first, last = Offset.of_json(start), Offset.of_json(end)
         if first == last:
             return []
-        # Every cluster is told that a trigger passed: what it holds back may have stood enough.
+        # Every cluster learns that a trigger passed: what it holds back may have stood enough.
         clusters = tuple(sorted({reach.cluster for reach in last.files.values()}))
         new = sorted(chunks(self._folder, first, last), key=_largest_first)
         return [_Part(None, clusters), *(_Part(chunk) for chunk in new)]

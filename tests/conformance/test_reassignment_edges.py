@@ -94,7 +94,7 @@ def test_every_edge_of_a_move_with_one_fault_is_covered(name: str, edges: int, f
 
 
 def test_a_deposed_controller_and_its_successor_are_followed_as_far_as_one_goes() -> None:
-    family = MAP.families["office"]
+    family = MAP.families["deposed"]
     bounds = {**MAP.small, **family.bounds}
 
     report = walk_edges(bounds, 400, about=MAP, version=family.version, family=family)

@@ -44,9 +44,9 @@ class Fault(NamedTuple):
 
 STALE_AND_NOT_COMPARED = """\
 if state is None or not self._is_of(asked[key], state):
-            continue  # removed, or told to follow anew, while the question was on its way
+            continue  # removed, or made to follow anew, while the question was on its way
         if state.offset == asked[key].offset and state.phase is Phase.FETCHING:"""
-"""Up to 2.6 who is told to follow anew compares logs first, so that either check is enough."""
+"""Up to 2.6 who is made to follow anew compares logs first, so that either check is enough."""
 
 PLANTED = {
     "consumers read above the high watermark": Fault(
@@ -116,7 +116,7 @@ PLANTED = {
         answers.current_leader_epoch_error, "if asked is not None and asked > current:",
         "if False:", "though it asked in",
     ),
-    "a replica that is told an older leader epoch obeys": Fault(
+    "a replica that is sent an older leader epoch obeys": Fault(
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
         "brokers lead|knows version|below its high watermark|never comes to rest|hold different",
     ),
@@ -124,7 +124,7 @@ PLANTED = {
         BrokerEvents.failed, "context.shutting_down.discard(broker)", "pass",
         "nothing is left to happen, and of the brokers that are about to go", "operators",
     ),
-    "a controller does not read the ISRs of which it is told": Fault(
+    "a controller does not read the ISRs of which it is notified": Fault(
         EventController.isrs_changed, "await self.core.read_states(partitions)", "pass",
         "nothing is left to happen, and of the state of", "sessions",
     ),
@@ -136,7 +136,7 @@ PLANTED = {
         ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",
     ),
-    "a producer is told nothing when its leader is deposed": Fault(
+    "a producer is answered nothing when its leader is deposed": Fault(
         AcksAwaited.outcome, "return manager.not_leader", "return None",
         "nothing is left to happen, and of the partitions whose producers", "sessions",
     ),
@@ -152,7 +152,7 @@ PLANTED = {
         EventController.deletion_requested, 'if self.release.since("0.10.1")', "if True",
         "nobody carries out", "no-deletion", "0.10.0",
     ),
-    "brokers are not told of the ISRs that changed": Fault(
+    "brokers are not sent the ISRs that changed": Fault(
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
         "nothing is left to happen, and of what broker . tells clients", "sessions",
     ),
@@ -220,7 +220,9 @@ ALONE = {
         "a controller does not fence a leader of an older leader epoch (KIP-497)"
     ],
     "to whoever asks for": PLANTED["a producer that waits for nobody waits for the ISR"],
-    "nothing is left to happen": PLANTED["a controller does not read the ISRs of which it is told"],
+    "nothing is left to happen": PLANTED[
+        "a controller does not read the ISRs of which it is notified"
+    ],
 }  # fmt: skip
 """Claims by their words, each with a fault that breaks it where nobody looks at the others."""
 

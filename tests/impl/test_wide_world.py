@@ -121,7 +121,7 @@ def settled(release: str, brokers: int, faults: str, seed: int, steps: int) -> W
 
 
 def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
-    """KIP-380: a broker that goes and comes before the controller looks is told nothing."""
+    """KIP-380: a broker that goes and comes before the controller looks is sent nothing."""
     for release, overlooked in (("2.1", True), ("2.3", False)):
         worlds = [settled(release, 3, "operators", seed, 800) for seed in range(1, 9)]
 
@@ -249,7 +249,7 @@ def broken_run(seeds: int, faults: str = "everything") -> str:
     return next((run.broken for run in runs if run.broken), "")
 
 
-def test_a_leader_that_counts_its_own_log_alone_loses_what_it_told(
+def test_a_leader_that_counts_its_own_log_alone_loses_what_it_acknowledged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def alone(self: Partition[LeaderLog], now_ms: int) -> None:

@@ -175,20 +175,20 @@ def shown(lab: Lab, broker: int) -> tuple[int, int]:
     return requests.high_watermark(lab.own_port(broker), "t")
 
 
-def test_a_bounce_is_overlooked_until_registrations_are_told_apart(tmp_path: Path) -> None:
+def test_a_bounce_is_overlooked_until_registrations_are_distinguished(tmp_path: Path) -> None:
     with led_astray("KAFKA-7235", "2.1.1", tmp_path / "bug") as course:
         course.until("broker 2 is in the ISR", lambda: course.states("t")[0]["isr"] == [1])
         time.sleep(10.0)
         assert course.states("t")[0]["isr"] == [1]
     with led_astray("KAFKA-7235", "2.2.2", tmp_path / "fixed") as course:
         course.until(
-            "broker 2 is not back", lambda: told(course.lab, 2, "Received LeaderAndIsr", 2)
+            "broker 2 is not back", lambda: logged(course.lab, 2, "Received LeaderAndIsr", 2)
         )
         course.until("broker 2 is not in the ISR", lambda: len(course.states("t")[0]["isr"]) == 2)
         assert produced(course.lab, -1) == 0
 
 
-def told(lab: Lab, broker: int, words: str, times: int) -> bool:
+def logged(lab: Lab, broker: int, words: str, times: int) -> bool:
     text = (lab.logs(broker) / "state-change.log").read_text(errors="replace")
     return text.count(words) >= times
 
@@ -223,7 +223,7 @@ def test_a_replica_that_was_added_again_is_deleted_until_leader_epochs_are_named
         assert course.states("t")[0]["isr"] == [1, 2]
     with led_astray("KAFKA-9539", "2.6.3", tmp_path / "fixed") as course:
         words = "is smaller than the current leader epoch"
-        course.until("the request is not refused", lambda: told(course.lab, 2, words, 1))
+        course.until("the request is not refused", lambda: logged(course.lab, 2, words, 1))
         time.sleep(5.0)
         assert (course.lab.data(2) / "t-0").exists()
         assert sorted(course.states("t")[0]["isr"]) == [1, 2]
@@ -261,7 +261,7 @@ def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -
     assert report.state["leader epoch"] == 3
 
 
-def test_clients_are_told_of_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
+def test_clients_are_given_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
     story = "reassign_clients_know_the_old_epoch"
 
     assert replayed(story, "2.3.1", tmp_path / "bug").answer is Answer.SHOWN

@@ -95,8 +95,8 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     assert 8 not in cluster.events["line"].to_pylist()
 
 
-def test_a_state_that_does_not_follow_is_told_while_the_logs_grow(tmp_path: Path):
-    """A neighbour is known where the partition is kept; the finding is told by the cluster."""
+def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: Path):
+    """A neighbour is known where the partition is kept; the finding is reported by the cluster."""
     lines = [elected(0, 1, 4), changed(1, (1, 4), 1, 0, "1,2", frm="NewPartition")]
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(2, 40)]
     lines.append(changed(40, (1, 4), 1, 0, "1,2", frm="NewPartition"))

@@ -10,8 +10,9 @@ import pytest
 from conformance.ingest.files import discover
 from conformance.pipeline.drawing import MOST_ROWS, Axis, drawing
 from conformance.pipeline.local import LocalEngine
-from conformance.pipeline.page import _findings, table
+from conformance.pipeline.page import _findings
 from conformance.pipeline.timeline import State, Term, Timeline, timelines
+from specs.rendering import Table, as_html
 from tests.pipeline.written import obeys, run_check, write
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
@@ -24,7 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out.read_text(encoding="utf-8")
 
 
-def test_a_finding_is_told_with_the_lines_around_it(report: str):
+def test_a_finding_is_reported_with_the_lines_around_it(report: str):
     finding = re.search(r"<small>(\S*planted/broker1/server\.log):29</small>", report)
 
     assert finding is not None
@@ -147,14 +148,14 @@ def test_a_quiet_month_leaves_room_for_a_busy_second():
 def test_what_is_too_much_for_a_page_is_folded_and_counted():
     rows = [(f"name {n}", n) for n in range(700)]
 
-    text = table(("name", "count"), rows)
+    text = as_html(Table(("name", "count"), rows))
 
     assert "<summary>475 more</summary>" in text
     assert "and 200 more" in text
 
 
 def test_a_page_escapes_what_lines_say():
-    assert "<script>" not in table(("name",), [("<script>",)])
+    assert "<script>" not in as_html(Table(("name",), [("<script>",)]))
     twin = Timeline("<b>", 0, 9, [], {"<i>-0": [State(5, 1, 3, (1,), "<u>:1")]})
     assert not re.search("<[bu]>|<i>", drawing(twin))
 

@@ -1,4 +1,4 @@
-"""A watch that is killed at any moment goes on: nothing is told twice, and nothing is lost.
+"""A watch that is killed at any moment goes on: nothing is reported twice, and nothing is lost.
 
 The steps of a trigger are taken as Spark takes them: the offset is written down first, then the
 state is advanced and what it says is kept and told, then the trigger is done. Killed in between,
@@ -38,7 +38,7 @@ def log(size: int) -> list[str]:
 
 
 class Watch:
-    """What survives a kill: the logs, the checkpoint, what was told."""
+    """What survives a kill: the logs, the checkpoint, what was reported."""
 
     def __init__(self, logs: Path, kept: Path) -> None:
         self.logs, self.kept = logs, kept
@@ -122,7 +122,7 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 8))]
 )
-def test_logs_that_are_cut_and_removed_underneath_are_neither_told_twice_nor_lost(
+def test_logs_that_are_cut_and_removed_underneath_are_neither_reported_twice_nor_lost(
     tmp_path: Path, seed: int
 ):
     """What `copytruncate` of logrotate does, and who makes room on a disk."""

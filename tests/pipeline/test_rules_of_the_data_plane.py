@@ -159,6 +159,88 @@ def test_a_fetch_within_a_session_says_nothing_of_its_leaders_epoch_up_to_2_4(tm
     assert reported == {"2.4.1": [], "2.5.0": [("violation", rule, "kafka-request.log", 3)]}
 
 
+def served(*rows: tuple[int, int, int] | tuple[int, int, int, int]) -> list[str]:
+    """Fetches of one connection: leader epoch, offset, high watermark; and ends of epochs: leader
+    epoch, the epoch that is asked, its end, -1.
+    """
+    lines = []
+    for number, row in enumerate(rows, 4):
+        epoch, one, other = row[:3]
+        if len(row) == 3:
+            asked = {"currentLeaderEpoch": epoch, "fetchOffset": one}
+            answer = {"errorCode": 0, "highWatermark": other, "recordsSizeInBytes": 70}
+            lines.append(completed(number, "FETCH", number, asked, answer))
+        else:
+            asked = {"currentLeaderEpoch": epoch, "leaderEpoch": one}
+            answer = {"errorCode": 0, "leaderEpoch": one, "endOffset": other}
+            lines.append(completed(number, "OFFSET_FOR_LEADER_EPOCH", number, asked, answer))
+    return lines
+
+
+STARTS = line(
+    3, "[Broker id=4] Leader orders-0 starts at leader epoch 3 from offset 9 with high watermark 8 "
+    "ISR [4,5] addingReplicas [] removingReplicas []. Previous leader epoch was 2."
+)  # fmt: skip
+ENDS = line(
+    20, "[Broker id=4] Follower orders-0 starts at leader epoch 4 from offset 14 with high "
+    "watermark 13. Previous leader epoch was 3."
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong", "rule"),
+    [
+        (((2, 1, 1), (3, 1, 1), (2, 1, 1), (3, 1, 1)), 3, "a_leader_answers_in_its_own_epoch"),
+        (((2, 1, 1), (4, 1, 1), (2, 1, 1), (2, 2, 1)), 2, "a_leader_answers_in_its_own_epoch"),
+        (((3, 9, 8), (3, 10, 12), (3, 11, 10), (3, 12, 11)), 2,
+         "a_leaders_high_watermark_never_falls"),
+        (((3, 9, 8), (3, 14, 14)), 2, "a_leaders_high_watermark_never_falls"),
+        (((3, 9, 8), (3, 10, 99)), 2, "nothing_is_fetched_above_the_leaders_log_end"),
+        (((3, 9, 8), (3, 13, 10), (3, 11, 10), (3, 12, 10)), 2,
+         "a_follower_goes_on_where_its_log_ends"),
+        (((3, 9, 8), (3, 99, 10), (3, 11, 10)), 2, "nothing_is_fetched_above_the_leaders_log_end"),
+        (((3, 9, 8), (3, 15, 10)), 2, "nothing_is_fetched_above_the_leaders_log_end"),
+        (((3, 9, 8), (3, 10, 9), (3, 3, 9, -1)), 3, "nothing_is_fetched_above_the_leaders_log_end"),
+        (((3, 2, 10, -1), (3, 9, 8)), 1, "a_leader_answers_where_epochs_ended"),
+        (((3, 2, 9, -1), (3, 2, 8, -1)), 2, "a_leader_answers_where_epochs_ended"),
+        (((3, 2, 8, -1), (3, 9, 8)), 2, "a_follower_cuts_as_its_leader_answers"),
+    ],
+)  # fmt: skip
+def test_a_leaders_requests_are_a_run_in_the_order_of_their_connections(
+    rows: Any, wrong: int, rule: str, tmp_path: Path
+):
+    files = {
+        "b4/server.log": [*starting(0, 4), STARTS, ENDS],
+        "b4/kafka-request.log": served(*rows),
+    }
+
+    result = checked(write(tmp_path, files))
+
+    assert found(result) == [("violation", rule, "kafka-request.log", wrong)]
+
+
+def test_requests_that_no_connection_puts_in_an_order_are_in_any(tmp_path: Path):
+    one, other = served((3, 12, 12)), served((3, 9, 8))[0].replace("broker-5", "broker-6")
+    files = {"b4/server.log": [*starting(0, 4), STARTS], "b4/kafka-request.log": [*one, other]}
+
+    assert not found(checked(write(tmp_path, files)))
+
+
+def test_a_fetch_goes_on_where_nothing_was_answered(tmp_path: Path):
+    lines = [each.replace('"recordsSizeInBytes":70', '"recordsSizeInBytes":0')
+             for each in served((3, 9, 8), (3, 10, 8))]  # fmt: skip
+
+    rows = found(judged(tmp_path, [], lines))
+
+    assert rows == [("violation", "a_follower_goes_on_where_its_log_ends", "kafka-request.log", 2)]
+
+
+def test_a_request_that_is_missing_may_have_changed_everything(tmp_path: Path):
+    lines = served((3, 9, 8), (3, 10, 8), (3, 2, 3, -1), (3, 3, 8))
+
+    assert not found(judged(tmp_path, [], [lines[0], lines[1], lines[3]]))
+
+
 def test_a_cut_beyond_what_the_leader_answered_is_a_violation(tmp_path: Path):
     assert _cut_kinds(tmp_path / "whole", early=True) == ["violation"]
     assert _cut_kinds(tmp_path / "late", early=False) == ["incomplete"]

@@ -1,0 +1,93 @@
+"""Rows of request logs: what one partition was asked for and answered, and what came before it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from conformance.ingest.request_log import EPOCHS, FETCHES, served_of
+from conformance.ingest.schema import Event
+from conformance.pipeline.places import Place
+
+_FINE = 0
+
+Served = tuple[int, str, str, int]
+"""A broker, its log, and a partition of which it answers requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a request asked, and was answered, about one partition.
+
+    `event` speaks of the partition, unlike the line, which speaks of several. `before` is the line
+    of the request before it on its connection, `run` the number of the first request of that
+    connection from which on none is missing.
+    """
+
+    event: Event
+    before: Event | None
+    run: tuple[str, int]
+    fetch: bool
+    asked: Mapping[str, int]
+    answered: Mapping[str, int]
+    size: int | None
+    diverging: bool
+    insession: bool
+
+    def compared(self, fenced: bool) -> bool:
+        """Whether the leader looks at the leader epoch that it names.
+
+        It did not up to 2.4 within a fetch session (KAFKA-9338).
+        """
+        return self.epoch >= 0 and (fenced or not self.insession)
+
+    @property
+    def epoch(self) -> int:
+        """The leader epoch in which it was asked; -1 where none is named (up to 2.0)."""
+        return self.asked.get("currentleaderepoch", -1)
+
+    @property
+    def fine(self) -> bool:
+        """Whether it was answered without an error."""
+        return self.answered.get("errorcode") == _FINE
+
+
+def rows_by_partition(
+    events: Iterable[Event], places: Mapping[str, Place]
+) -> dict[Served, list[Row]]:
+    """The rows of every partition, by the broker that answers. The events are in order."""
+    found: dict[Served, list[Row]] = defaultdict(list)
+    last: dict[tuple[str, str], tuple[Event, int]] = {}
+    for event in events:
+        if event.kind not in (FETCHES, EPOCHS) or event.broker is None:
+            continue
+        place = places[event.file]
+        connection, rows = served_of(event.detail)
+        number = event.correlation or 0
+        before, first = last.get((place.stream, connection), (None, number))
+        if before is not None:
+            one = before.correlation or 0
+            if not connection or one >= number or before.at > event.at or place.jumps:
+                before = None  # another connection, or lines in another order than were written
+            if before is None or one + 1 != number:
+                first = number
+        last[place.stream, connection] = event, first
+        for row in rows:
+            about = replace(event, topic=row["topic"], partition=row["partition"])
+            found[event.broker, place.stream, row["topic"], row["partition"]].append(
+                Row(about, before, (connection, first), event.kind == FETCHES,
+                    row.get("asked", {}), row.get("answered", {}), row.get("bytes"),
+                    "diverging" in row, "insession" in row)
+            )  # fmt: skip
+    return found
+
+
+def fences_sessions(release: str | None) -> bool:
+    """Whether brokers of a release look at the leader epoch of every fetch (KAFKA-9338)."""
+    return release is not None and release_number(release) >= (2, 5)
+
+
+def release_number(release: str) -> tuple[int, ...]:
+    """A release's name as numbers that compare."""
+    return tuple(int(part) for part in release.split(".") if part.isdigit())

@@ -1,0 +1,401 @@
+"""What a leader's request log tells of its partitions: fetches, high watermarks, ends of epochs.
+
+No clock says which of two requests came first, but a connection does: a broker reads no further
+request from it before it has written the line of the one before (a channel is muted meanwhile). So
+what a request asked happened after all lines above the one before it of its connection, and before
+its own line. Of values that only grow while a broker leads in one epoch, one that was seen before
+another request came is not above what this one was answered; any order of what is not told apart so
+is a completion, and is right.
+
+Partition by partition that is a partial trace of `replication`: its steps are known by what they
+answered, in the order that connections tell. A value that no such order explains is broken.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import (
+    ANSWERS_ITS_EPOCH,
+    CUT_AS_ANSWERED,
+    ENDS_AS_BEGAN,
+    FETCHES_FROM_ITS_END,
+    WATERMARK_GROWS,
+    WITHIN_THE_LOG,
+    Kind,
+    Rule,
+)
+from conformance.pipeline.request_rows import Row
+from conformance.pipeline.rule_context import RuleContext
+
+_AT_ONCE = 2_000  # milliseconds in which no topic is deleted and made anew
+
+
+_ROLES = frozenset(("leader_started", "follower_started"))
+RAISED_START = "log_start_raised"
+_NAMES = {WITHIN_THE_LOG.name: "log end", WATERMARK_GROWS.name: "high watermark"}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that only grows was at least `least`, or at most `most`, when a row was answered."""
+
+    row: Row
+    least: int | None
+    most: int | None
+    what: str
+
+
+def check(bench: RuleContext, fenced: bool) -> None:
+    """All that request logs tell by themselves.
+
+    `fenced`: fetches within a session are, as from 2.5.
+    """
+    for _, rows in sorted(bench.history.served.items()):
+        compared = [row for row in rows if row.fine and row.compared(fenced)]
+        _grow(bench, ANSWERS_ITS_EPOCH, _epochs(compared), forgets=False)
+        for _, those in sorted(_by_epoch(compared).items()):
+            _grow(bench, WATERMARK_GROWS, _watermarks(those))
+            _grow(bench, WITHIN_THE_LOG, log_ends(those))
+            _ends_of_epochs(bench, those)
+        _flows(bench, rows)
+
+
+def beside_roles(
+    bench: RuleContext, replicas: Mapping[tuple[int, str, int], Sequence[Event]], fenced: bool
+) -> None:
+    """What leaders answered, beside the lines in which they begin an epoch, and the next one.
+
+    A broker that names the epoch before is the process that led in it: one that began anew knows
+    none. Its log ends in the new epoch where it ended in that one, or above.
+    """
+    served: dict[tuple[int, str, int], list[Row]] = defaultdict(list)
+    for (broker, _, topic, partition), rows in sorted(bench.history.served.items()):
+        if (broker, topic, partition) in replicas:
+            served[broker, topic, partition] += [
+                row for row in rows if row.fine and row.compared(fenced)
+            ]
+    for key, rows in sorted(served.items()):
+        by_epoch = _by_epoch(rows)
+        for event in replicas[key]:
+            if event.kind not in _ROLES or event.offset is None:
+                continue
+            before = by_epoch.get(-1 if event.previous_epoch is None else event.previous_epoch, [])
+            _no_more_than(bench, WITHIN_THE_LOG, event, event.offset, log_ends(before))
+            if event.high_watermark is not None:
+                most = event.high_watermark
+                _no_more_than(bench, WATERMARK_GROWS, event, most, _watermarks(before))
+            if event.kind == "leader_started" and event.leader_epoch is not None:
+                _where_it_began(bench, event, by_epoch.get(event.leader_epoch, []), replicas[key])
+
+
+def _no_more_than(
+    bench: RuleContext, rule: Rule, role: Event, most: int, values: Sequence[Value]
+) -> None:
+    """The greatest that the epoch before showed, beside what the next one begins with."""
+    values = [each for each in values if id(each.row.event) not in bench.blamed]
+    if not values:
+        return
+    bench.looked(rule)
+    above = [each for each in values if (each.least or 0) > most]
+    lines = {(each.row.event.file, each.row.event.line) for each in above}
+    if not above or not _marked(bench, role, above[0].row.event):
+        return
+    shown, alone = above[0], len(lines) == 1 and len(values) > len(above)
+    here = f"{_name(role)} ends leader epoch {shown.row.epoch} with {_NAMES[rule.name]} {most}"
+    event = shown.row.event if alone else role
+    _report(
+        bench, rule, shown.row.event, role, event, False,
+        f"{here} ({role.where}), and showed {shown.what} in it ({shown.row.event.where})",
+        f"no more than {most}" if alone else f"{shown.least} or more",
+    )  # fmt: skip
+
+
+def _where_it_began(
+    bench: RuleContext, start: Event, rows: Iterable[Row], lines: Sequence[Event]
+) -> None:
+    """Ends of epochs before its own are not above the log end that a leader began with.
+
+    Unless records were deleted from the log's start: the oldest epoch begins there then.
+    """
+    begin = start.offset or 0
+    raised = max((each.offset or 0 for each in lines if each.kind == RAISED_START), default=0)
+    for row in rows:
+        asked, end = row.asked.get("leaderepoch", -1), row.answered.get("endoffset", -1)
+        if row.fetch or end < 0:
+            continue
+        bench.looked(ENDS_AS_BEGAN)
+        own = asked == row.epoch
+        wrong = end < begin if own else end > max(begin, raised)
+        if wrong and _marked(bench, start, row.event):
+            _report(
+                bench, ENDS_AS_BEGAN, start, row.event, row.event, True,
+                f"{_name(start)} began leader epoch {row.epoch} with a log that ended at {begin} "
+                f"({start.where}), and answers that epoch {asked} ends at {end}",
+                f"{begin} or more" if own else f"{begin} or less",
+            )  # fmt: skip
+
+
+def _marked(bench: RuleContext, event: Event, other: Event) -> bool:
+    """Note that two lines do not go together; whether all lines that say so are here."""
+    bench.beside.append((event, other.where))
+    return bench.history.suspects(event, other.where)
+
+
+def _by_epoch(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row.epoch].append(row)
+    return found
+
+
+def _epochs(rows: Iterable[Row]) -> list[Value]:
+    """Who answers in a leader epoch has it, and has no older one after it."""
+    return [Value(row, row.epoch, row.epoch, f"leader epoch {row.epoch}") for row in rows]
+
+
+def _watermarks(rows: Iterable[Row]) -> list[Value]:
+    found = []
+    for row in rows:
+        mark = row.answered.get("highwatermark", -1)
+        if row.fetch and mark >= 0:
+            found.append(Value(row, mark, mark, f"high watermark {mark}"))
+    return found
+
+
+def log_ends(rows: Iterable[Row]) -> list[Value]:
+    """What rows of one leader epoch tell of its leader's log end, which only grows in it."""
+    found = []
+    for row in rows:
+        if row.fetch:
+            mark, offset = row.answered.get("highwatermark", -1), row.asked.get("fetchoffset", -1)
+            if mark >= 0:
+                found.append(Value(row, mark, None, f"high watermark {mark}"))
+            if offset >= 0:
+                found.append(Value(row, offset, None, f"a fetch from offset {offset}"))
+        elif row.asked.get("leaderepoch") == row.epoch and row.answered.get("endoffset", -1) >= 0:
+            end = row.answered["endoffset"]
+            found.append(Value(row, end, end, f"the end {end} of its own epoch"))
+    return found
+
+
+def _grow(bench: RuleContext, rule: Rule, values: Sequence[Value], forgets: bool = True) -> None:
+    """`forgets`: a process that begins anew may know less than the one before."""
+    for high, low, blamed in _falls(bench, rule, values):
+        other, since = (low, "after") if blamed is high else (high, "before")
+        event = blamed.row.event
+        _report(
+            bench, rule, high.row.event, low.row.event, event, forgets,
+            f"{_name(event)} answers in leader epoch {blamed.row.epoch} and shows {blamed.what}, "
+            f"and {since} that {other.what} ({other.row.event.where})",
+            f"no more than {other.most}" if blamed is high else f"{other.least} or more",
+        )  # fmt: skip
+
+
+def _report(
+    bench: RuleContext, rule: Rule, one: Event, other: Event, blamed: Event, forgets: bool,
+    why: str, allowed: str,
+) -> None:  # fmt: skip
+    """Two lines that no order brings together, unless the partition or the process began anew."""
+    life = _one_life(bench, one, other)
+    if life is None or (forgets and bench.history.restarted(one, other)):
+        return
+    sure = life and (not forgets or bench.history.same_process(one, other))
+    bench.report(Kind.VIOLATION if sure else Kind.INCOMPLETE, rule, blamed, why, allowed)
+
+
+def _ends_of_epochs(bench: RuleContext, rows: Iterable[Row]) -> None:
+    """The ends of epochs do not fall while a leader leads, and a later epoch ends no earlier."""
+    ends: list[Row] = []
+    for row in rows:
+        asked, end = row.asked.get("leaderepoch", -1), row.answered.get("endoffset", -1)
+        if row.fetch or end < 0:
+            continue
+        told = row.answered.get("leaderepoch", asked)
+        bench.looked(ENDS_AS_BEGAN)
+        if told > asked:
+            bench.report(
+                Kind.VIOLATION, ENDS_AS_BEGAN, row.event,
+                f"{_name(row.event)} is asked where epoch {asked} ends, and answers of {told}",
+                f"an epoch of at most {asked}",
+            )  # fmt: skip
+            continue
+        for one in ends:
+            epoch, before = one.asked["leaderepoch"], one.answered["endoffset"]
+            if epoch <= asked and before > end and _ordered(one.event, row):
+                _report(
+                    bench, ENDS_AS_BEGAN, one.event, row.event, row.event, True,
+                    f"{_name(row.event)} answers in leader epoch {row.epoch} that epoch {asked} "
+                    f"ends at {end}, and had answered that epoch {epoch} ends at {before} "
+                    f"({one.event.where})", f"an end of {before} or more",
+                )  # fmt: skip
+                break
+        else:
+            ends = [each for each in ends if each.asked["leaderepoch"] != asked] + [row]
+
+
+def _flows(bench: RuleContext, rows: Iterable[Row]) -> None:
+    """What one follower asks on one connection, in one leader epoch: its log is its own."""
+    flows: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        follower = row.event.replica
+        if follower is None or follower < 0:
+            continue
+        flow = flows[follower]
+        if flow and not _goes_on(flow[-1], row):
+            _flow(bench, flow)
+            flow.clear()
+        if row.fine and row.epoch >= 0:
+            flow.append(row)
+    for _, flow in sorted(flows.items()):
+        _flow(bench, flow)
+
+
+def _goes_on(one: Row, row: Row) -> bool:
+    """Whether the follower asks on as the one that it was."""
+    return (row.epoch, row.run) == (one.epoch, one.run) and row.fine
+
+
+def _flow(bench: RuleContext, flow: Sequence[Row]) -> None:
+    """Rows one after the other, of which no answer was an error."""
+    last: Row | None = None  # the fetch that last named an offset
+    end: Row | None = None  # the answer about an epoch since
+    idle = True  # no records were answered since
+    for number, row in enumerate(flow):
+        if id(row.event) in bench.blamed:
+            continue
+        if not row.fetch:
+            end = row if row.answered.get("endoffset", -1) >= 0 else None
+            last = None
+            continue
+        offset = row.asked.get("fetchoffset")
+        if offset is not None:
+            if end is not None:
+                _at_the_end(bench, end, row, offset)
+            if last is not None and _from_where_it_ended(bench, last, row, flow[number:], idle):
+                continue  # what it says of itself is wrong, and nobody's yardstick
+            last, end, idle = row, None, True
+        idle = idle and row.size == 0
+        if row.diverging:
+            last = None
+
+
+def _at_the_end(bench: RuleContext, end: Row, row: Row, offset: int) -> None:
+    bench.looked(CUT_AS_ANSWERED)
+    most = end.answered["endoffset"]
+    if offset > most and _one_life(bench, end.event, row.event) is not None:
+        bench.report(
+            Kind.VIOLATION if _one_life(bench, end.event, row.event) else Kind.INCOMPLETE,
+            CUT_AS_ANSWERED, row.event,
+            f"{_name(row.event)} answered broker {row.event.replica} that epoch "
+            f"{end.asked.get('leaderepoch')} ends at {most} ({end.event.where}), and is asked next "
+            f"for what follows {offset}", f"an offset of {most} or less",
+        )  # fmt: skip
+
+
+def _from_where_it_ended(
+    bench: RuleContext, last: Row, row: Row, later: Sequence[Row], idle: bool
+) -> bool:
+    """Whether the row's offset is reported: it goes back, or on where nothing was answered."""
+    was, now = last.asked["fetchoffset"], row.asked["fetchoffset"]
+    bench.looked(FETCHES_FROM_ITS_END)
+    if now == was or (now > was and not idle):
+        return False
+    following = [each.asked["fetchoffset"] for each in later[1:] if "fetchoffset" in each.asked]
+    blamed, other = row, last
+    if now < was and following and now <= following[0] < was:
+        blamed, other = last, row  # it goes on below: the one before is out of place
+    sure = _one_life(bench, last.event, row.event)
+    if sure is None:
+        return False
+    more = "before that" if blamed is row else "after that"
+    reason = "nothing was answered in between" if now > was else "its log only grew"
+    bench.report(
+        Kind.VIOLATION if sure else Kind.INCOMPLETE, FETCHES_FROM_ITS_END, blamed.event,
+        f"{row.event.topic}-{row.event.partition}: broker {row.event.replica} fetches from offset "
+        f"{blamed.asked['fetchoffset']} in leader epoch {row.epoch}, and {more} from "
+        f"{other.asked['fetchoffset']} ({other.event.where}); {reason}",
+        f"offset {other.asked['fetchoffset']}",
+    )  # fmt: skip
+    return blamed is row
+
+
+def _falls(
+    bench: RuleContext, rule: Rule, values: Sequence[Value]
+) -> Iterator[tuple[Value, Value, Value]]:
+    """Values that one after them is below, that one, and which of the two is out of place."""
+    out = {n for n, value in enumerate(values) if id(value.row.event) in bench.blamed}
+    key = bench.history.key
+    keys = [key(value.row.event) for value in values]
+    greatest = _running(values, out)
+    for number, low in enumerate(values):
+        before = low.row.before
+        if low.most is None or before is None or number == 0 or number in out:
+            continue
+        bench.looked(rule)
+        while True:
+            at = bisect_right(keys, key(before)) - 1
+            while at >= 0 and not _ordered(values[at].row.event, low.row):
+                at -= 1
+            high = greatest[at] if at >= 0 else None
+            if high is None or (values[high].least or 0) <= low.most:
+                break
+            alone = _alone(values, high, number, out)
+            yield values[high], low, values[high] if alone else low
+            out.add(high if alone else number)
+            greatest = _running(values, out)
+            if not alone:
+                break
+
+
+def _running(values: Sequence[Value], out: set[int]) -> list[int | None]:
+    """Up to each value the number of the greatest so far."""
+    found: list[int | None] = []
+    most: int | None = None
+    for number, value in enumerate(values):
+        least = value.least
+        counts = least is not None and number not in out
+        if counts and (most is None or (least or 0) > (values[most].least or 0)):
+            most = number
+        found.append(most)
+    return found
+
+
+def _alone(values: Sequence[Value], high: int, low: int, out: set[int]) -> bool:
+    """Whether one line alone shows as much as the greater value, and others below it follow."""
+    below, most = values[low].most or 0, values[high].least or 0
+    shown = {
+        (each.row.event.file, each.row.event.line)
+        for number, each in enumerate(values[:low])
+        if number not in out and each.least is not None and each.least > below
+    }
+    later = [each for each in values[low + 1 :] if each.least is not None]
+    return len(shown) == 1 and any((each.least or 0) < most for each in later)
+
+
+def _ordered(one: Event, row: Row) -> bool:
+    """Whether a line of the same log was written before a row's request came."""
+    before = row.before
+    if before is None:
+        return False
+    return (one.file, one.line) == (before.file, before.line) or one.at < before.at
+
+
+def _one_life(bench: RuleContext, one: Event, other: Event) -> bool | None:
+    """Whether the partition was surely the same one; None where a line shows that it was not."""
+    history = bench.history
+    if history.topic_began(one, other) or history.replica_began(one, other):
+        return None
+    if history.reset(one, other):
+        return None
+    if 0 <= other.at - one.at < _AT_ONCE:
+        return True
+    return not history.reduced and history.server_log_covers(one, other)
+
+
+def _name(event: Event) -> str:
+    return f"{event.topic}-{event.partition}: broker {event.broker}"
