@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap
 from conformance.mapping.rows import Family
-from conformance.partner import Key
+from conformance.model_stepper import Key
 from impl import Step
 from impl.releases import DEFAULT, Release
 from specs.rendering import HIDDEN, parts

@@ -20,6 +20,7 @@ from conformance.cli.choice import (
     ruled_out_in_words,
     system_named,
 )
+from conformance.cli.claim_answer import steps
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -29,7 +30,6 @@ from conformance.cli.common import (
     say,
     show_table,
 )
-from conformance.cli.found import steps
 from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options

@@ -297,7 +297,7 @@ def _campaign_of_clusters(
     """Walks of whole controllers, held to `cluster`."""
     from conformance.effects_of_cluster import EffectsOfCluster
     from conformance.mapping import cluster
-    from conformance.partner import ModelStepper
+    from conformance.model_stepper import ModelStepper
     from conformance.walks import cluster_bounds, walk_cluster
 
     for seed in seeds:

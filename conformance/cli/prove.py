@@ -32,7 +32,7 @@ from conformance.cli.common import (
     show_table,
     unknown,
 )
-from conformance.cli.finding import Wanted, draw, find_proof
+from conformance.cli.find_invariants import Wanted, draw, find_proof
 from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
 from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems

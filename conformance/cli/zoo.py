@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from conformance.cli.choice import described, listed, refusals
+from conformance.cli.claim_answer import steps
 from conformance.cli.common import (
     Progress,
     WrongUse,
@@ -19,7 +20,6 @@ from conformance.cli.common import (
     say,
     show_table,
 )
-from conformance.cli.found import steps
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import fault_option
 from conformance.cli.pace import left_of

@@ -19,9 +19,9 @@ from conformance.kafka.followed import Otherwise, Unforced
 from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
-from conformance.kafka.requests import NoAnswer, State
+from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, ReplayStep
-from conformance.kafka.schedule import Rule, Which
+from conformance.kafka.schedule import MessageRule, Which
 from impl.log.record_batch import batches_in
 from impl.wire import error_name
 
@@ -52,7 +52,7 @@ class Levers:
         for api in (FETCH, EPOCH):
             for kind in (REQUEST, ANSWER):
                 for one in lab.brokers:
-                    self.gate.add(Rule("hold", Which(api, kind, sender=str(one))))
+                    self.gate.add(MessageRule("hold", Which(api, kind, sender=str(one))))
 
     def do(self, step: ReplayStep) -> str:
         """Take a step; what showed that it happened. Otherwise, Unforced, or why it cannot be."""
@@ -72,7 +72,7 @@ class Levers:
         """The conditional write of the state, as the model's controller does it."""
         after = step.after
         leader = after.at("zk.leader")
-        state = State(
+        state = PartitionStateNode(
             NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
             after.members("zk.isr"), after.at("zk.state_epoch"), 0,
         )  # fmt: skip
@@ -112,7 +112,7 @@ class Levers:
         broker, epoch = step.argument("broker"), step.argument("epoch")
         sender, before = step.argument("controller"), step.before
         leader = before.at("elected", epoch)
-        state = State(
+        state = PartitionStateNode(
             NOBODY if leader is None else leader, epoch,
             before.members("request.isr", epoch, sender, broker), sender,
             before.at("request.version", epoch, sender, broker),

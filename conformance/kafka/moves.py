@@ -24,14 +24,21 @@ from typing import Any
 from conformance.kafka import keeper
 from conformance.kafka.control import move_controller
 from conformance.kafka.disk import log_of
-from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced, lab_of_a_run
+from conformance.kafka.followed import (
+    Followed,
+    OnStep,
+    Otherwise,
+    ReplayedOnKafka,
+    Unforced,
+    lab_of_a_run,
+)
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import produce
 from conformance.kafka.run import ModelRun, ReplayStep, View
-from conformance.kafka.schedule import Rule, Which
+from conformance.kafka.schedule import MessageRule, Which
 from impl.wire import error_name
 from impl.znodes.paths import CONTROLLER, REASSIGN_PARTITIONS, TOPICS
 from model.language.evaluate import SparseState
@@ -133,7 +140,7 @@ class MoveReplay(Followed):
         state["replica.epoch"] = {(one,): epoch for one, epoch in self.obeyed.items()}
         return {name: cells for name, cells in state.items() if cells}
 
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReplayedOnKafka) -> None:
         """Logs, and what is registered, in the end."""
         report.logs = {
             str(one): [record.value for record in log_of(self.lab.data(one), TOPIC)]
@@ -200,12 +207,14 @@ class MoveReplay(Followed):
     def _hold(self) -> None:
         for one in self.lab.brokers:
             for api in WRITES:
-                self.gate.add(Rule("hold", Which(api, sender=str(one), path=f"{TOPICS}/{TOPIC}")))
+                self.gate.add(
+                    MessageRule("hold", Which(api, sender=str(one), path=f"{TOPICS}/{TOPIC}"))
+                )
             for api in ("Multi", "Delete"):
-                self.gate.add(Rule("hold", _Deletes(api, sender=str(one),
+                self.gate.add(MessageRule("hold", _Deletes(api, sender=str(one),
                                                     path=REASSIGN_PARTITIONS)))  # fmt: skip
         for api in ORDERS:
-            self.gate.add(Rule("hold", Which(api, sender="controller")))
+            self.gate.add(MessageRule("hold", Which(api, sender="controller")))
 
     def asks(self, step: ReplayStep) -> str:
         """The request of an administrator."""
@@ -362,7 +371,7 @@ def _errors(answer: Message | None) -> str:
 
 def replay_move(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
-) -> Report:
+) -> ReplayedOnKafka:
     """Replay a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
     answers: dict[tuple[int, int], Message] = {}
     epochs: list[tuple[str, int]] = []

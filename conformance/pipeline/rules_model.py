@@ -41,7 +41,7 @@ Whole = tuple[int, int, frozenset[int]]
 
 
 @dataclass
-class Registered:
+class VersionLines:
     """What lines say of one version: each state with its lines, and its writer, where logged."""
 
     version: int
@@ -80,7 +80,7 @@ def check(bench: RuleContext, release: str | None) -> None:
             _one_write(bench, before, after, presets)
 
 
-def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Registered]]:
+def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, VersionLines]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
     shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
@@ -94,13 +94,13 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
             shown.append((event.tp, event, state))
     for times in begins.values():
         times.sort()
-    found: dict[tuple[int, str, int, int], dict[int, Registered]] = defaultdict(dict)
+    found: dict[tuple[int, str, int, int], dict[int, VersionLines]] = defaultdict(dict)
     for tp, event, state in shown:
         age = history.age(event)
         if age is None or event.version is None:
             continue
         key = (age, *tp, bisect_right(begins[tp], event.at) if tp in begins else 0)
-        fresh = Registered(event.version, {})
+        fresh = VersionLines(event.version, {})
         registered = found[key].setdefault(event.version, fresh)
         registered.shown.setdefault(state, []).append(event)
     return [found[key] for key in sorted(found)]
@@ -120,7 +120,7 @@ def state_of_line(event: Event) -> LeaderEpochIsr | None:
     return (None, None, isr) if event.kind == "isr_accepted" else None
 
 
-def _one_state(bench: RuleContext, registered: Registered) -> None:
+def _one_state(bench: RuleContext, registered: VersionLines) -> None:
     """All lines about one version agree; what is logged least often is wrong."""
     bench.looked(ONE_STATE, len(registered.shown))
     if len(registered.shown) < 2:
@@ -150,7 +150,7 @@ def _one_state(bench: RuleContext, registered: Registered) -> None:
             )
 
 
-def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> None:
+def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines) -> None:
     """A leader writes over a version that it was sent, or wrote: it is the leader there."""
     if not before.whole:
         return
@@ -175,7 +175,7 @@ def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> 
         )
 
 
-def _complete(before: Registered, after: Registered) -> None:
+def _complete(before: VersionLines, after: VersionLines) -> None:
     """A leader's own write leaves leader and leader epoch as they were, and does not tell them."""
     if not before.whole or after.whole:
         return
@@ -186,7 +186,7 @@ def _complete(before: Registered, after: Registered) -> None:
 
 
 def _one_write(
-    bench: RuleContext, before: Registered, after: Registered, presets: tuple[str, ...]
+    bench: RuleContext, before: VersionLines, after: VersionLines, presets: tuple[str, ...]
 ) -> None:
     if not before.whole or not after.whole:
         return
@@ -222,7 +222,7 @@ def _one_write(
         bench.report(Kind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 
-def _fit(before: Registered, after: Registered, presets: tuple[str, ...]) -> Fit:
+def _fit(before: VersionLines, after: VersionLines, presets: tuple[str, ...]) -> Fit:
     (leader, epoch, isr), (next_leader, next_epoch, next_isr) = before.whole[0], after.whole[0]
     rise = next_epoch - epoch
     if not 0 <= rise <= 1:

@@ -1,4 +1,4 @@
-"""What a replica cuts from its log: never what it knew to be committed, unless its leader lost it.
+"""What a replica truncates: never what it knew to be committed, unless its leader lost it.
 
 A replica's high watermark only grows while its process lives, and is at most what the leader had
 committed; so a cut below it takes committed records away. A process that starts again may know

@@ -24,7 +24,7 @@ DRAWN = (*CONTROLLERS, *STATES, *CHANGES, *STARTS)
 
 
 @dataclass(frozen=True)
-class Term:
+class ControllerTerm:
     """A controller's time as controller; `until` is None if nothing says that it ended."""
 
     broker: int
@@ -35,7 +35,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class State:
+class LeadershipState:
     """A partition from a moment on: its leader (-1: nobody), leader epoch and ISR, as logged."""
 
     at: int
@@ -61,8 +61,8 @@ class Timeline:
     cluster: str
     since: int = 0
     until: int = 0
-    terms: list[Term] = field(default_factory=list)
-    partitions: dict[str, list[State]] = field(default_factory=dict)
+    terms: list[ControllerTerm] = field(default_factory=list)
+    partitions: dict[str, list[LeadershipState]] = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
 
 
@@ -104,28 +104,30 @@ def _timeline(cluster: str, events: list[Event]) -> Timeline:
     return line
 
 
-def _terms(events: Iterable[Event]) -> list[Term]:
-    terms: list[Term] = []
+def _terms(events: Iterable[Event]) -> list[ControllerTerm]:
+    terms: list[ControllerTerm] = []
     for event in events:
         if event.broker is None:
             continue
         if terms and terms[-1].until is None and _ends(event, terms[-1]):
             last = terms[-1]
-            terms[-1] = Term(last.broker, last.epoch, last.since, event.at, last.where)
+            terms[-1] = ControllerTerm(last.broker, last.epoch, last.since, event.at, last.where)
         if event.kind == "controller_elected":
-            terms.append(Term(event.broker, event.controller_epoch, event.at, None, event.where))
+            terms.append(
+                ControllerTerm(event.broker, event.controller_epoch, event.at, None, event.where)
+            )
     return terms
 
 
-def _ends(event: Event, term: Term) -> bool:
+def _ends(event: Event, term: ControllerTerm) -> bool:
     if event.kind == "controller_elected":
         return True
     return event.kind in ("controller_resigned", "controller_moved") and event.broker == term.broker
 
 
-def _states(events: list[Event]) -> list[State]:
+def _states(events: list[Event]) -> list[LeadershipState]:
     """Each state once, when it is first logged; a leader's own ISR changes between them."""
-    states: list[State] = []
+    states: list[LeadershipState] = []
     known: set[tuple[int | None, int | None, tuple[int, ...]]] = set()
     for event in events:
         last = states[-1] if states else None
@@ -143,6 +145,6 @@ def _states(events: list[Event]) -> list[State]:
             continue  # logged late, by a broker that got it later; a finding says if it is wrong
         if (leader, epoch, isr) not in known or event.kind in CHANGES:
             if last is None or (last.leader, last.epoch, last.isr) != (leader, epoch, isr):
-                states.append(State(event.at, leader, epoch, isr, event.where))
+                states.append(LeadershipState(event.at, leader, epoch, isr, event.where))
             known.add((leader, epoch, isr))
     return states

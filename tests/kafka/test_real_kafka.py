@@ -20,7 +20,7 @@ from conformance.kafka.java import NoJava, java_for
 from conformance.kafka.lab import Lab, ended_at_last
 from conformance.kafka.mixed import Course, MixedReport, go_through
 from conformance.kafka.releases import release_of
-from conformance.kafka.replay import Answer, Report, replay
+from conformance.kafka.replay import ReplayAnswer, ReplayedOnKafka, replay
 from conformance.kafka.run import run_of
 from conformance.kafka.soak import Plan, rounds_in, soak
 from impl.wire import error_name
@@ -39,7 +39,7 @@ def needs(version: str) -> None:
         pytest.skip(str(error))
 
 
-def replayed(story: str, version: str, folder: Path) -> Report:
+def replayed(story: str, version: str, folder: Path) -> ReplayedOnKafka:
     needs(version)
     return replay(run_of(read_story(STORIES / f"{story}.story")), release_of(version), folder)
 
@@ -62,9 +62,9 @@ def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed
     story: str, bug: str, fixed: str, tmp_path: Path
 ) -> None:
     needs(fixed)
-    assert replayed(story, bug, tmp_path / "bug").answer is Answer.SHOWN
+    assert replayed(story, bug, tmp_path / "bug").answer is ReplayAnswer.SHOWN
     report = replayed(story, fixed, tmp_path / "fixed")
-    assert report.answer is Answer.NOT_SHOWN
+    assert report.answer is ReplayAnswer.NOT_SHOWN
     assert report.stopped is not None
     assert report.broken == []
 
@@ -79,7 +79,9 @@ def test_the_lesson_shows_what_its_replays_show_now(tmp_path: Path) -> None:
         report = replay(run_of(read_story(story)), release_of(version), tmp_path / version)
         for done in report.done[11:]:
             assert f"{done.number:3}  {done.label}:" in text
-        assert report.answer is (Answer.SHOWN if version == "0.10.2.2" else Answer.NOT_SHOWN)
+        assert report.answer is (
+            ReplayAnswer.SHOWN if version == "0.10.2.2" else ReplayAnswer.NOT_SHOWN
+        )
 
 
 def read_lesson_text(text: str) -> list[str]:
@@ -101,7 +103,7 @@ def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
 def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_path: Path) -> None:
     report = replayed("deposed_controller_writes_fenced", "2.1.1", tmp_path / "lab")
 
-    assert report.answer is Answer.FOLLOWED
+    assert report.answer is ReplayAnswer.FOLLOWED
     assert (report.state["controller"], report.state["state_version"]) == (2, 0)
 
 
@@ -256,7 +258,7 @@ def test_a_leader_of_a_move_acknowledges_what_a_member_of_its_isr_lacks(
 def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -> None:
     report = replayed("reassign_twelve_steps", "2.3.1", tmp_path / "lab")
 
-    assert report.answer is Answer.FOLLOWED
+    assert report.answer is ReplayAnswer.FOLLOWED
     assert report.state["assignment"] == [2, 3, 4]
     assert report.state["leader epoch"] == 3
 
@@ -264,14 +266,14 @@ def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -
 def test_clients_are_given_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
     story = "reassign_clients_know_the_old_epoch"
 
-    assert replayed(story, "2.3.1", tmp_path / "bug").answer is Answer.SHOWN
-    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is Answer.NOT_SHOWN
+    assert replayed(story, "2.3.1", tmp_path / "bug").answer is ReplayAnswer.SHOWN
+    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is ReplayAnswer.NOT_SHOWN
 
 
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:
     report = replayed("known_ends_outlive_an_epoch", "2.3.1", tmp_path / "lab")
 
-    assert report.answer is Answer.SHOWN
+    assert report.answer is ReplayAnswer.SHOWN
     assert report.acknowledged == ["r0"]
 
 

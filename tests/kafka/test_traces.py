@@ -26,7 +26,7 @@ from conformance.kafka.schedule import parse_line
 from conformance.kafka.soak import (
     OtherSoak,
     Plan,
-    Round,
+    SoakRound,
     rounds_in,
     seen_by_clients,
     summary,
@@ -881,7 +881,7 @@ def test_what_clients_saw_counts_beside_the_trace() -> None:
     assert seen_by_clients(history("w-0", "w-1"), "no leader")["verdict"] == "unknown"
     assert seen_by_clients(ClientHistory(), "")["verdict"] == "not checked"
 
-    done = [Round(1, 1001, "2.8.2", clients=lost), Round(2, 1002, "2.8.2", clients=fine)]
+    done = [SoakRound(1, 1001, "2.8.2", clients=lost), SoakRound(2, 1002, "2.8.2", clients=fine)]
     reported = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
     assert reported["clients"]["lost"] == 1
     assert reported["clients"]["acknowledged"] == 4

@@ -11,7 +11,7 @@ from conformance.ingest.files import discover
 from conformance.pipeline.drawing import MOST_ROWS, Axis, drawing
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.page import _findings
-from conformance.pipeline.timeline import State, Term, Timeline, timelines
+from conformance.pipeline.timeline import ControllerTerm, LeadershipState, Timeline, timelines
 from specs.rendering import Table, as_html
 from tests.pipeline.written import obeys, run_check, write
 
@@ -105,12 +105,14 @@ def line_of(partitions: int, states: int) -> Timeline:
     """A cluster in which every partition has a history of its own."""
     found = {
         f"orders-{n}": [
-            State(20_000 * (n + 60 * number), 1 + number % 3, number, (1, 2, 3), f"f:{number}")
+            LeadershipState(
+                20_000 * (n + 60 * number), 1 + number % 3, number, (1, 2, 3), f"f:{number}"
+            )
             for number in range(states)
         ]
         for n in range(partitions)
     }
-    return Timeline("big", 0, 20_000 * 90 * states, [Term(1, 7, 0, None, "f:1")], found)
+    return Timeline("big", 0, 20_000 * 90 * states, [ControllerTerm(1, 7, 0, None, "f:1")], found)
 
 
 def test_of_many_partitions_the_busiest_are_drawn_and_the_others_counted():
@@ -127,7 +129,7 @@ def test_changes_too_near_to_be_seen_are_drawn_as_one():
 
 
 def test_partitions_with_one_history_share_a_row_that_names_them_all():
-    states = [State(5000, 1, 3, (1, 2), "f:1"), State(9000, 2, 4, (2,), "f:2")]
+    states = [LeadershipState(5000, 1, 3, (1, 2), "f:1"), LeadershipState(9000, 2, 4, (2,), "f:2")]
     twins = {f"orders-{n}": states for n in range(3)}
 
     picture = drawing(Timeline("one", 0, 10_000, [], twins))
@@ -156,7 +158,7 @@ def test_what_is_too_much_for_a_page_is_folded_and_counted():
 
 def test_a_page_escapes_what_lines_say():
     assert "<script>" not in as_html(Table(("name",), [("<script>",)]))
-    twin = Timeline("<b>", 0, 9, [], {"<i>-0": [State(5, 1, 3, (1,), "<u>:1")]})
+    twin = Timeline("<b>", 0, 9, [], {"<i>-0": [LeadershipState(5, 1, 3, (1,), "<u>:1")]})
     assert not re.search("<[bu]>|<i>", drawing(twin))
 
 
@@ -194,7 +196,7 @@ def test_the_picture_zooms_and_moves_by_keys_and_needs_nothing_from_outside(repo
 
 
 def test_bars_too_narrow_to_be_seen_say_how_wide_they_are():
-    states = [State(1000 + n, 1, n, (1, 2), f"f:{n}") for n in range(30)]
+    states = [LeadershipState(1000 + n, 1, n, (1, 2), f"f:{n}") for n in range(30)]
 
     picture = drawing(Timeline("one", 0, 10_000_000, [], {"orders-0": states}))
 

@@ -15,7 +15,7 @@ import pytest
 
 from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
-from conformance.pipeline.partitions import Partition, rows_of
+from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import Said, Standing
 from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.written import changed, checked, elected, obeys
@@ -61,7 +61,7 @@ class Watch:
         handed = []
         for key in sorted({(topic, number) for _, topic, number, _, _ in rows if topic}):
             mine = [(e, b) for _, topic, number, e, b in rows if (topic, number) == key]
-            partition = Partition.unpacked(parts[key]) if key in parts else Partition()
+            partition = KeptPartition.unpacked(parts[key]) if key in parts else KeptPartition()
             handed.append(partition.advance("logs", mine, None))
             parts[key] = partition.packed()
         standing = Standing.unpacked(*self.state)

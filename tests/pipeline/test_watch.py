@@ -19,7 +19,7 @@ from conformance.pipeline.spark import SparkEngine
 from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import FINDING, Said
 from conformance.pipeline.watch_store import WatchStore
-from tests.pipeline.test_standing import places
+from tests.pipeline.test_streaming_state import places
 from tests.pipeline.written import changed, checked, elected, obeys, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
