@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from conformance.effects import EffectsOfOnePartition
 from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.lockstep import Lockstep, WalkProgress
-from conformance.mapping import cluster
+from conformance.mapping import SystemMap, cluster
+from conformance.mapping.rows import Family
 from impl import Step
+from impl.releases import DEFAULT
 from impl.world.faults import FaultProfile, profile_named, weight
 from impl.world.staged.faults import staged_profile, staged_weight
 
@@ -86,4 +88,34 @@ def walk_cluster(
         if not any(shares):
             break
         pair.take(chooser.choices(choices, shares)[0])
+    return pair.progress
+
+
+def walk_part(
+    about: SystemMap, family: Family, seed: int, steps: int, version: str | None = None
+) -> WalkProgress:
+    """A seeded walk through a part of a system's graph, each edge as likely as another.
+
+    It goes deeper than a walk over all edges, which is breadth first, and comes to a state of the
+    model by other ways. What the map says is not alike it leaves out; where nothing is possible any
+    more it ends. Raises Mismatch. The same seed gives the same walk on any machine.
+    """
+    chooser = random.Random(f"{about.system} {seed}")
+    pair = Lockstep({**about.small, **family.bounds}, about=about, version=version)
+    for begun in family.begins:
+        pair.take(begun)
+    run: list[tuple[str, dict[str, int]]] = []
+    for _ in range(steps):
+        enabled = pair.partner.enabled(pair.state)
+        pair.choices_are_allowed(enabled)
+        keys = [key for key in sorted(enabled) if key[0] not in family.without]
+        chooser.shuffle(keys)
+        for name, given in keys:
+            step = name, dict(zip(pair.partner.parameters[name], given, strict=True))
+            if about.not_alike(version or DEFAULT, [*run, step]) is None:
+                break
+        else:
+            break
+        pair.drive((name, given))
+        run.append(step)
     return pair.progress

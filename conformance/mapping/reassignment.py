@@ -522,8 +522,15 @@ _ISR_IS_DEAD = (
 )
 
 
+_READ_AND_WITHDRAWN = (
+    "Kafka's controller has read the request in the event in which it was elected, and begins the "
+    "move though the request is gone by then; the model's looks at the znode when it begins"
+)
+
+
 def _not_alike(version: str, run: Run) -> str | None:
     leader, deleting, headless = 0, False, False
+    asked = read = False
     gone, assigned, isr = set[int](), set[int](), set[int]()
     for (one, given), (other, more) in pairwise((("", {}), *run)):
         if one in _LEAVES and other in _LEAVES and given["broker"] == more["broker"]:
@@ -549,12 +556,20 @@ def _not_alike(version: str, run: Run) -> str | None:
                 headless = isr <= gone
             case "controller_write_conflicts" | "controller_notices_start" if headless:
                 return _ISR_IS_DEAD
+            case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
+                asked = True
+            case "administrator_withdraws_request" if read:
+                return _READ_AND_WITHDRAWN
+            case "administrator_withdraws_request":
+                asked = False
             case "administrator_deletes_topic":
                 deleting = True
             case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
                 return _IN_DELETION
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
+        if other.startswith("controller_"):
+            read = asked and other == "controller_reads_cluster"
         if other in _LED:
             leader, headless = more["leader"], False
     return None

@@ -21,6 +21,7 @@ from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.line_notes import LineNotes
 from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
+from conformance.mapping.rows import Family
 from conformance.mutants.mutate import MODULES, Mutant
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
@@ -31,7 +32,7 @@ from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of
 from conformance.vectors.judge import judge as judge_cases
-from conformance.walks import walk, walk_cluster
+from conformance.walks import walk, walk_cluster, walk_part
 from impl.releases import Release
 from impl.world.wide import run_wide
 from specs.verdict import Verdict
@@ -42,7 +43,7 @@ STATES = 150
 MORE_STATES: Mapping[str, int] = {"election": 600, "cluster": 400, "replication": 400}
 """Where the rarest transitions come later."""
 
-SEEDS = (224, 46, 50, 52, 13, *range(1, 8))
+SEEDS = (224, 46, 50, 52, 13, *range(1, 8), *range(60, 75))
 """Walks; the first four reach the rarest transitions."""
 
 STEPS = 220
@@ -54,6 +55,9 @@ CLUSTER_WALKS = (
     (0, "none", "2.3"), (1, "everything", "2.3"), (2, "sessions", "2.3"), (3, "operators", "2.3"),
     (4, "swarm", "2.3"), (5, "crashes", "2.3"), (6, "everything", "2.3"), (7, "operators", "2.3"),
     (3, "everything", "2.4"),
+    *((seed, faults, "2.3")
+      for seed in range(10, 25)
+      for faults in (("sessions", "operators") if seed % 2 else ("operators", "everything"))),
 )  # fmt: skip
 """Walks beside `cluster`: seeds, which differ in their shape, profiles of faults, releases."""
 
@@ -64,6 +68,9 @@ OTHER_RELEASES: Mapping[str, tuple[str, ...]] = {
 """Releases in which parts of a graph are walked that have no release of their own."""
 
 CLUSTER_STEPS = 250
+
+PART_SEEDS, PART_STEPS = 24, 80
+"""Of the walks through parts of a graph, which go deeper than its first states."""
 
 TRACED_RUNS = (
     *((seed, faults, release)
@@ -231,6 +238,14 @@ def _edges(system: str, family: str, other: str | None = None) -> str:
     return _first(report)
 
 
+def _part(system: str, family: str) -> str:
+    about = map_of(system)
+    part = about.families[family] if family else Family("", {})
+    for seed in range(PART_SEEDS):
+        walk_part(about, part, seed, PART_STEPS, part.version)
+    return ""
+
+
 def _first(report: EdgeReport) -> str:
     if not report.mismatches:
         return ""
@@ -278,6 +293,10 @@ def _all() -> Iterator[Judge]:
                 name = f"edges of {system} {release}" + (f", {family}" if family else "")
                 judged = partial(_edges, system, family, release)
                 yield Judge(name, f"edges of {system} {release}", judged)
+    for system in ("election", "topics", "reassignment"):
+        for family in ("", *map_of(system).families):
+            name = f"walks of {system}" + (f", {family}" if family else "")
+            yield Judge(name, f"walks of {system}", partial(_part, system, family))
 
 
 JUDGES: dict[str, Judge] = {one.name: one for one in _all()}

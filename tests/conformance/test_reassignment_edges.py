@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from conformance.edges import walk_edges
+from conformance.lockstep import Mismatch
 from conformance.mapping.reassignment import MAP, stands
 from conformance.mapping.rows import Family
+from conformance.walks import walk_part
 from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
 from impl.world.stepped.world import WRITES, SteppedCluster
@@ -212,3 +215,38 @@ def test_a_world_is_put_back_into_the_middle_of_a_move() -> None:
 
     assert (before, world.must_wait(1)) == ("assigning", None)
     assert MAP.facts(world) == end
+
+
+def test_a_walk_through_a_part_comes_to_the_end_of_a_move_and_notices_what_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    family = MAP.families["controller_writes"]
+
+    def fired() -> Counter[str]:
+        found: Counter[str] = Counter()
+        for seed in range(24):
+            found.update(walk_part(MAP, family, seed, 80).fired)
+        return found
+
+    assert fired()["controller_settles_assignment"]
+
+    async def stays(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(Reassigner, "_stop", stays)
+
+    with pytest.raises(Mismatch, match="the two differ"):
+        fired()
+
+
+def test_a_request_that_is_withdrawn_once_it_was_read_is_not_alike() -> None:
+    moved = {"first": 2, "second": 0, "third": 0}
+    run = [
+        ("topic_is_created", {**moved, "first": 1}),
+        ("administrator_asks_for_move", moved),
+        ("administrator_withdraws_request", dict[str, int]()),
+    ]
+    read = ("controller_reads_cluster", {"broker": 1})
+
+    assert MAP.not_alike("2.3", [*run[:2], read, run[2]])
+    assert not MAP.not_alike("2.3", [*run, read])
