@@ -389,7 +389,7 @@ JUDGING = tuple(rule for rule in RULES if rule.needs)
 
 FINDINGS = pa.schema(
     {
-        "what": pa.string(),  # "finding", "checked", "fired", "office" with a count, "clock"
+        "what": pa.string(),  # "finding", "clock", or what a count is of
         "cluster": pa.string(),
         "kind": pa.string(),
         "file": pa.string(),

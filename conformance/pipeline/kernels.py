@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -17,7 +18,7 @@ from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 
 _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
-_CLOCK, _OFFICE = "clock", "office"
+_CLOCK, _OFFICE, _REQUESTS = "clock", "office", "requests"
 
 
 @few_cycles
@@ -36,8 +37,12 @@ def judge_cluster(
         for finding in bench.findings
     ]
     rows += [
-        {"what": _CHECKED, "cluster": cluster, "rule": rule, "count": count}
-        for rule, count in sorted(bench.checked.items())
+        {"what": what, "cluster": cluster, "rule": rule, "count": count}
+        for what, counted in (
+            (_CHECKED, Counter(bench.checked) - bench.of_requests),
+            (_REQUESTS, bench.of_requests),
+        )
+        for rule, count in sorted(counted.items())
     ]
     rows += [
         {"what": _FIRED, "cluster": cluster, "rule": step, "count": count}
@@ -72,7 +77,7 @@ def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
                     positions=tuple(row["positions"]),
                 )
             )
-        elif row["what"] == _CHECKED:
+        elif row["what"] in (_CHECKED, _REQUESTS):
             judged.checked[row["rule"]] += row["count"]
         elif row["what"] == _FIRED:
             judged.fired[row["rule"]] += row["count"]
