@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap, implementation_arguments
-from conformance.partner import Key, ModelStepper
+from conformance.model_stepper import Key, ModelStepper
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.scalars import blank_term
@@ -23,7 +23,7 @@ from specs.story.read import RULE, parse
 from specs.story.rerecord import rerecorded
 
 MOST_TRIES = 600
-"""Shorter runs that are tried before the shortest so far is told."""
+"""Shorter runs that are tried before the shortest so far is reported."""
 
 
 @dataclass(frozen=True)

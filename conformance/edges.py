@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import MAP, SystemMap
 from conformance.mapping.rows import Family
-from conformance.partner import Key
+from conformance.model_stepper import Key
 from impl import Step
 from impl.releases import DEFAULT, Release
 from specs.rendering import HIDDEN, parts
@@ -84,7 +84,8 @@ def walk_edges(
     unknown. The walk ends after MOST_MISMATCHES mismatches. ValueError for bounds or a version that
     are not walked.
     """
-    refusal = None if family is not None and family.begins else about.not_from_the_start(bounds)
+    begins, without = (family.begins, family.without) if family is not None else ((), ())
+    refusal = None if begins else about.not_from_the_start(bounds, without)
     if refusal is not None:
         raise ValueError(refusal)
     for since in (about.walked_since, family.since if family is not None else about.walked_since):

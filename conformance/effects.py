@@ -73,7 +73,7 @@ class EffectsOfOnePartition:
             *_differs("request", Counter(requests), Counter(_requests(before, after))),
         ]
         if recorder.heard != [*writes, *requests]:
-            wrong.append("a request goes out before the write that it tells of")
+            wrong.append("a request goes out before the write that it announces")
         if requests != sorted(requests, key=lambda one: one.target):
             wrong.append("requests go out by broker in their order")
         return wrong

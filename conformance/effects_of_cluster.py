@@ -85,7 +85,7 @@ class EffectsOfCluster:
         states = [at for at, one in enumerate(heard) if _is_write_of_state(one)]
         requests = [at for at, one in enumerate(heard) if not isinstance(one[0], EventType)]
         if states and requests and max(states) > min(requests):
-            wrong.append("a request goes out before the write that it tells of")
+            wrong.append("a request goes out before the write that it announces")
         return wrong
 
 

@@ -19,7 +19,7 @@ from conformance.mapping import (
     implementation_arguments,
     model_arguments,
 )
-from conformance.partner import Key, ModelStepper
+from conformance.model_stepper import Key, ModelStepper
 from impl import Step
 
 BOUNDS = {

@@ -119,15 +119,15 @@ def as_released(story: Story) -> Story | WhyNotPlayed:
             beyond = beyond or why
     if apart:
         why_not = of_switches(apart)
-        told = beyond is not None and why_not.kind is ReasonKind.BEYOND
-        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if told else why_not
+        by_bound = beyond is not None and why_not.kind is ReasonKind.BEYOND
+        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if by_bound else why_not
     alone = [
         name for name, value in sorted(about.switches.items())
         if not _is_played_alike(story, about, {**recorded.without, name: value})
     ]  # fmt: skip
     return WhyNotPlayed(
         ReasonKind.DESIGN,
-        f"no release does what it tells ({', '.join(alone or sorted(about.switches))})",
+        f"no release does what it shows ({', '.join(alone or sorted(about.switches))})",
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import specs
 from conformance.lockstep import BOUNDS, Lockstep
-from conformance.partner import Key
+from conformance.model_stepper import Key
 from specs.story.errors import StoryError
 from specs.story.read import read_story
 

@@ -36,6 +36,9 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
 }
 """By system: a part of the state, without indices."""
 
+FAMILIES: Mapping[str, Mapping[str, str]] = {"reassignment": {"office": "deposed"}}
+"""By system: a part of its graph that `insync edges --family` walks."""
+
 
 def switch_now(name: str) -> str:
     """The name of a switch, where it may be given by the one that it had."""
@@ -50,6 +53,11 @@ def step_now(name: str) -> str:
 def claim_now(name: str) -> str:
     """The name of a claim or a theorem likewise."""
     return CLAIMS.get(name, name)
+
+
+def family_now(system: str, name: str) -> str:
+    """The name of a part of a system's graph likewise."""
+    return FAMILIES.get(system, {}).get(name, name)
 
 
 def field_now(system: str, path: str) -> str:

@@ -12,7 +12,7 @@ cluster keeps while it is being upgraded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model.language import Clash, Version
 
@@ -409,6 +409,29 @@ RELEASES: dict[str, tuple[str, dict[str, object]]] = {
 }
 """Name -> (what it is known for, every switch)."""
 
+LINES: dict[str, tuple[int, str, dict[str, object]]] = {
+    "0.10.0": (1, "0.10", {"waits_for_dead_targets": False}),      # KAFKA-4214 (0.10.1)
+    "0.10.1": (1, "0.10", {}),
+    "0.10.2": (2, "0.10", {}),
+    "0.11.0": (3, "0.11", {}),
+    "1.0": (2, "0.11", {"delete_topic_enable": True, "log_dirs_fail_alone": True}),
+    "1.1": (1, "1.1", {}),
+    "2.0": (1, "2.0", {}),
+    "2.1": (1, "2.1", {}),
+    "2.2": (2, "2.3", {"dead_replicas_taken_offline": False, "offline_becomes_ineligible": False}),
+    "2.3": (1, "2.3", {}),
+    "2.4": (1, "2.4", {}),
+    "2.5": (1, "2.5", {}),
+    "2.6": (3, "2.7", {}),
+    "2.7": (2, "2.7", {}),
+    "2.8": (2, "2.7", {"topics_have_ids": True}),
+}  # fmt: skip
+"""Line -> its last patch, the release that does as it does, and what is another: what Apache Kafka
+published from 0.10.0.0 to 2.8.2, as far as a switch is about it."""
+
+_OF_ONE_PATCH: dict[str, dict[str, object]] = {"2.1.0": {"late_answers_ignored": False}}
+"""What only a line's first patch does: KAFKA-7786 (2.1.1)."""
+
 CLASHES: tuple[Clash, ...] = (
     Clash(
         "fetch_fencing", (True,), "truncation", ("hw",),
@@ -436,4 +459,25 @@ def presets(switches: Sequence[str]) -> dict[str, Version]:
             name, {switch: values[switch] for switch in switches}, about, allowed, clashes
         )
         for name, (about, values) in RELEASES.items()
+    }
+
+
+def published(switches: Sequence[str]) -> dict[str, Version]:
+    """Every other name of a published release -> the release that it is, with what is another.
+
+    Such as 0.10.1.1, 2.3.1 or 1.0, which is 0.11 but for two switches.
+    """
+    known = presets(switches)
+    names = {
+        name: (base, {**apart, **_OF_ONE_PATCH.get(name, {})})
+        for line, (last, base, apart) in LINES.items()
+        for name in (line, *(f"{line}.{patch}" for patch in range(last + 1)))
+        if name not in known
+    }
+    return {
+        name: replace(
+            known[base],
+            switches={one: apart.get(one, value) for one, value in known[base].switches.items()},
+        )
+        for name, (base, apart) in names.items()
     }

@@ -1,4 +1,7 @@
-"""Reports as plain data: what `--json` writes, what files keep, and what pages are drawn from.
+"""Reports, as JSON, on a terminal, and as HTML: the one place that renders them.
+
+`as_data` gives what `--json` writes, what files keep, and what pages are drawn from; a `Table` is
+drawn by `as_lines` and `as_html`.
 
 A report is a dataclass. Its fields are its keys, in their order; a field's metadata says what is
 otherwise. `ALSO` has what a report shows beside its fields, before them:
@@ -23,10 +26,15 @@ sets and counters are sorted, paths are text.
 
 from __future__ import annotations
 
+import html
+import shutil
+import sys
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from itertools import zip_longest
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
@@ -143,3 +151,204 @@ def _picked(data: Any, keys: Sequence[str]) -> Any:
     if isinstance(data, list):
         return [_picked(one, keys) for one in data]
     return {key: data[key] for key in keys}
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+GAP = "  "
+KEPT = ("verdict", "answer")
+"""Columns that are never left out on a terminal, besides the first."""
+
+_COLOURS = {"holds": 32, "broken": 31, "unknown": 33, "not checked": 33}
+_OPEN_ROWS = 25
+"""Of a table in HTML so many rows are open at first."""
+_MOST_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report. None is an empty cell; an int is written with commas.
+
+    Columns of ints, and those in `right`, are aligned right; those in `prose` may be broken into
+    lines. Names and numbers are never broken: they are for copying. The first column stays where
+    the room is too small, and the last is left out first.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+    right: Collection[str] = ()
+    prose: Collection[str] = ()
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The cells as they are written."""
+        return [[_cell_text(value) for value in row] for row in self.rows]
+
+    @property
+    def numbers(self) -> set[str]:
+        """The names of the columns that are aligned right."""
+        found = {
+            name
+            for place, name in enumerate(self.columns)
+            if self.rows and all(_is_number(row[place]) for row in self.rows)
+        }
+        return found | set(self.right)
+
+
+def as_lines(table: Table, most: int | None = None) -> list[str]:
+    """A table on the terminal that is written to, or whole in a pipe: at most so many rows."""
+    layout = TableLayout(table.columns, table.cells, table.numbers, table.prose)
+    title = [table.title] if table.title else []
+    left = 0 if most is None else max(len(table.rows) - most, 0)
+    rest = [f"... and {left:,} more"] if left else []
+    return [*title, *layout.lines(most), *rest]
+
+
+def as_html(table: Table) -> str:
+    """A table whose rows beyond the first are folded, and beyond many counted."""
+    rows = list(table.rows)
+    if not rows:
+        return "<p>None.</p>"
+    shown, more = rows[:_OPEN_ROWS], rows[_OPEN_ROWS:_MOST_ROWS]
+    text = _html_rows(table, shown)
+    if more:
+        text += f"<details><summary>{len(more):,} more</summary>{_html_rows(table, more)}</details>"
+    if len(rows) > _MOST_ROWS:
+        text += f"<p>and {len(rows) - _MOST_ROWS:,} more; --report FILE.json has them all.</p>"
+    return (f"<h3>{html.escape(table.title)}</h3>" if table.title else "") + text
+
+
+def _html_rows(table: Table, rows: Iterable[Sequence[object]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
+    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"
+
+
+def _html_cell(value: object) -> str:
+    number = " class='n'" if _is_number(value) else ""
+    return f"<td{number}>{html.escape(_cell_text(value))}</td>"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _cell_text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if _is_number(value) else str(value)
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that is written to; None for a pipe or a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as it is printed: its place in a row, its name and its width."""
+
+    place: int
+    name: str
+    width: int
+    right: bool
+
+    def lines(self, text: str) -> list[str]:
+        """A cell, filled up to the width."""
+        if len(text) <= self.width:
+            return [self._filled(text)]
+        parts = textwrap.wrap(text, self.width, break_long_words=False, break_on_hyphens=False)
+        return [self._filled(part) for part in parts]
+
+    def _filled(self, text: str) -> str:
+        filled = text.rjust(self.width) if self.right else text.ljust(self.width)
+        colour = _COLOURS.get(text)
+        return f"\x1b[{colour}m{filled}\x1b[0m" if colour and sys.stdout.isatty() else filled
+
+
+class TableLayout:
+    """A layout for cells that are known, or for `sizes` like those that will come."""
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        cells: Sequence[Sequence[str]],
+        right: Iterable[str] = (),
+        prose: Iterable[str] = (),
+    ) -> None:
+        self._cells = cells
+        numbers, sentences = set(right), set(prose)
+        texts = {
+            place: [name, *(row[place] for row in cells)] for place, name in enumerate(columns)
+        }
+        natural = {place: max(map(len, of)) for place, of in texts.items()}
+        least = {
+            place: max(len(word) for text in of for word in (text.split() or [""]))
+            if columns[place] in sentences
+            else natural[place]
+            for place, of in texts.items()
+        }
+        widths = _fitted(natural, least, columns, terminal_width())
+        self.columns = [
+            Column(place, columns[place], width, columns[place] in numbers)
+            for place, width in widths.items()
+        ]
+        self.left_out = [name for place, name in enumerate(columns) if place not in widths]
+
+    def head(self) -> list[str]:
+        """The names of the columns, and a line below."""
+        names = self.row([column.name for column in self.columns], everything=False)
+        width = sum(column.width for column in self.columns) + len(GAP) * (len(self.columns) - 1)
+        return [*names, "─" * width]
+
+    def row(self, cells: Sequence[str], everything: bool = True) -> list[str]:
+        """The lines of one row; `everything`: its cells include those of columns left out."""
+        texts = [cells[one.place] for one in self.columns] if everything else cells
+        parts = [one.lines(text) for one, text in zip(self.columns, texts, strict=True)]
+        blank = {number: " " * one.width for number, one in enumerate(self.columns)}
+        return [
+            GAP.join(
+                blank[number] if part is None else part for number, part in enumerate(line)
+            ).rstrip()
+            for line in zip_longest(*parts)
+        ]
+
+    def foot(self) -> list[str]:
+        """What was left out, where something was."""
+        if not self.left_out:
+            return []
+        names = ", ".join(self.left_out)
+        return [f"(no room for: {names}; see them in a wider terminal, a pipe, or with `--json -`)"]
+
+    def lines(self, most: int | None = None) -> list[str]:
+        """The whole table, or so many rows of it."""
+        rows = [line for cells in self._cells[:most] for line in self.row(cells)]
+        return [*self.head(), *rows, *self.foot()]
+
+
+def _fitted(
+    natural: dict[int, int], least: dict[int, int], columns: Sequence[str], room: int | None
+) -> dict[int, int]:
+    """The widths of the columns that are printed: the last are left out first."""
+    kept = list(natural)
+
+    def needed(widths: dict[int, int]) -> int:
+        return sum(widths[place] for place in kept) + len(GAP) * (len(kept) - 1)
+
+    if room is None or needed(natural) <= room:
+        return natural
+    while needed(least) > room:
+        spare = [place for place in kept[1:] if columns[place] not in KEPT]
+        if not spare:
+            break
+        kept.remove(spare[-1])
+    left = max(room - needed(least), 0)
+    wanted = sum(natural[place] - least[place] for place in kept)
+    return {
+        place: least[place] + min(
+            natural[place] - least[place],
+            left * (natural[place] - least[place]) // max(wanted, 1),
+        )
+        for place in kept
+    }  # fmt: skip

@@ -245,7 +245,7 @@ def _judge_reads(history: ClientHistory, judged: ClientAnomalies) -> None:
             following = offset + 1
         last[key] = following
         if read.error:  # its position was beyond the log: what it had read there is gone
-            judged.allowed[f"told {read.error}"] += 1
+            judged.allowed[f"answered {read.error}"] += 1
             last.pop(key)
 
 

@@ -35,7 +35,7 @@ from conformance.disks.reading import NothingHereError
 from conformance.disks.truncation import preset_for
 from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message
 from conformance.kafka.proxy import Gate, Proxy
-from conformance.kafka.schedule import Rule, Which
+from conformance.kafka.schedule import MessageRule, Which
 from conformance.running.judge import judge_running
 from conformance.running.run import SETTINGS as OF_BROKERS
 from conformance.trace_report import TraceReport
@@ -204,7 +204,7 @@ class ChaosCluster:
 
     def _slow(self, fault: ChaosFault) -> None:
         which = Which("any", to=str(fault.broker))
-        self.gate.add(Rule("delay", which, delay_ms=fault.delay_ms))
+        self.gate.add(MessageRule("delay", which, delay_ms=fault.delay_ms))
         try:
             time.sleep(fault.lasts)
         finally:
@@ -220,7 +220,7 @@ class ChaosCluster:
                 raise ClusterError("there was nobody to lead next")
             slow = [Which("Fetch", to=str(one)) for one in others]
             for which in slow:
-                self.gate.add(Rule("delay", which, delay_ms=3000))
+                self.gate.add(MessageRule("delay", which, delay_ms=3000))
             try:
                 self.cluster.kill(first.leader)
                 deadline = time.monotonic() + 6

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from conformance.cli.commit import commit_of
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, unknown
-from conformance.cli.tables import show_table
-from conformance.mutants.planted import PLANTED
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
 from impl import PROFILES
 from impl.world.faults import SWARM
 from specs.rendering import as_data
@@ -93,6 +91,7 @@ def profiles_named(faults: str | None, default: str) -> tuple[str, ...]:
 def bugs_named(planted: tuple[str, ...]) -> tuple[str, ...]:
     """The bugs of `--planted ID` or `--planted all`, the implementation as it is before them."""
     from conformance.campaign import NOTHING
+    from conformance.mutants.planted import PLANTED
 
     known = [one.id for one in PLANTED]
     if ALL in planted:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from conformance.cli.choice import Variant, described, refusals, system_named
-from conformance.cli.common import Progress, emit_json, finish, say
-from conformance.cli.tables import show_table
+from conformance.cli.common import Progress, emit_json, finish, say, show_table
 from specs.prover import claim_report
 from specs.rendering import as_data, rows
 from specs.verdict import Verdict, combine

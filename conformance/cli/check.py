@@ -228,7 +228,7 @@ def _judge(runner: Engine, corpora: list[Corpus]) -> Judged:
         together.findings += judged.findings
         together.checked += judged.checked
         together.fired += judged.fired
-        together.office += judged.office
+        together.election_steps += judged.election_steps
         together.clocks += judged.clocks
         together.sequences += judged.sequences
     return together

@@ -7,18 +7,17 @@ import difflib
 import json
 import os
 import re
-import shutil
 import stat
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self, TypeVar
 
 import click
 
-from specs.rendering import as_data
+from specs.rendering import Table, as_data, as_lines, terminal_width
 from specs.verdict import Verdict
 
 WRONG_USE = 64
@@ -180,9 +179,18 @@ def say(text: str, json_target: str | None = None) -> None:
             click.echo(fitted(text, terminal_width()))
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal that is written to; None for a pipe or a file."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def show_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    json_target: str | None = None,
+    *,
+    right: Collection[str] = (),
+    prose: Collection[str] = (),
+) -> None:
+    """Print a table as `specs.rendering.Table` says, unless standard output is the JSON's."""
+    if json_target != STDOUT:
+        table = Table(columns, list(rows), right=right, prose=prose)
+        say("\n".join(["", *as_lines(table), ""]))
 
 
 def fitted(text: str, width: int | None) -> str:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from conformance.cli.common import WrongUse, say, write_atomically
-from conformance.cli.tables import show_table
+from conformance.cli.common import WrongUse, say, show_table, write_atomically
 from specs.rendering import as_data
 
 if TYPE_CHECKING:

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.choice import Size, system_named
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say, unknown
+from conformance.cli.choice import Size, refusals, system_named
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+    unknown,
+)
 from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
-from conformance.cli.tables import show_table
 from conformance.mapping import MAPPED, SystemMap, map_of
 from conformance.mapping.rows import Family
 from impl.releases import DEFAULT, Release
+from model.former_names import family_now
 from specs.rendering import as_data
 from specs.verdict import Verdict, combine
 
@@ -100,8 +109,8 @@ def edges(
     part = None if family is None else _family(about, family)
     limits = {**about.small, **(part.bounds if part else {})}
     limits |= {name: chosen[name] for name in given}
-    if version is not None and version not in system_named(system).versions:
-        raise unknown(f"version of {system}", version, system_named(system).versions)
+    with refusals():
+        system_named(system).version(version)
     began = time.monotonic()
     try:
         with measured(coverage, json_target), Progress() as progress:
@@ -238,9 +247,10 @@ def _show_in_the_browser(story: str | None, json_target: str | None) -> None:
     show(of_story_text(story))
 
 
-def _family(about: SystemMap, name: str) -> Family:
+def _family(about: SystemMap, asked: str) -> Family:
+    name = family_now(about.system, asked)
     if name not in about.families:
-        raise unknown(f"family of {about.system}", name, about.families)
+        raise unknown(f"family of {about.system}", asked, about.families)
     return about.families[name]
 
 

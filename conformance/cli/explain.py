@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -78,7 +77,7 @@ def explain(
     emit_json(
         json_target,
         {"title": played.title, "heading": played.heading, "lines": list(played.lines),
-         "loop": played.loop, "frames": [asdict(frame) for frame in frames]},
+         "loop": played.loop, "frames": frames},
     )  # fmt: skip
     if opens:
         show_file(Path(run)) if claim is None else show(played)

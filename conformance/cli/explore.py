@@ -20,8 +20,16 @@ from conformance.cli.choice import (
     ruled_out_in_words,
     system_named,
 )
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.found import steps
+from conformance.cli.claim_answer import steps
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options
@@ -33,7 +41,6 @@ from conformance.cli.options import (
     system_argument,
     variant_options,
 )
-from conformance.cli.tables import show_table
 from specs.explorer import DEADLOCK, Exploration, with_companions
 from specs.explorer import explore as visit
 from specs.rendering import as_data

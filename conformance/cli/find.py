@@ -26,8 +26,8 @@ from conformance.cli.choice import (
     refusals,
     system_named,
 )
+from conformance.cli.claim_answer import ClaimAnswer, steps
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.found import ClaimAnswer, steps
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import (
     Searching,

@@ -8,9 +8,16 @@ from typing import Any
 
 import click
 
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from conformance.cli.kept import Keeping, open_option, show_file
-from conformance.cli.tables import show_table
 from specs.runs import Run
 from specs.verdict import Verdict, combine
 

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.tables import show_table
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from specs.rendering import as_data
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class Interrupts:
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         for number in _SIGNALS:
-            signal.signal(number, _raise)
+            signal.signal(number, self._raise)
         sys.unraisablehook = self._unraisable
         os.register_at_fork(after_in_child=_leave_it_to_the_parent)
         self._folder = tempfile.tempdir = tempfile.mkdtemp(prefix="insync-run-")
@@ -93,6 +93,11 @@ class Interrupts:
         self._sweep()
         os._exit(INTERRUPTED)
 
+    def _raise(self, _number: int, _frame: FrameType | None) -> None:
+        """Unwind the command; whatever ends it from now on, a signal did."""
+        self.asked = not self._as_usual
+        raise KeyboardInterrupt
+
     def _unraisable(self, what: sys.UnraisableHookArgs) -> None:
         """Ctrl-C came while an object was being freed, where nothing can be raised: once more."""
         if issubclass(what.exc_type, KeyboardInterrupt):
@@ -108,10 +113,6 @@ class Interrupts:
                     _kill(pid)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _raise(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _leave_it_to_the_parent() -> None:

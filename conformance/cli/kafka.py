@@ -7,7 +7,6 @@ import logging
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,16 @@ import click
 
 from conformance.chaos.clients import OURS, WrongClients, clients_named
 from conformance.cli.cluster import ends_as_interrupt
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from conformance.cli.interrupts import INTERRUPTED, interrupts
-from conformance.cli.tables import show_table
 from conformance.kafka.control import ask_proxies, do_line
 from conformance.kafka.fetch import NotFetched, cache_folder, fetched, libs_of
 from conformance.kafka.fetch import fetch as fetch_release
@@ -365,7 +371,7 @@ def replay(
       insync kafka replay lost.story --version 0.11.0.3
       insync kafka replay specs/stories/deposed_controller_writes_unfenced.story --version 2.0.1
     """
-    from conformance.kafka.replay import Answer, Done
+    from conformance.kafka.replay import Done, ReplayAnswer
     from conformance.kafka.replay import replay as replayed
     from conformance.kafka.run import NotReplayable, run_of
     from specs.story import read_story
@@ -409,17 +415,19 @@ def replay(
     if report.acknowledged:
         say(f"acknowledged with acks=all: {', '.join(report.acknowledged)}", json_target)
     why = {
-        Answer.SHOWN: f"{', '.join(report.broken)} broke on Kafka {release.text} as in the model",
-        Answer.NOT_SHOWN: f"Kafka {release.text} did otherwise",
-        Answer.FOLLOWED: f"Kafka {release.text} took every step, and nothing was to break",
-        Answer.UNKNOWN: "a step could not be brought about",
+        ReplayAnswer.SHOWN: (
+            f"{', '.join(report.broken)} broke on Kafka {release.text} as in the model"
+        ),
+        ReplayAnswer.NOT_SHOWN: f"Kafka {release.text} did otherwise",
+        ReplayAnswer.FOLLOWED: f"Kafka {release.text} took every step, and nothing was to break",
+        ReplayAnswer.UNKNOWN: "a step could not be brought about",
     }[report.answer]
     say(f"{report.answer.value}: {why}; {report.steps} of {len(run.steps)} lines, "
         f"{report.seconds:.0f} s", json_target)  # fmt: skip
     emit_json(json_target, {
         "format": "insync.kafka_replay/1", "verdict": report.answer.verdict,
         "answer": report.answer, **{
-            name: value for name, value in asdict(report).items() if name != "answer"
+            name: value for name, value in as_data(report).items() if name != "answer"
         },
     })  # fmt: skip
     finish(report.answer.verdict)
@@ -504,7 +512,7 @@ def soak(
     from conformance.kafka.soak import (
         OtherSoak,
         Plan,
-        Round,
+        SoakRound,
         judged_again,
         rounds_in,
         summary,
@@ -512,7 +520,7 @@ def soak(
     )
     from conformance.kafka.soak import soak as soaked
 
-    def tell(one: Round) -> None:
+    def tell(one: SoakRound) -> None:
         undone = f", {len(one.undone)} lines of the schedule not done" if one.undone else ""
         say(f"round {one.number}: {one.verdict}; {len(one.faults)} faults{undone}, "
             f"{one.acknowledged} records acknowledged, {one.explained:,} of {one.lines:,} lines "

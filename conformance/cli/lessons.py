@@ -35,7 +35,7 @@ def lessons(files: tuple[Path, ...], accept: bool, json_target: str | None) -> N
     """Play the stories of lessons, and see that each question has one right answer.
 
     FILES are lessons, in Markdown; all of specs/lessons if none is named. Exit code 1 says that a
-    lesson tells something else than the model does.
+    lesson says something else than the model does.
     """
     from conformance.web.lessons import FOLDER
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from conformance.cli.common import Progress as Counted
-from conformance.cli.common import WrongUse, emit_json, finish, json_option, say
+from conformance.cli.common import WrongUse, emit_json, finish, json_option, say, show_table
 from conformance.cli.covered import coverage_option, measured
 from conformance.cli.kept import keep_text, open_option, show, story_option
 from conformance.cli.simulate import seed_range
-from conformance.cli.tables import show_table
 from conformance.running.profiles import (
     LOGGED_PROFILES,
     TRACED_PROFILES,
@@ -298,7 +297,7 @@ def _campaign_of_clusters(
     """Walks of whole controllers, held to `cluster`."""
     from conformance.effects_of_cluster import EffectsOfCluster
     from conformance.mapping import cluster
-    from conformance.partner import ModelStepper
+    from conformance.model_stepper import ModelStepper
     from conformance.walks import cluster_bounds, walk_cluster
 
     for seed in seeds:

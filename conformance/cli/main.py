@@ -187,6 +187,9 @@ class LazyGroup(click.Group):
             interrupts.tell(str(error))
             sys.exit(INTERRUPTED)
         except Exception as error:
+            if interrupts.asked:  # ctypes tells Ctrl-C amid an argument as an error of its own
+                interrupts.tell()
+                sys.exit(INTERRUPTED)
             if isinstance(error, OSError) and _was_printing(error):
                 OutputFailedError(error).show()
                 sys.exit(OUTPUT_FAILED)

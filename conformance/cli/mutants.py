@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,13 @@ from conformance.cli.common import (
     finish,
     json_option,
     say,
+    show_table,
     unknown,
 )
 from conformance.cli.kept import keep_text, open_option, story_option
 from conformance.cli.kept import show as show_run
 from conformance.cli.pace import left_of
-from conformance.cli.tables import show_table
-from specs.rendering import rows
+from specs.rendering import as_data, rows
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ def _show(name: str, save_story: str | None, opens: bool, json_target: str | Non
         emit_json(json_target, {"verdict": Verdict.HOLDS, "planted": name})
         return Verdict.HOLDS
     say(diagnosis.as_text(), json_target)
-    emit_json(json_target, {"verdict": Verdict.BROKEN, "planted": name, **asdict(diagnosis)})
+    emit_json(json_target, {"verdict": Verdict.BROKEN, "planted": name, **as_data(diagnosis)})
     if save_story is not None:
         keep_text(save_story, diagnosis.story, json_target)
     if opens:

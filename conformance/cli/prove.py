@@ -29,12 +29,12 @@ from conformance.cli.common import (
     finish,
     json_option,
     say,
+    show_table,
     unknown,
 )
-from conformance.cli.finding import Wanted, draw, find_proof
+from conformance.cli.find_invariants import Wanted, draw, find_proof
 from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
-from conformance.cli.tables import show_table
 from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
 from model.former_names import claim_now
 from model.language import RecordedSystem, System

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from conformance.cli.choice import refusals, system_named
 from conformance.cli.common import WrongUse, emit_json, json_option, say, unknown, write_atomically
+from specs.rendering import as_data
 
 _EXAMPLE = """
 \b
@@ -48,7 +48,7 @@ def reference(system: str, step: str | None, out: str | None, json_target: str |
             "system": chosen.name,
             "about": chosen.about,
             "transitions": [
-                {**asdict(page), "bugs": [bug.id for bug in page.bugs]} for page in found
+                {**as_data(page), "bugs": [bug.id for bug in page.bugs]} for page in found
             ],
         },
     )

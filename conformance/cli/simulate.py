@@ -22,16 +22,16 @@ from conformance.cli.common import (
     finish,
     json_option,
     say,
+    show_table,
     unknown,
 )
 from conformance.cli.kept import keep_trace, open_option, show_file, story_option
 from conformance.cli.simulate_cluster import simulate_cluster
-from conformance.cli.tables import show_table
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.world.cluster import MOST_BROKERS
 from impl.world.faults import JOINED_BY, SWARM
 from impl.world.kafka_log import KafkaLogs
-from impl.world.simulator import FIRST_INSTANT_MS, simulated, steps_of
+from impl.world.simulator import FIRST_INSTANT_MS, Simulator, steps_of
 from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
@@ -188,7 +188,8 @@ def simulate(
                 place = folder / f"seed-{number}-logs" if logs else None
                 journal = None if place is None else KafkaLogs(brokers, FIRST_INSTANT_MS, place)
                 path = folder / f"seed-{number}.ndjson"
-                figures = RunFigures(*simulated(number, steps, profile, brokers, journal=journal))
+                simulator = Simulator(number, profile, brokers, journal)
+                figures = RunFigures(*simulator.recorded(steps))
                 write_events(path, figures.header, figures.events())
                 if journal is not None:
                     journal.finish()
@@ -301,7 +302,7 @@ def _folder(out: str | None, seeds: range) -> Iterator[Path]:
 
 
 class RunFigures:
-    """What is told of a run besides its verdict, counted while its events pass.
+    """What is reported of a run besides its verdict, counted while its events pass.
 
     ``times``: by step, how often it was taken. Of the high watermark, an exclusive end, the highest
     that any broker had is the number of committed records.

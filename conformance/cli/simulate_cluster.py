@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, unknown
-from conformance.cli.tables import show_table
+from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
 from impl.world.wide import WIDE_KINDS, WIDE_PROFILES, WideRun, run_wide
 from impl.world.wide.runs import SWARM
 from specs.verdict import Verdict, combine

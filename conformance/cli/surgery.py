@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 
 from conformance.cli.choice import Size, Variant, described, listed, refusals, system_named
-from conformance.cli.common import Progress, emit_json, finish, json_option, say
+from conformance.cli.common import Progress, emit_json, finish, json_option, say, show_table
 from conformance.cli.kept import keep_text, open_option, show_comparison, story_option
 from conformance.cli.options import size_options, system_argument, variant_options
-from conformance.cli.tables import show_table
 from model.language import RecordedSystem
 from specs.rendering import rows
 from specs.runs import Run

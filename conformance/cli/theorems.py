@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.cli.choice import Variant, described, refusals, system_named
-from conformance.cli.common import Progress, WrongUse, say
-from conformance.cli.tables import show_table
+from conformance.cli.common import Progress, WrongUse, say, show_table
 from model.language import RecordedSystem
 from specs.verdict import ClaimReport
 

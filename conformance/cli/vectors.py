@@ -135,7 +135,7 @@ def _read(path: Path) -> list[Case]:
 
 
 def _table(rows: list[FileResult], json_target: str | None) -> None:
-    from conformance.cli.tables import show_table
+    from conformance.cli.common import show_table
     from conformance.vectors.judge import Outcome
 
     names = [outcome.value for outcome in Outcome]

@@ -9,8 +9,7 @@ import click
 
 from conformance.cli.common import Progress, emit_json, finish, json_option, say
 from conformance.cli.pace import Pace
-from conformance.cli.tables import Table
-from specs.rendering import as_data
+from specs.rendering import TableLayout, as_data
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class _Shown:
     def __init__(self, planned: list[tuple[str, str]], json_target: str | None) -> None:
         self.planned = planned
         like = [[claim, of, *_WIDEST, "000.0"] for claim, of in planned]
-        self._table = Table(_COLUMNS, like, right=["s"], prose=["of", "verdict", "counts"])
+        self._table = TableLayout(_COLUMNS, like, right=["s"], prose=["of", "verdict", "counts"])
         self._json_target = json_target
 
     def begin(self) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
-from conformance.cli.common import emit_json, json_option, say
-from conformance.cli.tables import show_table
+from conformance.cli.common import emit_json, json_option, say, show_table
 from model.assumptions import ASSUMPTIONS
 from model.language import System
 from model.language.system import shown
 from model.systems import SYSTEMS
-from model.versions import CLASHES, RELEASES, SWITCHES
+from model.versions import CLASHES, LINES, RELEASES, SWITCHES
 from model.zoo.flags import FLAGS, Flag
 from specs.rendering import rows
 
@@ -66,7 +64,7 @@ def versions(flags: bool, json_target: str | None) -> None:
                 }
                 for clash in CLASHES
             ],
-            "assumptions": [asdict(one) for one in ASSUMPTIONS],
+            "assumptions": rows(ASSUMPTIONS),
             "flags": [
                 {
                     "name": flag.name,
@@ -103,6 +101,11 @@ def _show_releases(json_target: str | None) -> None:
     )
     for name, (about, _) in RELEASES.items():
         say(f"{name:<5} {about}", json_target)
+    for line, (last, base, apart) in LINES.items():
+        but = ", ".join(f"{name}={shown(value)}" for name, value in apart.items())
+        also = f"as {base}{f', but {but}' if but else ''}"
+        if line != base:
+            say(f"{line:<6} ({line}.0 to {line}.{last}) {also}", json_target)
 
 
 def _show_switches(json_target: str | None) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_o
 from conformance.cli.ingest import check_release, layout_option, started
 from conformance.cli.interrupts import interrupts
 from conformance.cli.kept import open_option, show_checked
+from specs.rendering import as_data
 from specs.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _watched(
 
     def tell(said: Said) -> None:
         back = "" if said.what == "finding" else "taken back: "
-        show_finding(asdict(said.finding), line, back)
+        show_finding(as_data(said.finding), line, back)
 
     try:
         watching = WatchStore(kept, folder)

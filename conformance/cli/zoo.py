@@ -10,12 +10,19 @@ from typing import Any
 import click
 
 from conformance.cli.choice import described, listed, refusals
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.found import steps
+from conformance.cli.claim_answer import steps
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    json_option,
+    say,
+    show_table,
+)
 from conformance.cli.kept import Keeping, keep_options
 from conformance.cli.options import fault_option
 from conformance.cli.pace import left_of
-from conformance.cli.tables import show_table
 from model.language import RecordedSystem
 from model.zoo import ZOO, Expression, ZooEntry
 from model.zoo import entry as entry_named

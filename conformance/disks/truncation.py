@@ -1,4 +1,4 @@
-"""Where a follower cuts its log when it starts again under a leader: asked of the model.
+"""Where a follower truncates when it starts again under a leader: asked of the model.
 
 Of `replication` the steps are taken that follow a LeaderAndIsr of a new leader epoch, with the two
 logs as they lie on the disks: the leader begins, the follower follows, and asks and cuts until it

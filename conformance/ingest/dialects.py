@@ -149,14 +149,15 @@ DIALECTS: dict[str, Dialect] = {each.name: each for each in (KAFKA_2, KAFKA_BEFO
 
 @lru_cache
 def dialect_for(release: str | None) -> Dialect:
-    """The dialect of a release such as "2.7"; all forms of lines when none is named.
+    """The dialect of a release such as "2.7" or 2.7.2; all forms of lines when none is named.
 
     Raises KeyError, with the releases that are known, for any other.
     """
     if release is None:
         return ANY
+    lines = (release, *(release.rsplit(".", cut)[0] for cut in range(1, release.count("."))))
     for dialect in DIALECTS.values():
-        if release in dialect.releases or release == dialect.name:
+        if release == dialect.name or any(one in dialect.releases for one in lines):
             return dialect
     known = [each for dialect in DIALECTS.values() for each in dialect.releases]
     raise KeyError(f"no dialect for release {release}; there is one of: {', '.join(known)}")

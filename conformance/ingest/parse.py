@@ -246,7 +246,7 @@ def _named(head: Mapping[str, Any]) -> str | None:
 
 
 def _again(name: str | None, held: Mapping[str, Any]) -> str | None:
-    """A partition's other name in a line, where it is another one than the line tells of."""
+    """A partition's other name in a line, where it is another one than the line shows."""
     if name is None or "topic" not in held:
         return None
     return name if name != f"{held['topic']}-{held['partition']}" else None
@@ -268,7 +268,7 @@ def batches(parsed: Iterable[Said], size: int = BATCH) -> Iterator[pa.RecordBatc
             if len(kept) >= size:
                 yield _events(kept)
                 kept.clear()
-                if rest.size:  # files that were read to their end, which progress is told by
+                if rest.size:  # files that were read to their end, which progress is measured by
                     yield rest.batch()
                     rest = _EventColumns()
         else:

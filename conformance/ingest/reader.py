@@ -33,7 +33,7 @@ def lines_of(path: str) -> Iterator[str]:
     """The lines of a file without their ends, in order.
 
     A line longer than `LONGEST` comes cut, one character longer than that, so that it can be
-    told. Bytes that are no text come as U+FFFD. Raises UnreadableError before the first line,
+    reported. Bytes that are no text come as U+FFFD. Raises UnreadableError before the first line,
     DamagedError after the last whole one.
     """
     yield from split(_text(bytes_of(path)))

@@ -1,8 +1,8 @@
-"""One start of a real broker as the events of a trace: what its threads told, line by line.
+"""One start of a real broker as the events of a trace: what its threads logged, line by line.
 
 The steps are those that a process of ours writes (`impl.core.events`), so that one checker judges
 both. What a line does not say comes from the frames that the proxies read (`questions`). A read
-for a fetch stands where its thread first told what came of it, or where another thread shows that
+for a fetch stands where its thread first logged what came of it, or where another thread shows that
 it was recorded; one that waited for records (`DelayedFetch`) stands where it was read again. Where
 nothing tells of something, no event is written; `UNSEEN` lists it.
 """
@@ -22,8 +22,8 @@ from conformance.kafka.questions import Question, Questions
 UNSEEN = (
     "state_written: whom a controller takes for alive when it writes",
     "producer_answered: where a producer was connected past the proxies",
-    "fetch_served: the high watermark of a read whose answer was never sent is the last one told",
-    "high_watermark_raised: one that is told of when another thread has told of a higher one",
+    "fetch_served: the high watermark of a read whose answer was never sent is the last one logged",
+    "high_watermark_raised: one that is logged when another thread has logged a higher one",
 )
 """What the trace of a real broker does not show."""
 
@@ -62,17 +62,17 @@ class _Fetch:
     read: dict[str, dict[str, Any]] = field(default_factory=dict)
     again: set[str] = field(default_factory=set)
     counted: set[str] = field(default_factory=set)
-    """Partitions of which its thread told that it took the follower's offset for its log end."""
+    """Partitions of which its thread logged that it took the follower's offset for its log end."""
     session: str = ""
     at_once: bool = False
     """Its own thread answers it with what it read at first: it does not wait."""
     done_at: int = 1 << 60
     recorded: bool = False
-    """Its own thread has told what it read at first: only then can it wait, and be read again."""
+    """Its own thread has logged what it read at first: only then can it wait, and be read again."""
     sent: bool = False
     """Its answer is made: nothing is read for it any more."""
     closed: bool = False
-    """What it read at first is told: what its thread reads now is read again."""
+    """What it read at first is logged: what its thread reads now is read again."""
 
 
 @dataclass(eq=False)
@@ -82,7 +82,7 @@ class _ControllerRequest:
 
     event: Event
     place: list[Event] | None
-    is_told: bool = False
+    is_recorded: bool = False
 
 
 _Again = tuple[str, _Read]
@@ -111,9 +111,9 @@ class BrokerTraceOf:
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
         self.isr: dict[str, list[int]] = {}  # of partitions that it leads
-        self.known: dict[tuple[str, int], int] = {}  # log ends of followers that it told of
+        self.known: dict[tuple[str, int], int] = {}  # log ends of followers that it logged
         self.zk_version: dict[str, int] = {}
-        self.wants: set[str] = set()  # of which it told that it wants another ISR
+        self.wants: set[str] = set()  # for which it logged that it wants another ISR
         self.loading: dict[str, int] = {}
         self.present: set[str] = set()
         self.tells_of_logs = False
@@ -143,18 +143,18 @@ class BrokerTraceOf:
 
     def go(self, lines: Iterable[LogLine]) -> list[Event]:
         """All events, in order."""
-        told = list(lines)
-        for line in told:
+        log_lines = list(lines)
+        for line in log_lines:
             if line.text.startswith("Completed request:"):
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
-        self.at_once = set(self._answered_at_once(told))
+        self.at_once = set(self._answered_at_once(log_lines))
         before = by_place(())
         if self.history is not None:
             controller = ControllerTraceOf(self.broker, self.history, self.questions)
-            before = by_place(controller.go(told))
-        for line in told:
+            before = by_place(controller.go(log_lines))
+        for line in log_lines:
             self.events += before(line.number)
             self._thread(line)
             for pattern, take in _LINES:
@@ -175,7 +175,7 @@ class BrokerTraceOf:
     def _answered_at_once(self, lines: Iterable[LogLine]) -> Iterator[int]:
         """Where fetches are handled whose threads answer them with nothing read again in between: a
         partition for the second time, one that it does not ask for, or any after the thread has
-        told of what it read."""
+        logged what it read."""
         handled: dict[str, int] = {}
         unread: dict[str, set[str]] = {}
         again: set[str] = set()
@@ -219,7 +219,7 @@ class BrokerTraceOf:
     # Requests that are handled
 
     def _thread(self, line: LogLine) -> None:
-        """A thread that begins another request has told what it read for the one before."""
+        """A thread that begins another request has logged what it read for the one before."""
         if line.text.startswith("[KafkaApi-") and (
             "Handling request:" in line.text or "Sending Fetch response" in line.text
         ):
@@ -318,7 +318,7 @@ class BrokerTraceOf:
             one.is_of_log = one.offset == int(found[2])
 
     def _reads_again(self, line: LogLine, partition: str, offset: int) -> None:
-        """For whom, the thread tells when it has read everything: by the session of the fetch."""
+        """For whom, the thread logs when it has read everything: by the session of the fetch."""
         reads = self.reading.setdefault(line.thread, [])
         reads.append((partition, self._read(partition, offset)))
 
@@ -408,15 +408,15 @@ class BrokerTraceOf:
     def _shows(self, sender: Mapping[str, int]) -> None:
         """The first that is shown of a request of a controller."""
         one = self.requests.get((sender["controller"], sender["epoch"], sender["correlation"]))
-        if one is not None and not one.is_told:
+        if one is not None and not one.is_recorded:
             self._stop_fetchers()
-            one.is_told = True
+            one.is_recorded = True
             self.events.append(one.event)
 
     def _control_done(self, key: tuple[int, int] | None, line: LogLine) -> None:
         one = self.under_way.pop(key, None) if key else None
-        if one is not None and not one.is_told and not _STALE.search(line.text):
-            one.is_told = True
+        if one is not None and not one.is_recorded and not _STALE.search(line.text):
+            one.is_recorded = True
             if one.place is None:
                 self._stop_fetchers()
             (self.events if one.place is None else one.place).append(one.event)
@@ -458,7 +458,7 @@ class BrokerTraceOf:
             self.known.pop((found[1], fetch.follower), None)
 
     def _first(self, line: LogLine, partition: str, at_once: bool = False) -> list[Event] | None:
-        """The first that a thread tells of what it read of a partition; where it read that."""
+        """The first that a thread logs of what it read of a partition; where it read that."""
         fetch = self.fetches.get(line.thread)
         if fetch is not None and not fetch.closed:
             read = fetch.begun.get(partition)
@@ -539,12 +539,12 @@ class BrokerTraceOf:
         order, _ = self.orders.get(partition, ({}, {}))
         epoch = order.get("leader_epoch", -1)
         if epoch <= self.epoch[partition]:
-            return  # told of already
+            return  # logged already
         self._is_there(partition)
         self.stopped.discard(partition)
         self.epoch[partition] = epoch
         self.turning[partition] = {"leader": order["leader"], "leader_epoch": epoch}
-        if not line.text.endswith("."):  # up to 2.6 it is told when its fetcher has stopped
+        if not line.text.endswith("."):  # up to 2.6 it is logged when its fetcher has stopped
             self._turned(partition)
 
     def _turned(self, partition: str) -> None:
@@ -578,7 +578,7 @@ class BrokerTraceOf:
 
     def _fails(self, found: re.Match[str], line: LogLine) -> None:
         """A LeaderAndIsr failed (KAFKA-9769): which of its partitions are in the new leader epoch,
-        and follow without a fetcher, is seen when that epoch is told once more and is no news."""
+        and follow without a fetcher, is seen when that epoch is sent once more and is no news."""
         if found[4]:
             self._failed(found)
             return
@@ -660,7 +660,7 @@ class BrokerTraceOf:
 
     def _where_it_ended(self, partition: str, now: int, thread: str) -> list[Event] | None:
         """The place before an append that a raised high watermark has not seen: its thread has
-        appended before, the leader is alone in its ISR, and another thread has told of more."""
+        appended before, the leader is alone in its ISR, and another thread has logged more."""
         alone = self.isr.get(partition) == [self.broker]
         held = any(end == now for (one, _), end in self.known.items() if one == partition)
         if not alone or held or self.wrote.get(thread, {}).get(partition, now + 1) > now:
@@ -695,7 +695,7 @@ class BrokerTraceOf:
     def _wanted(
         self, partition: str, wanted: list[int], into: list[Event] | None = None
     ) -> None:  # fmt: skip
-        """From 2.7 on a leader tells that it expands the ISR only when ZooKeeper has answered."""
+        """From 2.7 on a leader logs that it expands the ISR only when ZooKeeper has answered."""
         if partition not in self.wants:
             self.tell("isr_expanding", partition, into=into, isr=self.isr.get(partition, []),
                       wanted=wanted, by_request=False)  # fmt: skip
@@ -722,7 +722,7 @@ class BrokerTraceOf:
     def _isr_write_failed(self, found: re.Match[str], line: LogLine) -> None:
         """ZooKeeper did not answer, since the session ended: whether it wrote is not known.
 
-        That is told when the session's end is known, after much else. It was asked for by then.
+        That is logged when the session's end is known, after much else. It was asked for by then.
         """
         partition, data = f"{found[1]}-{found[2]}", _ISR.search(found[3])
         place = self._first(line, partition, at_once=True)
@@ -766,7 +766,7 @@ class BrokerTraceOf:
 
     def _builds(self, _found: re.Match[str], line: LogLine) -> None:
         """A fetcher has built a question; it is sent once there is a connection, maybe later than
-        it is told to stop."""
+        it gets StopReplica."""
         self.building[line.thread] = self._slot()
 
     def _hears(self, found: re.Match[str], line: LogLine) -> None:
@@ -827,7 +827,7 @@ def _rising(events: Iterable[Event]) -> Iterator[Event]:
 
 def _appended_first(events: list[Event]) -> Iterator[Event]:
     """What was read, or committed, had been appended: the thread that appended tells of it behind
-    its append, when others may have read that, and have told of it."""
+    its append, when others may have read that, and have logged it."""
     coming: dict[str, deque[tuple[int, Event]]] = defaultdict(deque)
     for at, (step, args) in enumerate(events):
         if step in ("records_appended", "became_leader", "became_follower"):
@@ -865,7 +865,7 @@ def _end_seen(step: str, args: Mapping[str, Any]) -> int:
 
 def _after_causes(events: list[Event]) -> list[Event]:
     """What was handed out had been appended, and what was shown as committed had been raised: a
-    read may be told before the append or the high watermark that it saw."""
+    read may be logged before the append or the high watermark that it saw."""
     found: list[Event] = []
     early: dict[str, list[Event]] = defaultdict(list)
     end: dict[str, int] = defaultdict(int)

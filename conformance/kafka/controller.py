@@ -15,7 +15,7 @@ from typing import Any
 from conformance.kafka import keeper, requests
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.releases import KafkaRelease
-from conformance.kafka.requests import Sender, State
+from conformance.kafka.requests import PartitionStateNode, RequestSender
 
 LAB = 1000
 """The broker id under which the lab is controller."""
@@ -69,7 +69,7 @@ class LabController:
         for path in PERSISTENT:
             self.zk.ensure_path(path)
 
-    def create_topic(self, replicas: tuple[int, ...], state: State) -> None:
+    def create_topic(self, replicas: tuple[int, ...], state: PartitionStateNode) -> None:
         """The topic's znodes, with a state of version 0."""
         self.replicas = replicas
         assignment = {"version": 1, "partitions": {"0": list(replicas)}}
@@ -82,16 +82,16 @@ class LabController:
         """The znode of the partition's state."""
         return f"/brokers/topics/{self.topic}/partitions/0/state"
 
-    def read(self) -> State:
+    def read(self) -> PartitionStateNode:
         """The state as it is registered."""
         data, stat = self.zk.get(self.state_path)
         fields = json.loads(data)
-        return State(
+        return PartitionStateNode(
             fields["leader"], fields["leader_epoch"], tuple(fields["isr"]),
             fields["controller_epoch"], stat.version,
         )  # fmt: skip
 
-    def write(self, state: State, expected: int) -> bool:
+    def write(self, state: PartitionStateNode, expected: int) -> bool:
         """Write the state if its version is the expected one; whether it was."""
         from kazoo.exceptions import BadVersionError  # type: ignore[import-untyped]
 
@@ -116,11 +116,13 @@ class LabController:
 
     # Requests
 
-    def sender(self, epoch: int) -> Sender:
+    def sender(self, epoch: int) -> RequestSender:
         """The lab as the controller of an epoch."""
-        return Sender(LAB, epoch, self.topic, self.replicas)
+        return RequestSender(LAB, epoch, self.topic, self.replicas)
 
-    def inform(self, broker: int, epoch: int, state: State, is_new: bool = False) -> int:
+    def inform(
+        self, broker: int, epoch: int, state: PartitionStateNode, is_new: bool = False
+    ) -> int:
         """Send a broker LeaderAndIsr, as the controller of an epoch; the error code."""
         leader_port = self.ports[state.leader][1] if state.leader in self.ports else 0
         return requests.leader_and_isr(
@@ -128,7 +130,7 @@ class LabController:
             self._broker_epoch(broker), leader_port, is_new,
         )  # fmt: skip
 
-    def announce(self, broker: int, state: State) -> int:
+    def announce(self, broker: int, state: PartitionStateNode) -> int:
         """Send a broker UpdateMetadata with every broker's address; the error code.
 
         Who leads must be known to be followed; so every broker of the lab is named, as live.
@@ -154,7 +156,7 @@ class LabController:
         keeper.disconnect(self.zk)
 
 
-def _state_text(state: State) -> bytes:
+def _state_text(state: PartitionStateNode) -> bytes:
     fields: dict[str, Any] = {
         "controller_epoch": state.controller_epoch, "leader": state.leader, "version": 1,
         "leader_epoch": state.leader_epoch, "isr": list(state.isr),

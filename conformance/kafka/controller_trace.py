@@ -120,7 +120,7 @@ class _Request:
 
 
 @dataclass
-class _Channel:
+class _BrokerChannel:
     """One life of the channel to a broker: what was put in, and what went out, in order."""
 
     to: int
@@ -143,9 +143,9 @@ class ControllerTraceOf:
         self.known: dict[int, int] = {}
         self.starting = False
         self.leaving: list[int] = []
-        self.group: list[_Request] = []  # whose partitions are being told
-        self.channels: dict[int, _Channel] = {}
-        self.past: list[_Channel] = []
+        self.group: list[_Request] = []  # whose partitions are being logged
+        self.channels: dict[int, _BrokerChannel] = {}
+        self.past: list[_BrokerChannel] = []
         self.hidden_at: list[float] = []
         self.leaving_at: list[float] = []
         self.left_at: list[float] = []
@@ -187,7 +187,7 @@ class ControllerTraceOf:
             to = int(found[1])
             if to in self.channels:
                 self.past.append(self.channels[to])
-            self.channels[to] = _Channel(to, at)
+            self.channels[to] = _BrokerChannel(to, at)
         elif text.endswith("Resigned"):
             self.past += self.channels.values()
             self.channels.clear()
@@ -290,7 +290,7 @@ class ControllerTraceOf:
             one = _Request(at, "LeaderAndIsr", to, self.epoch, {})
             self.group = [one]
         one.place = at
-        assert one.states is not None, "they are being told"
+        assert one.states is not None, "they are being logged"
         one.states[name] = [int(found[1]), int(found[2])]
         if found[3] == "true":
             one.new.append(name)
@@ -303,7 +303,7 @@ class ControllerTraceOf:
             self.group = [_Request(at, "UpdateMetadata", to, self.epoch, {}) for to in brokers]
         for one in self.group:
             one.place = at
-            assert one.states is not None, "they are being told"
+            assert one.states is not None, "they are being logged"
             one.states[name] = [int(found[1]), int(found[2])]
 
     def _stops(self, found: re.Match[str], at: float) -> None:
@@ -318,7 +318,8 @@ class ControllerTraceOf:
         one.stops[name] = found[1] == "true"
 
     def _tells_all(self, found: re.Match[str], at: float) -> None:
-        """From 2.6 on: to whom, and of how many; behind the lines of each, where they are told."""
+        """From 2.6 on: to whom, and of how many; behind the lines of each, where they are
+        logged."""
         for to in ids_in(found[1]):
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None
@@ -351,7 +352,7 @@ class ControllerTraceOf:
         if answered is not None and to is not None and int(to[1]) in self.channels:
             self.channels[int(to[1])].answered.add(int(answered[1]))
 
-    def _match(self, channel: _Channel) -> None:
+    def _match(self, channel: _BrokerChannel) -> None:
         """What went out is what was put in, in order, from the first on; unanswered, once more."""
         at, hidden = 0, list[_Request]()
         made: list[_Request] = []
@@ -376,7 +377,7 @@ class ControllerTraceOf:
             self._request(one)
 
     def _hide(
-        self, channel: _Channel, hidden: list[_Request], made: list[_Request], until: float
+        self, channel: _BrokerChannel, hidden: list[_Request], made: list[_Request], until: float
     ) -> None:  # fmt: skip
         """Requests that only their sending tells of: where such are made."""
         since = made[-1].place if made else channel.since

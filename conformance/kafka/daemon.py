@@ -20,7 +20,7 @@ from conformance.kafka import keeper
 from conformance.kafka.lab import LOOPBACK, TRACE, Lab
 from conformance.kafka.messages import REQUEST, Message, asks_of, parts_of
 from conformance.kafka.proxy import Proxies
-from conformance.kafka.schedule import Act, Operate, Release, WrongSchedule, parse_line
+from conformance.kafka.schedule import Act, Operate, ReleaseMessage, WrongSchedule, parse_line
 from conformance.kafka.watcher import Watcher
 
 MESSAGES = "messages.jsonl"
@@ -77,7 +77,7 @@ def control(lab: Lab, proxies: Proxies, text: str) -> dict[str, str]:
         return {"wrong": f"{line.verb} is not for the proxies"}
     if not isinstance(line, Act):
         try:
-            if isinstance(line, Release) and line.verb == "claim":
+            if isinstance(line, ReleaseMessage) and line.verb == "claim":
                 proxies.claim_oldest(line.which)
                 return {"done": text.strip()}
             proxies.gate.apply(line)

@@ -24,14 +24,21 @@ from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.controller import LabController
-from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced, lab_of_a_run
+from conformance.kafka.followed import (
+    Followed,
+    OnStep,
+    Otherwise,
+    ReplayedOnKafka,
+    Unforced,
+    lab_of_a_run,
+)
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
-from conformance.kafka.requests import State
+from conformance.kafka.requests import PartitionStateNode
 from conformance.kafka.run import ModelRun, ReplayStep, View
-from conformance.kafka.schedule import Rule, Which
+from conformance.kafka.schedule import MessageRule, Which
 from impl.wire import error_name
 from model.language.evaluate import SparseState
 
@@ -82,11 +89,11 @@ class ElectionReplay(Followed):
         self.stale_write = self.stale_obedience = False
         for one in lab.brokers:
             for api in CREATES:
-                self.gate.add(Rule("hold", Which(api, sender=str(one), path=CONTROLLER)))
+                self.gate.add(MessageRule("hold", Which(api, sender=str(one), path=CONTROLLER)))
             for api in WRITES:
-                self.gate.add(Rule("hold", Which(api, sender=str(one), path=STATES)))
+                self.gate.add(MessageRule("hold", Which(api, sender=str(one), path=STATES)))
         for api in REQUESTS:
-            self.gate.add(Rule("hold", Which(api, sender="controller")))
+            self.gate.add(MessageRule("hold", Which(api, sender="controller")))
         self.zk.delete(CONTROLLER)  # the lab's: now everybody stands for election
 
     def do(self, step: ReplayStep) -> str:
@@ -140,7 +147,7 @@ class ElectionReplay(Followed):
         state["stale_obedience"] = {(): self.stale_obedience}
         return {name: cells for name, cells in state.items() if cells}
 
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReplayedOnKafka) -> None:
         """What is registered in the end."""
         epoch, version = self.epoch()
         state = self.lab_controller.read()
@@ -192,7 +199,7 @@ class ElectionReplay(Followed):
         broker = step.argument("broker")
         held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
         if self.fenced:
-            self.gate.add(Rule("hold", self._win(broker)))
+            self.gate.add(MessageRule("hold", self._win(broker)))
         self.won_at = time.monotonic()
         self.gate.settle(held, "pass")
         wanted = step.after.at("zk.epoch")
@@ -245,9 +252,9 @@ class ElectionReplay(Followed):
         if self.controller() == broker:
             self.zk.delete(CONTROLLER)
         if not self.gate.wait_for(lambda: self._resignations(broker) > before, PATIENCE_S):
-            raise Otherwise(f"controller.log of broker {broker} tells of no resignation")
+            raise Otherwise(f"controller.log of broker {broker} has no line about a resignation")
         self.silent[broker] = step.before.at("belief.epoch", broker)
-        return "controller.log tells of it"
+        return "controller.log has the line"
 
     def _resignations(self, broker: int) -> int:
         path = self.lab.logs(broker) / "controller.log"
@@ -468,7 +475,7 @@ def register_stand_in(zk: Any) -> None:
 
 def replay_election(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
-) -> Report:
+) -> ReplayedOnKafka:
     """Replay a run of `election` on a new cluster in ``folder``; nothing runs afterwards."""
     answers: dict[tuple[int, int], Message] = {}
     watched: dict[int, float] = {}
@@ -486,7 +493,7 @@ def replay_election(
         controller.register_as_controller()
         lab.start_brokers()
         register_stand_in(controller.zk)
-        controller.create_topic((STAND_IN,), State(STAND_IN, 0, (STAND_IN,), 0, 0))
+        controller.create_topic((STAND_IN,), PartitionStateNode(STAND_IN, 0, (STAND_IN,), 0, 0))
         return ElectionReplay(run, lab, proxies, controller, answers, watched).report(on_step)
 
 

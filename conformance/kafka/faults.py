@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 
-class Fault(NamedTuple):
+class ScheduledFault(NamedTuple):
     """``begins`` and ``ends`` are lines of a schedule; between them it lasts so long (s)."""
 
     begins: tuple[str, ...]
@@ -27,36 +27,38 @@ KINDS = ("kill", "pause", "expire", "hold", "drop", "hold_controller", "drop_con
 WEIGHTS = (3, 2, 2, 2, 2, 2, 1, 1, 1)
 
 
-def faults(count: int, seed: int, brokers: Sequence[int]) -> Iterator[Fault]:
+def faults(count: int, seed: int, brokers: Sequence[int]) -> Iterator[ScheduledFault]:
     """So many, by a seed: the same seed gives the same ones."""
     chance = random.Random(seed)
     for _ in range(count):
         yield _fault(chance, brokers)
 
 
-def _fault(chance: random.Random, brokers: Sequence[int]) -> Fault:
+def _fault(chance: random.Random, brokers: Sequence[int]) -> ScheduledFault:
     kind = chance.choices(KINDS, WEIGHTS)[0]
     one, other = chance.sample(list(brokers), 2)
     lasts = chance.uniform(0.3, 4.0)
     match kind:
         case "kill":
-            return Fault((f"kill {one}",), lasts, (f"start {one}",))
+            return ScheduledFault((f"kill {one}",), lasts, (f"start {one}",))
         case "pause":
-            return Fault((f"pause {one}",), lasts, (f"resume {one}",))
+            return ScheduledFault((f"pause {one}",), lasts, (f"resume {one}",))
         case "expire":
-            return Fault((f"expire {one}",), 1.0, ())
+            return ScheduledFault((f"expire {one}",), 1.0, ())
         case "hold" | "drop":
             answer = chance.choice(("", "answer "))
             what = f"{chance.choice(REPLICA_APIS)} {answer}from {one} to {other}"
-            return Fault((f"{kind} {what}",), lasts, (f"pass {what}",))
+            return ScheduledFault((f"{kind} {what}",), lasts, (f"pass {what}",))
         case "hold_controller" | "drop_controller":
             what = f"{chance.choice(CONTROLLER_APIS)} to {one}"
             verb = kind.partition("_")[0]
             # Something that makes the controller speak.
-            return Fault((f"{verb} {what}", f"expire {other}"), lasts, (f"pass {what}",))
+            return ScheduledFault((f"{verb} {what}", f"expire {other}"), lasts, (f"pass {what}",))
         case "duplicate":
             what = f"{chance.choice(CONTROLLER_APIS)} to {one}"
-            return Fault((f"duplicate {what}", f"expire {other}"), lasts, (f"pass {what}",))
+            return ScheduledFault(
+                (f"duplicate {what}", f"expire {other}"), lasts, (f"pass {what}",)
+            )
         case _:
             what = f"{chance.choice(('SetData', 'Multi'))} from {one} to zookeeper"
-            return Fault((f"hold {what}", f"expire {other}"), lasts, (f"pass {what}",))
+            return ScheduledFault((f"hold {what}", f"expire {other}"), lasts, (f"pass {what}",))

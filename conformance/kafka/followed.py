@@ -34,7 +34,7 @@ class Unforced(Exception):
     """The lever did not take hold, and nothing was seen that contradicts the step."""
 
 
-class Answer(Enum):
+class ReplayAnswer(Enum):
     """What a replay shows. The value is the word that is printed."""
 
     SHOWN = "shown"
@@ -50,10 +50,10 @@ class Answer(Enum):
 
 
 _VERDICTS = {
-    Answer.SHOWN: Verdict.BROKEN,
-    Answer.NOT_SHOWN: Verdict.HOLDS,
-    Answer.FOLLOWED: Verdict.HOLDS,
-    Answer.UNKNOWN: Verdict.UNKNOWN,
+    ReplayAnswer.SHOWN: Verdict.BROKEN,
+    ReplayAnswer.NOT_SHOWN: Verdict.HOLDS,
+    ReplayAnswer.FOLLOWED: Verdict.HOLDS,
+    ReplayAnswer.UNKNOWN: Verdict.UNKNOWN,
 }
 
 
@@ -67,7 +67,7 @@ class Done:
 
 
 @dataclass
-class Report:
+class ReplayedOnKafka:
     """How a replay went. ``stopped``: the first step that did not follow, and what was seen.
 
     ``acknowledged``: records of which a producer with acks=all heard that they are written.
@@ -75,7 +75,7 @@ class Report:
 
     story: str
     version: str
-    answer: Answer = Answer.UNKNOWN
+    answer: ReplayAnswer = ReplayAnswer.UNKNOWN
     done: list[Done] = field(default_factory=list)
     stopped: Done | None = None
     broken: list[str] = field(default_factory=list)
@@ -152,11 +152,11 @@ class Followed(ABC):
         """A step was taken."""
 
     @abstractmethod
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReplayedOnKafka) -> None:
         """Say what real processes have in the end."""
 
-    def report(self, on_step: OnStep) -> Report:
-        report = Report(self.run.story.source, self.version)
+    def report(self, on_step: OnStep) -> ReplayedOnKafka:
+        report = ReplayedOnKafka(self.run.story.source, self.version)
         breaks = shown = False
         for at, step in enumerate(self.run.steps):
             try:
@@ -177,16 +177,16 @@ class Followed(ABC):
             except (Otherwise, Unforced) as error:
                 report.stopped = Done(step.number, _label(step), str(error))
                 otherwise = isinstance(error, Otherwise)
-                report.answer = Answer.NOT_SHOWN if otherwise else Answer.UNKNOWN
+                report.answer = ReplayAnswer.NOT_SHOWN if otherwise else ReplayAnswer.UNKNOWN
                 break
             self.note(step)
             done = Done(step.number, _label(step), evidence)
             report.done.append(done)
             on_step(done)
         else:
-            report.answer = Answer.NOT_SHOWN if breaks else Answer.FOLLOWED
+            report.answer = ReplayAnswer.NOT_SHOWN if breaks else ReplayAnswer.FOLLOWED
         if shown:
-            report.answer = Answer.SHOWN
+            report.answer = ReplayAnswer.SHOWN
         self.finish(report)
         return report
 

@@ -19,9 +19,9 @@ from conformance.kafka.followed import Otherwise, Unforced
 from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
-from conformance.kafka.requests import NoAnswer, State
+from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, ReplayStep
-from conformance.kafka.schedule import Rule, Which
+from conformance.kafka.schedule import MessageRule, Which
 from impl.log.record_batch import batches_in
 from impl.wire import error_name
 
@@ -52,7 +52,7 @@ class Levers:
         for api in (FETCH, EPOCH):
             for kind in (REQUEST, ANSWER):
                 for one in lab.brokers:
-                    self.gate.add(Rule("hold", Which(api, kind, sender=str(one))))
+                    self.gate.add(MessageRule("hold", Which(api, kind, sender=str(one))))
 
     def do(self, step: ReplayStep) -> str:
         """Take a step; what showed that it happened. Otherwise, Unforced, or why it cannot be."""
@@ -72,7 +72,7 @@ class Levers:
         """The conditional write of the state, as the model's controller does it."""
         after = step.after
         leader = after.at("zk.leader")
-        state = State(
+        state = PartitionStateNode(
             NOBODY if leader is None else leader, after.at("zk.leader_epoch"),
             after.members("zk.isr"), after.at("zk.state_epoch"), 0,
         )  # fmt: skip
@@ -112,7 +112,7 @@ class Levers:
         broker, epoch = step.argument("broker"), step.argument("epoch")
         sender, before = step.argument("controller"), step.before
         leader = before.at("elected", epoch)
-        state = State(
+        state = PartitionStateNode(
             NOBODY if leader is None else leader, epoch,
             before.members("request.isr", epoch, sender, broker), sender,
             before.at("request.version", epoch, sender, broker),
@@ -128,7 +128,7 @@ class Levers:
         return code
 
     def _unasked(self, broker: int) -> list[Held]:
-        """What a broker has asked, and the run has not: lost when it is told of a new epoch, so
+        """What a broker has asked, and the run has not: lost when it receives a new epoch, so
         that what it asks next it asks as what it is then."""
         return [
             one
@@ -416,7 +416,7 @@ class Levers:
         if not self.gate.wait_for(lambda: bool(answer), self.patience_s):
             raise Otherwise(f"the producer of r{record} has no answer")
         if not isinstance(answer[0], tuple) or answer[0][0]:
-            raise Otherwise(f"the producer of r{record} was told {answer[0]}")
+            raise Otherwise(f"the producer of r{record} was answered {answer[0]}")
         return f"r{record} is acknowledged"
 
     def acknowledged(self) -> list[str]:

@@ -33,7 +33,7 @@ at INFO; `kafka.controller` is at TRACE in all (see the releases' config/log4j.p
 PROTOCOL = "protocol-{}.log"
 """The file of one start of a broker in which all of its threads tell what they do, in one order."""
 
-TOLD = (
+TRACED_LOGGERS = (
     "kafka.log.Log", "kafka.log.LogManager", "kafka.server.KafkaApis", "kafka.server.KafkaServer",
     "kafka.server.ReplicaManager", "kafka.zk.KafkaZkClient",
     "org.apache.kafka.clients.NetworkClient",
@@ -51,7 +51,7 @@ def log4j_of(folder: Path) -> str:
     start = 1 + len(starts_in(folder))
     lines = ["log4j.rootLogger=INFO, server"]
     lines += _appender("protocol", folder / PROTOCOL.format(start), PROTOCOL_PATTERN)
-    lines += [f"log4j.logger.{logger}=TRACE, protocol" for logger in TOLD]
+    lines += [f"log4j.logger.{logger}=TRACE, protocol" for logger in TRACED_LOGGERS]
     for name, (file, loggers) in FILES.items():
         lines += _appender(name, folder / file, PATTERN)
         for logger, level in loggers.items():

@@ -7,7 +7,7 @@ gone through twice: under a controller of ours, and under one of Kafka's. After 
 replica has to be back in the ISR, and each partition has to take records.
 
 At the end all brokers are stopped and their logs are compared byte by byte; each record that the
-client was told is written has to be at its offset, in each of them.
+client got an acknowledgement for has to be at its offset, in each of them.
 """
 
 from __future__ import annotations
@@ -365,7 +365,7 @@ class Course:
 
 
 def servers(lab: Lab) -> list[str]:
-    """Where clients are told that the brokers are: at the proxies."""
+    """The addresses that clients get of brokers: at the proxies."""
     return [f"{LOOPBACK}:{ports[1]}" for ports in lab.state.ports.values()]
 
 
@@ -419,7 +419,7 @@ def go_through(
 
 
 def _catch_up(course: Course, reader: GroupReader) -> None:
-    """Writers end; the reader gets all that they were told is written."""
+    """Writers end; the reader gets all that was acknowledged."""
     for one in course.writers:
         one.ended.set()
     # What is still sent again would be appended while brokers stop, one after the other.

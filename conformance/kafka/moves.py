@@ -24,14 +24,21 @@ from typing import Any
 from conformance.kafka import keeper
 from conformance.kafka.control import move_controller
 from conformance.kafka.disk import log_of
-from conformance.kafka.followed import Followed, OnStep, Otherwise, Report, Unforced, lab_of_a_run
+from conformance.kafka.followed import (
+    Followed,
+    OnStep,
+    Otherwise,
+    ReplayedOnKafka,
+    Unforced,
+    lab_of_a_run,
+)
 from conformance.kafka.lab import LOOPBACK, Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.proxy import Held, Proxies
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import produce
 from conformance.kafka.run import ModelRun, ReplayStep, View
-from conformance.kafka.schedule import Rule, Which
+from conformance.kafka.schedule import MessageRule, Which
 from impl.wire import error_name
 from impl.znodes.paths import CONTROLLER, REASSIGN_PARTITIONS, TOPICS
 from model.language.evaluate import SparseState
@@ -70,10 +77,10 @@ class MoveReplay(Followed):
 
     def __init__(
         self, run: ModelRun, lab: Lab, proxies: Proxies, zk: Any,
-        answers: dict[tuple[int, int], Message], told: list[tuple[str, int]],
+        answers: dict[tuple[int, int], Message], sent_epochs: list[tuple[str, int]],
     ) -> None:  # fmt: skip
         super().__init__(run, lab.release.text)
-        self.told = told  # to whom, and leader epochs, as UpdateMetadata had them
+        self.sent_epochs = sent_epochs  # to whom, and leader epochs, as UpdateMetadata had them
         self.lab, self.proxies, self.gate, self.zk = lab, proxies, proxies.gate, zk
         self.answers = answers
         self.obeyed: dict[int, int] = {}
@@ -129,11 +136,11 @@ class MoveReplay(Followed):
             (broker, at): 1 for broker in self.lab.brokers
             for at in range(len(log_of(self.lab.data(broker), TOPIC)))
         }  # fmt: skip
-        state["metadata_epoch"] = {(): self.told[-1][1]} if self.told else {}
+        state["metadata_epoch"] = {(): self.sent_epochs[-1][1]} if self.sent_epochs else {}
         state["replica.epoch"] = {(one,): epoch for one, epoch in self.obeyed.items()}
         return {name: cells for name, cells in state.items() if cells}
 
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReplayedOnKafka) -> None:
         """Logs, and what is registered, in the end."""
         report.logs = {
             str(one): [record.value for record in log_of(self.lab.data(one), TOPIC)]
@@ -200,12 +207,14 @@ class MoveReplay(Followed):
     def _hold(self) -> None:
         for one in self.lab.brokers:
             for api in WRITES:
-                self.gate.add(Rule("hold", Which(api, sender=str(one), path=f"{TOPICS}/{TOPIC}")))
+                self.gate.add(
+                    MessageRule("hold", Which(api, sender=str(one), path=f"{TOPICS}/{TOPIC}"))
+                )
             for api in ("Multi", "Delete"):
-                self.gate.add(Rule("hold", _Deletes(api, sender=str(one),
+                self.gate.add(MessageRule("hold", _Deletes(api, sender=str(one),
                                                     path=REASSIGN_PARTITIONS)))  # fmt: skip
         for api in ORDERS:
-            self.gate.add(Rule("hold", Which(api, sender="controller")))
+            self.gate.add(MessageRule("hold", Which(api, sender="controller")))
 
     def asks(self, step: ReplayStep) -> str:
         """The request of an administrator."""
@@ -249,21 +258,21 @@ class MoveReplay(Followed):
             if its > epoch and self.obeyed.get(broker, -1) < epoch:
                 raise Otherwise(f"{held.message.in_words()} of leader epoch {its} comes, "
                                 f"before any of {epoch}")  # fmt: skip
-            before = self._times_told(broker)
+            before = self._updates_sent(broker)
             answer = self._passes(held)
-            self._await_told(broker, before)
+            self._await_update(broker, before)
             self.obeyed[broker] = max(self.obeyed.get(broker, -1), its)
             if its >= epoch:
                 others = f", after {passed} that it knew" if passed else ""
                 return f"answered {_errors(answer)}{others}"
             passed += 1
 
-    def _await_told(self, broker: int, before: int) -> None:
-        """A controller tells of the partition, too, in the next request to the broker."""
-        self.gate.wait_for(lambda: self._times_told(broker) > before, TELLS_S)
+    def _await_update(self, broker: int, before: int) -> None:
+        """A controller sends the partition, too, in the next request to the broker."""
+        self.gate.wait_for(lambda: self._updates_sent(broker) > before, TELLS_S)
 
-    def _times_told(self, broker: int) -> int:
-        return sum(1 for to, _ in list(self.told) if to == str(broker))
+    def _updates_sent(self, broker: int) -> int:
+        return sum(1 for to, _ in list(self.sent_epochs) if to == str(broker))
 
     def _order(self, api: str, broker: int) -> Held | None:
         there = self.gate.held(Which(api, sender="controller", to=str(broker)))
@@ -276,11 +285,11 @@ class MoveReplay(Followed):
     def deletes(self, step: ReplayStep) -> str:
         """StopReplica with delete goes on, after the one without."""
         broker = step.argument("broker")
-        told = self._stop(broker, True)
+        stopped = self._stop(broker, True)
         folder = self.lab.data(broker) / f"{TOPIC}-0"
         if not self.gate.wait_for(lambda: not folder.exists(), PATIENCE_S):
             raise Otherwise(f"broker {broker} keeps {TOPIC}-0")
-        return f"{told}; its log is gone"
+        return f"{stopped}; its log is gone"
 
     def _stop(self, broker: int, with_delete: bool) -> str:
         while True:
@@ -362,7 +371,7 @@ def _errors(answer: Message | None) -> str:
 
 def replay_move(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
-) -> Report:
+) -> ReplayedOnKafka:
     """Replay a run of `reassignment` on a new cluster in ``folder``; nothing runs afterwards."""
     answers: dict[tuple[int, int], Message] = {}
     epochs: list[tuple[str, int]] = []

@@ -1,8 +1,8 @@
 """The files of our own brokers in a mixed cluster, beside those that are made of Kafka's words.
 
 A broker of ours names what it is asked by the correlation id, of which each new fetcher of Kafka
-begins at 0 again. Kafka's side is told apart by the number that the proxies gave a message. So what
-ours served to a fetcher of Kafka gets that number: its lines are matched, in order, with the
+begins at 0 again. Kafka's side is distinguished by the number that the proxies gave a message. So
+what ours served to a fetcher of Kafka gets that number: its lines are matched, in order, with the
 questions that passed. What a broker writes is kept as ``brokerN-S.own``, where it goes on writing.
 """
 

@@ -1,7 +1,9 @@
-"""`protocol-N.log`: what all threads of one start of a broker told, in the order in which they did.
+"""`protocol-N.log`: what all threads of one start of a broker logged, in the order in which they
+did.
 
 Log4j writes a line as a whole, so that the file has one order. A line stands where its statement
-ran: what one thread tells is in that thread's order, and what is told under one lock in the lock's.
+ran: what one thread logs is in that thread's order, and what is logged under one lock in the
+lock's.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from itertools import count
 
 from conformance.kafka.messages import AGAIN, ANSWER, KafkaReader, Message, ZooKeeperReader
-from conformance.kafka.schedule import Release, Rule, Which
+from conformance.kafka.schedule import MessageRule, ReleaseMessage, Which
 from impl.wire import FrameTooLarge, frames_in
 
 LOOPBACK = "127.0.0.1"
@@ -41,12 +41,12 @@ class Held:
 class Gate:
     """Where messages pass. Its rules may be changed at any time, from any thread.
 
-    ``heard`` is told of each message that passes (`passed`), is held or dropped, in order.
+    ``heard`` receives each message that passes (`passed`), is held or dropped, in order.
     """
 
     def __init__(self, heard: Heard | None = None) -> None:
         self._changed = threading.Condition()
-        self._rules: list[Rule] = []
+        self._rules: list[MessageRule] = []
         self._held: list[Held] = []
         self._numbers = count(1)
         self._heard = heard or (lambda _what, _message: None)
@@ -92,14 +92,14 @@ class Gate:
 
     # What a schedule does
 
-    def add(self, rule: Rule) -> None:
+    def add(self, rule: MessageRule) -> None:
         """A rule from now on, before the older ones."""
         with self._changed:
             self._rules.insert(0, rule)
 
-    def apply(self, line: Rule | Release) -> None:
+    def apply(self, line: MessageRule | ReleaseMessage) -> None:
         """A line of a schedule about messages. LookupError if nothing is held, or comes in time."""
-        if isinstance(line, Rule):
+        if isinstance(line, MessageRule):
             self.add(line)
         elif line.verb == "await":
             if self.await_held(line.which, AWAITS_S) is None:

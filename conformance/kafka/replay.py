@@ -21,19 +21,19 @@ from conformance.kafka.controller import LAB, LabController
 from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
 from conformance.kafka.election import replay_election
 from conformance.kafka.followed import (
-    Answer,
     Done,
     Followed,
     OnStep,
     Otherwise,
-    Report,
+    ReplayAnswer,
+    ReplayedOnKafka,
     lab_of_a_run,
 )
 from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
 from conformance.kafka.moves import LEVERS as LEVERS_OF_MOVES
 from conformance.kafka.moves import replay_move
 from conformance.kafka.releases import KafkaRelease
-from conformance.kafka.requests import NoAnswer, State
+from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import (
     ANSWERED_FETCHES,
     ELECTION,
@@ -100,7 +100,7 @@ def settings_for(run: ModelRun) -> dict[str, str]:
 def replay(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None = None,
     on_step: OnStep = lambda _: None,
-) -> Report:  # fmt: skip
+) -> ReplayedOnKafka:  # fmt: skip
     """Replay a run on a new cluster in ``folder``; nothing runs afterwards.
 
     NotReplayable, NotFetched, NoJava, ClusterError.
@@ -116,7 +116,7 @@ def replay(
 
 def replay_replication(
     run: ModelRun, release: KafkaRelease, folder: Path, home: Path | None, on_step: OnStep
-) -> Report:
+) -> ReplayedOnKafka:
     with (
         lab_of_a_run(run, release, folder, home, settings_for(run)) as (lab, proxies),
         closing(LabController.of(lab, TOPIC)) as controller,
@@ -124,7 +124,7 @@ def replay_replication(
         controller.register_as_controller()
         lab.start_brokers()
         everybody = tuple(lab.brokers)
-        controller.create_topic(everybody, State(NOBODY, 0, everybody, 0, 0))
+        controller.create_topic(everybody, PartitionStateNode(NOBODY, 0, everybody, 0, 0))
         levers = Levers(run, lab, proxies, controller, TOPIC)
         return ReplicationReplay(run, release, levers).report(on_step)
 
@@ -149,7 +149,7 @@ class ReplicationReplay(Followed):
         self._note_epoch(step)
         self._note_commits(step)
 
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReplayedOnKafka) -> None:
         """Logs, the registered state, and what producers heard."""
         for one in self.lab.brokers:
             report.logs[str(one)] = [
@@ -284,4 +284,13 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-__all__ = ["LAB", "Answer", "Done", "Report", "forceable", "remove", "replay", "settings_for"]
+__all__ = [
+    "LAB",
+    "ReplayAnswer",
+    "Done",
+    "ReplayedOnKafka",
+    "forceable",
+    "remove",
+    "replay",
+    "settings_for",
+]

@@ -21,7 +21,7 @@ class NoAnswer(OSError):
     """The broker is not there, or did not answer in time."""
 
 
-class State(NamedTuple):
+class PartitionStateNode(NamedTuple):
     """What `/brokers/topics/T/partitions/P/state` says, with its zkVersion."""
 
     leader: int
@@ -62,7 +62,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-class Sender(NamedTuple):
+class RequestSender(NamedTuple):
     """Who sends a controller's request, and about which partition of which brokers."""
 
     controller: int
@@ -72,7 +72,8 @@ class Sender(NamedTuple):
 
 
 def leader_and_isr(
-    release: KafkaRelease, port: int, sender: Sender, state: State, broker_epoch: int,
+    release: KafkaRelease, port: int, sender: RequestSender, state: PartitionStateNode,
+    broker_epoch: int,
     leader_port: int, is_new: bool = False,
 ) -> int:  # fmt: skip
     """Send LeaderAndIsr; the error code of the partition, or of the request if it has one."""
@@ -95,7 +96,8 @@ def leader_and_isr(
 
 
 def update_metadata(
-    release: KafkaRelease, port: int, sender: Sender, state: State, broker_epoch: int,
+    release: KafkaRelease, port: int, sender: RequestSender, state: PartitionStateNode,
+    broker_epoch: int,
     live: dict[int, int],
 ) -> int:  # fmt: skip
     """Send UpdateMetadata with the live brokers (id -> port); its error code."""
@@ -121,7 +123,7 @@ def update_metadata(
 
 
 def stop_replica(
-    release: KafkaRelease, port: int, sender: Sender, leader_epoch: int, broker_epoch: int,
+    release: KafkaRelease, port: int, sender: RequestSender, leader_epoch: int, broker_epoch: int,
     delete: bool,
 ) -> int:  # fmt: skip
     """Send StopReplica; the error code of the partition, or of the request if it has one."""

@@ -69,7 +69,7 @@ class Which:
 
 
 @dataclass
-class Rule:
+class MessageRule:
     """What is done with messages; ``nth`` alone, if it is given; ``seen`` counts those that fit."""
 
     action: str
@@ -96,7 +96,7 @@ class Act:
 
 
 @dataclass
-class Release:
+class ReleaseMessage:
     """Lets go the oldest message that is held and fits (`release`), ends the rules for such
     messages (`pass`), waits until one is held (`await`), or has it arrive, whenever it is let go,
     though its sender has closed the connection (`claim`).
@@ -117,7 +117,7 @@ class Operate:
     looks_at: str = ""
 
 
-Line = Rule | Act | Release | Operate
+Line = MessageRule | Act | ReleaseMessage | Operate
 
 
 def parse_schedule(text: str, source: str = "schedule") -> list[Line]:
@@ -147,11 +147,11 @@ def parse_line(words: Sequence[str]) -> Line:
     which, given = _which(verb, rest)
     if verb not in RULES:
         _only(verb, given, ())
-        return Release(verb, which)
+        return ReleaseMessage(verb, which)
     _only(verb, given, ("nth", "by") if verb == "delay" else ("nth",))
     if verb == "delay" and "by" not in given:
         raise WrongSchedule("delay by how many milliseconds? write: delay Fetch by 500")
-    return Rule(verb, which, given.get("nth"), given.get("by", 0))
+    return MessageRule(verb, which, given.get("nth"), given.get("by", 0))
 
 
 def _only(verb: str, given: dict[str, int], allowed: Sequence[str]) -> None:

@@ -59,7 +59,7 @@ WITH_CLIENTS = OF_GROUPS | {"offsets.topic.replication.factor": "3", "min.insync
 
 
 @dataclass
-class Round:
+class SoakRound:
     """What one came to: lines of partitions and of the controllership, and how many fitted."""
 
     number: int
@@ -99,10 +99,10 @@ class OtherSoak(ValueError):
     """The folder has rounds of another soak; the message says of which."""
 
 
-def rounds_in(folder: Path, plan: Plan) -> list[Round]:
+def rounds_in(folder: Path, plan: Plan) -> list[SoakRound]:
     """Rounds that are done. OtherSoak if they are of another release, seed or number of faults."""
     path = folder / ROUNDS
-    found: list[Round] = []
+    found: list[SoakRound] = []
     if not path.exists():
         return found
     for raw in path.read_text(encoding="utf-8").splitlines():
@@ -112,7 +112,7 @@ def rounds_in(folder: Path, plan: Plan) -> list[Round]:
             continue  # the last one, cut
         if not isinstance(fields, dict) or fields.pop("format", None) != ROUND_FORMAT:
             raise OtherSoak(f"{path} is no file of a soak; name another directory")
-        found.append(Round(**fields))
+        found.append(SoakRound(**fields))
     for one in found:
         clients = _clients_of(one)
         if (one.version, one.seed, len(one.faults), clients) != (
@@ -126,12 +126,12 @@ def rounds_in(folder: Path, plan: Plan) -> list[Round]:
     return found
 
 
-def _clients_of(one: Round) -> tuple[str, ...]:
+def _clients_of(one: SoakRound) -> tuple[str, ...]:
     """Of rounds before a library could be chosen: ours."""
     return tuple(one.clients.get("by_client") or (OURS,)) if one.clients else ()
 
 
-def judged_again(folder: Path, done: list[Round]) -> list[Round]:
+def judged_again(folder: Path, done: list[SoakRound]) -> list[SoakRound]:
     """The rounds whose logs were kept, traced and judged anew; `rounds.jsonl` is written anew.
 
     A round without logs, since it held and was not kept, stays as it was.
@@ -148,7 +148,7 @@ def judged_again(folder: Path, done: list[Round]) -> list[Round]:
     return done
 
 
-def _judge_clients(one: Round, path: Path) -> None:
+def _judge_clients(one: SoakRound, path: Path) -> None:
     """What clients saw, by their history as it was kept."""
     if one.clients and path.is_file():
         history = ClientHistory.from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -161,7 +161,7 @@ def _seed(plan: Plan, number: int) -> int:
 
 def soak(
     folder: Path, plan: Plan, progress: Callable[[str], None] = lambda _text: None
-) -> Iterator[Round]:
+) -> Iterator[SoakRound]:
     """The rounds that are not done yet, one after the other."""
     folder.mkdir(parents=True, exist_ok=True)
     done = {one.number for one in rounds_in(folder, plan)}
@@ -174,10 +174,10 @@ def soak(
         yield one
 
 
-def _round(folder: Path, plan: Plan, number: int, progress: Callable[[str], None]) -> Round:
+def _round(folder: Path, plan: Plan, number: int, progress: Callable[[str], None]) -> SoakRound:
     shutil.rmtree(folder, ignore_errors=True)  # of a round that was interrupted
     began = time.monotonic()
-    one = Round(number, _seed(plan, number), plan.release.text)
+    one = SoakRound(number, _seed(plan, number), plan.release.text)
     settings = SHORT_TIMES | (WITH_CLIENTS if plan.clients else {})
     lab = Lab.create(folder, plan.release, BROKERS, plan.home, settings)
     finished = False
@@ -221,7 +221,7 @@ def _befall(lab: Lab, lines: tuple[str, ...]) -> list[str]:
     return undone
 
 
-def _judge(one: Round, report: RunningReport) -> None:
+def _judge(one: SoakRound, report: RunningReport) -> None:
     seen = [Verdict(one.clients["verdict"])] if one.clients else []
     one.verdict = combine([report.verdict, *seen]).value
     one.steps = sum(report.fired.values())
@@ -265,7 +265,7 @@ def _state_path(topic: str, partition: int) -> str:
 
 @contextlib.contextmanager
 def clients_of(
-    lab: Lab, one: Round, clients: tuple[str, ...]
+    lab: Lab, one: SoakRound, clients: tuple[str, ...]
 ) -> Iterator[Callable[[], int]]:  # fmt: skip
     """Clients are at work; at the end brokers recover, the log is read, and what clients saw is
     judged into the round. How many records were acknowledged so far."""
@@ -319,7 +319,7 @@ def _whole_again(lab: Lab) -> str:
 
 
 @contextlib.contextmanager
-def written_to(lab: Lab, one: Round) -> Iterator[Callable[[], int]]:
+def written_to(lab: Lab, one: SoakRound) -> Iterator[Callable[[], int]]:
     """Records are written to all partitions. How many were acknowledged so far."""
     ended, acknowledged = threading.Event(), [0]
     works = [
@@ -353,7 +353,7 @@ def _write(
 # What all of them came to
 
 
-def summary(plan: Plan, done: list[Round]) -> dict[str, Any]:
+def summary(plan: Plan, done: list[SoakRound]) -> dict[str, Any]:
     """The answer as data: sums, and findings by their rule."""
     by_rule: dict[str, int] = {}
     for one in done:
@@ -387,6 +387,6 @@ def summary(plan: Plan, done: list[Round]) -> dict[str, Any]:
     }
 
 
-def verdict_of(done: list[Round]) -> Verdict:
+def verdict_of(done: list[SoakRound]) -> Verdict:
     """Of all rounds; none is not checked."""
     return combine(Verdict(one.verdict) for one in done)

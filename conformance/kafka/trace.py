@@ -1,7 +1,7 @@
 """The trace of a lab: files as our own processes write them, of what real Kafka did.
 
 DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
-DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads told (`broker_trace`); of
+DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads logged (`broker_trace`); of
                                ours, what they wrote, with the numbers that others' files have
                                for what their fetchers asked of it (`own_trace`)
 
@@ -30,7 +30,7 @@ IDS = "/brokers/ids/"
 CLUSTER = "/cluster/id"
 OLDER = (
     "event_begun, registrations_read, request_sent, request_received: requests that do not name "
-    "the broker's registration (before 2.2) are not told apart after a channel is made anew"
+    "the broker's registration (before 2.2) are not distinguished after a channel is made anew"
 )
 
 

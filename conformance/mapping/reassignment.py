@@ -449,7 +449,7 @@ _FAULTS: dict[str, tuple[str, ...]] = {
     "unknown_partition": ("administrator_asks_for_unknown_partition",),
     "cancelled": ("controller_cancels_move",),
     "two_moves": ("administrator_asks_for_two_moves",),
-    "office": ("controller_node_is_deleted",),
+    "deposed": ("controller_node_is_deleted",),
     "sessions": ("session_expires",),
     "withdrawn": ("administrator_withdraws_request",),
     "deletion": ("administrator_deletes_topic",),
@@ -481,7 +481,15 @@ def _forgetful(
     return world
 
 
-def _not_from_the_start(bounds: Mapping[str, int]) -> str | None:
+def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> str | None:
+    if bounds["faults"] and not without:
+        families = ", ".join(name for name in FAMILIES if name in _FAULTS)
+        return (
+            "faults of a move are walked one family at a time: write --family NAME, one of "
+            f"{families}. Beside a session that ends and a topic that is to be deleted Kafka goes "
+            "on with a request in the event that read the cluster, and the model in a later one, "
+            "before which its controller may be notified of something else"
+        )
     if bounds["delays"]:
         return (
             "step 5 of a move tells every broker once more who leads in the model; a controller "
@@ -569,10 +577,10 @@ FAMILIES: dict[str, Family] = {
     "crashes": Family("a process crashes while its session lives", {"crashes": 1}),
     "lost_reply": Family("a winner must look for itself in ZooKeeper", {"losses": 1}),
     "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
-    "office": _family(
-        "office", "a controller is deposed anywhere, goes on to its next fenced write, and another "
-        "begins; what it writes then is judged by who wrote the state last, which the model does "
-        "not know", is_large=True, controllers=2),
+    "deposed": _family(
+        "deposed", "a controller is deposed anywhere, goes on to its next fenced write, and "
+        "another begins; what it writes then is judged by who wrote the state last, which the "
+        "model does not know", is_large=True, controllers=2),
 }  # fmt: skip
 
 

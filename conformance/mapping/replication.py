@@ -165,10 +165,6 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 """Implementation step -> its row."""
 
-RELEASES = ("0.10", "0.11", "1.1", "2.0", "2.1", "2.3", "2.4", "2.5", "2.7")
-"""Those that the world of one partition may be of; of 2.7 as it is with an older
-inter.broker.protocol.version, when ISRs are written to ZooKeeper and epochs are asked for."""
-
 AS_RELEASED: dict[str, object] = {  # the last three are no better than a release, but simpler
     "lost_isr_answer_blocks": False,
     "known_ends_forgotten": False,
@@ -373,9 +369,7 @@ def _slot(facts: FactTable, at: tuple[int, int], slot: Mapping[str, Any]) -> Non
 
 
 def _world(bounds: Mapping[str, int], version: str | None) -> World:
-    if version not in (None, *RELEASES):
-        known = " and ".join(RELEASES)
-        raise ValueError(f"the world of one partition is of releases {known}, not {version}")
+    Release.published(version or DEFAULT)  # of 2.7 with an older inter.broker.protocol.version
     return World(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
@@ -383,10 +377,9 @@ def _unlucky(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
 ) -> UnluckyWorld:
     release = version or DEFAULT
-    if release not in RELEASES:
-        raise ValueError(f"the world of one partition is of no release {release}")
+    Release.published(release)
     if "late_answers_ignored" in switches:
-        if release != "2.1":
+        if release not in ("2.1", "2.1.0"):
             raise ValueError(f"2.1.0 alone takes late answers (KAFKA-7786), not {release}")
         release = "2.1.0"
     world = UnluckyWorld(

@@ -127,8 +127,9 @@ class SystemMap:
     partner is recorded with beside its version. `small` are the bounds of a graph that is walked
     whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
     reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
-    `families` are parts of the graph by name. `not_from_the_start` says of bounds why the graph is
-    walked in such a part alone, None if it is walked from the initial state. `not_alike` says of a
+    `families` are parts of the graph by name. `not_from_the_start` says of bounds, and
+    transitions that are left out, why the graph is walked in such a part alone, None if it is
+    walked from the initial state. `not_alike` says of a
     version and a run of transitions why the two sides differ in it on purpose, None if they do not.
     `in_releases` says of transitions that no release has as what its presets have them.
     `walked_since` is the first release whose whole graph is alike; of earlier ones stories may be.
@@ -149,7 +150,9 @@ class SystemMap:
     left_out: Mapping[str, str] = field(default_factory=dict)
     leader_of: Callable[[Any, int], int] | None = None
     families: Mapping[str, Family] = field(default_factory=dict)
-    not_from_the_start: Callable[[Mapping[str, int]], str | None] = lambda bounds: None
+    not_from_the_start: Callable[[Mapping[str, int], tuple[str, ...]], str | None] = (
+        lambda bounds, without: None
+    )
     not_alike: Callable[[str, Run], str | None] = lambda version, run: None
     in_releases: Mapping[str, str] = field(default_factory=dict)
     walked_since: str = "0.10"

@@ -309,7 +309,7 @@ def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
 def _not_alike(version: str, run: Run) -> str | None:
     if Release.of(version).since("2.1") or not any("shutdown" in one for one, _ in run):
         return None
-    return "in 1.1 and 2.0 a leader that goes is not told (KAFKA-7482): `cluster` has that"
+    return "in 1.1 and 2.0 a leader that goes gets no request (KAFKA-7482): `cluster` has that"
 
 
 MAP = SystemMap(

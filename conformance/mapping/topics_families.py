@@ -37,7 +37,7 @@ FAMILIES: dict[str, Family] = {
     "growing": Family("a topic gets a partition more", {"brokers": 1, "partitions": 2}),
     "disk": Family("a disk that cannot delete a directory", {"failures": 1}, _ONCE, _CREATED),
     "preferred": Family("an election of a preferred replica", {"elections": 1}, _ONCE, _CREATED),
-    "shutdown": Family(  # in 1.1 and 2.0 who goes was not told (KAFKA-7482): `cluster` has that
+    "shutdown": Family(  # in 1.1 and 2.0 who goes got no request (KAFKA-7482): `cluster` has that
         "a broker that asks to go", {"shutdowns": 1}, _ONCE, _CREATED, since="2.1"
     ),
     "returning": Family(

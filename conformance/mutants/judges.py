@@ -98,6 +98,7 @@ CLAIMED_RUNS = (
     *((seed, faults, "2.7") for faults in ("failures", "everything", "denials") for seed in (0, 1)),
     *((seed, "one-replica", release) for release in ("2.3", "2.7") for seed in (0, 1)),
     *((seed, "small-fetches", release) for release in ("2.3", "2.7") for seed in (0, 1)),
+    *((seed, "clients", release) for release in ("1.1", "2.3", "2.7") for seed in (0, 1, 2)),
     *((seed, "no-deletion", release) for release in ("1.0", "2.3") for seed in (0, 1)),
     (6, "failures", "2.7"), (0, "no-deletion", "0.10.0"),
     (17, "retention", "2.3"), (19, "retention", "2.3"),

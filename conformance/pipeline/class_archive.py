@@ -58,13 +58,13 @@ class ClassArchive:
 
     @property
     def options(self) -> list[str]:
-        """What Java is told: to use the archive, or to write it when it ends."""
+        """The options of Java: to use the archive, or to write it when it ends."""
         if self.state == "there":
             return [_QUIET, f"-XX:SharedArchiveFile={self.file}"]
         return [] if self.state == "being written" else [_QUIET, f"{_WRITES}{self._part}"]
 
     def leave(self, process: int) -> bool:
-        """Whether Java, which has been told to end, still writes: it then needs not be waited for.
+        """Whether Java, which was asked to end, still writes: it then needs not be waited for.
 
         `process` is its number; what it writes is put in place by a later `of`.
         """

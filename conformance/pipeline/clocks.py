@@ -45,16 +45,16 @@ def clocks(events: Iterable[Event]) -> list[Clock]:
         if event.broker is None or event.controller_epoch is None:
             continue
         if event.kind == "leader_and_isr_sent":
-            key = (*_office(event), event.replica, *_state(event))
+            key = (*_controllership(event), event.replica, *_state(event))
             if key not in sent or event.at < sent[key].at:
                 sent[key] = event
         elif event.kind == "response_received" and event.correlation is not None:
-            answered[(*_office(event), event.replica, event.correlation)] = event
+            answered[(*_controllership(event), event.replica, event.correlation)] = event
         elif event.kind in _HANDLED:
             if event.correlation is not None:
-                handled[(*_office(event), event.broker, event.correlation)].append(event)
+                handled[(*_controllership(event), event.broker, event.correlation)].append(event)
             if event.kind == "leader_and_isr_received":
-                key = (*_office(event), event.broker, *_state(event))
+                key = (*_controllership(event), event.broker, *_state(event))
                 if key not in taken or event.at < taken[key].at:
                     taken[key] = event
     ahead: dict[tuple[int, int], list[int]] = defaultdict(list)  # of (broker, controller): at most
@@ -113,7 +113,7 @@ def _bounds(
     return found
 
 
-def _office(event: Event) -> tuple[int | None, int | None]:
+def _controllership(event: Event) -> tuple[int | None, int | None]:
     return event.controller, event.controller_epoch
 
 

@@ -1,9 +1,9 @@
 """What lines tell of controllers, in the order in which each broker's threads wrote them.
 
-A broker has a thread that runs for office and acts in it, and threads that obey: between those no
-order is taken from their lines. What a controller's thread says in several logs is put together by
-the broker's own clock, and lines within a second of each other are tried in any order. Lines of
-different brokers have no order but what epochs and requests give them.
+A broker has a thread that stands for election and acts as controller, and threads that obey:
+between those no order is taken from their lines. What a controller's thread says in several logs
+is put together by the broker's own clock, and lines within a second of each other are tried in any
+order. Lines of different brokers have no order but what epochs and requests give them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JITTER = 1000  # milliseconds
 
 
 class What(StrEnum):
-    """What a line tells."""
+    """What a line shows."""
 
     WINS = "wins"  # is elected, with an epoch
     ACTS = "acts"  # does what only a controller does, with an epoch
@@ -113,7 +113,7 @@ def _order(one: tuple[int, str, Sight]) -> tuple[int, str]:
 
 
 def sighted(event: Event) -> Sight | None:
-    """What one line tells of controllers; None if nothing."""
+    """What one line shows controllers; None if nothing."""
     kind, broker, epoch = event.kind, event.broker, event.controller_epoch
     if broker is None:
         return None
@@ -142,11 +142,11 @@ def sighted(event: Event) -> Sight | None:
 
 @dataclass
 class Lines:
-    """All that is told of the controllers of one ZooKeeper.
+    """All that lines say of the controllers of one ZooKeeper.
 
     `owners`: whose each epoch is, as most lines say. `elections`: by broker, the lines in which
-    one sees when it runs for office and when it leaves it, in the order of each log; only logs
-    count in which it tells of an election of its own.
+    one sees when it stands for election and when it resigns, in the order of each log; only logs
+    count that show an election of its own.
     """
 
     threads: dict[tuple[int, str], Thread] = field(default_factory=dict)
@@ -197,7 +197,7 @@ def gather(
 ) -> dict[Any, Lines]:  # fmt: skip
     """Lines by the ZooKeeper that they belong to, as `place` says; None leaves a line out.
 
-    `floors` has, by the identity of a line that tells of a write, an epoch that was won before it.
+    `floors` has, by the identity of a line that shows a write, an epoch that was won before it.
     """
     found: dict[Any, Lines] = {}
     sights: list[tuple[Any, str, Sight]] = []

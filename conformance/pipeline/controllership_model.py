@@ -3,7 +3,7 @@
 What a line shows is a step of the model, or a part of its state; what no broker logs (sessions in
 ZooKeeper, a read, an answer that arrives) are hidden steps in between, and a line may need at most
 `MOST_HIDDEN` of them. A run does not begin in the initial state: `begin` and `jump` put the epochs
-where the lines have them, which elections that nobody tells of could have done as well.
+where the lines have them, which elections that nobody logs could have done as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from specs.partial.moves import Moves
 
 SYSTEM = "election"
 MOST_HIDDEN = 7
-"""What an election needs that only its winner tells of: the former session expires, its owner's
+"""What an election needs that only its winner logs: the former session expires, its owner's
 belief goes with its process, the winner connects, reads, hears of it, and sends."""
 
 
@@ -57,8 +57,8 @@ def thrown_back(preset: str) -> tuple[str, ...]:
 class ControllershipModel:
     """One run. Brokers are numbered from 1 here, whatever their ids are.
 
-    `taken` counts the steps that lines told of, `hidden` those in between, `refused` the refusals
-    that lines told of, by step and reason.
+    `taken` counts the steps that lines show, `hidden` those in between, `refused` the refusals
+    that lines show, by step and reason.
     """
 
     def __init__(self, brokers: int, preset: str) -> None:
@@ -103,7 +103,7 @@ class ControllershipModel:
         return bool(self._read("sent", sender, epoch))
 
     def jump(self, epoch: int) -> None:
-        """Elections that no line tells of: the epoch is this one, and nobody is the controller."""
+        """Elections that no line shows: the epoch is this one, and nobody is the controller."""
         self._put("zk.controller", (), 0)
         self._put("zk.epoch", (), epoch)
         self._put("zk.epoch_version", (), epoch)
@@ -112,7 +112,7 @@ class ControllershipModel:
         """What a broker knew of controllers is gone, although the model keeps it."""
         self._put("seen", (broker,), 0)
 
-    def suppose_office(self, broker: int, epoch: int) -> None:
+    def suppose_controllership(self, broker: int, epoch: int) -> None:
         """A broker that was elected before the first line believes in its epoch still."""
         self._believes(broker, epoch)
         self.suppose_sent(broker, epoch)

@@ -1,10 +1,10 @@
 """A run of `election` that the lines of one ZooKeeper's controllers drive, line by line.
 
-Everything that a line tells is taken as soon as the model allows it; that disables nothing that
-another line tells, because whoever acts, obeys or leaves does so in his own part of the state. What
+Everything that a line shows is taken as soon as the model allows it; that disables nothing that
+another line shows, because whoever acts, obeys or leaves does so in his own part of the state. What
 changes it for all is the next election, and epochs say which that is: so it comes when nothing
 else is possible, and no order has to be guessed, and no clock asked. An election of which
-no line tells is a hidden step, if the log in which its winner would tell of it has a hole there.
+no line shows is a hidden step, if the log in which its winner would tell of it has a hole there.
 What then still cannot be taken is refused by the model for good.
 """
 
@@ -20,7 +20,7 @@ from conformance.pipeline.election_log_matcher import NEWER, ElectionLogMatcher
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why the model does not have what a line tells: a step, and its requirement that fails.
+    """Why the model does not have what a line shows: a step, and its requirement that fails.
 
     `near` is a line that shows what stands against it, `switch` what to throw back for it to fit.
     """
@@ -47,7 +47,7 @@ class ControllershipRun(ElectionLogMatcher):
             if following is not None and self._advance(following):
                 continue
             refused = self._refused_for_good(following, self._heads())
-            if refused is None and following is not None and self._is_told(following):
+            if refused is None and following is not None and self._is_logged(following):
                 # Its line stands behind others of its broker, which can wait no longer.
                 thread = self.lines.threads[self.lines.owners[following], ""]
                 refused = self._refused_for_good(following, thread.heads(), patient=False)
@@ -55,13 +55,13 @@ class ControllershipRun(ElectionLogMatcher):
                 head, refusal = refused
                 self._leave_out(head)
                 yield head, refusal
-            elif following is not None and not self._is_told(following):
+            elif following is not None and not self._is_logged(following):
                 self._never.add(following)
             else:
                 head_left = min(self._heads(), key=_when, default=None)
                 if head_left is None:
                     return
-                self._drop(head_left)  # it waits for what no line tells of
+                self._drop(head_left)  # it waits for what no line shows
 
     def _heads(self) -> list[Sight]:
         return [head for thread in self.lines.threads.values() for head in thread.heads()]
@@ -113,7 +113,7 @@ class ControllershipRun(ElectionLogMatcher):
             return None
         reason = model.refusal("broker_reads_epoch", number)
         return None if reason in (None, _VACANT) else Refusal(
-            "broker_reads_epoch", reason, self.in_office.get(head.broker)
+            "broker_reads_epoch", reason, self.seen_as_controller.get(head.broker)
         )  # fmt: skip
 
     def _no_act(self, head: Sight) -> Refusal:
@@ -124,7 +124,7 @@ class ControllershipRun(ElectionLogMatcher):
         if self.won.get(head.epoch) == head.broker and not model.belief(number):
             near = self.left.get(head.broker)
         else:
-            near = self.lines_of_epoch.get(head.epoch, self.in_office.get(head.broker))
+            near = self.lines_of_epoch.get(head.epoch, self.seen_as_controller.get(head.broker))
         step = "controller_starts_write" if head.writes else "controller_sends_request"
         return Refusal(step, _BELIEVES, near)
 
@@ -137,7 +137,7 @@ class ControllershipRun(ElectionLogMatcher):
         return Refusal("request_is_obeyed", NEWER, self.heard.get(head.broker), switch)
 
     def _leave_out(self, head: Sight) -> None:
-        """What follows from a line that is wrong is not told again."""
+        """What follows from a line that is wrong is not reported again."""
         thread = self.lines.threads.get((head.broker, ""))
         if head.what is What.ACTS:
             self._muted.add((head.broker, head.epoch))

@@ -58,7 +58,7 @@ class Judged:
     findings: list[Finding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
     fired: Counter[str] = field(default_factory=Counter)  # steps of the model that writes fit
-    office: Counter[str] = field(default_factory=Counter)  # of `election`
+    election_steps: Counter[str] = field(default_factory=Counter)  # of `election`
     sequences: int = 0
     clocks: list[tuple[str, Clock]] = field(default_factory=list)
     """Cluster, and how far apart two of its brokers' clocks are."""

@@ -17,7 +17,7 @@ from conformance.pipeline.controllership_model import steps_and_reasons
 REPLICATION = "replication"
 
 # Kinds of lines that tell of a step, where it is not asked of the model; by the step.
-_TOLD: dict[str, tuple[str, ...]] = {
+_KINDS_OF_STEP: dict[str, tuple[str, ...]] = {
     "broker_becomes_follower": ("follower_started",),
     "broker_becomes_leader": ("leader_started",),
     "broker_starts": ("process_started",),
@@ -76,7 +76,7 @@ def coverage_of(
         for step in steps_and_reasons()
     ]
     found += [
-        StepSeen(REPLICATION, step, steps.get(step, 0), _lines(kinds, _TOLD.get(step, ())))
+        StepSeen(REPLICATION, step, steps.get(step, 0), _lines(kinds, _KINDS_OF_STEP.get(step, ())))
         for step in _steps_of_replication()
     ]
     refusals = [
@@ -87,7 +87,7 @@ def coverage_of(
     refusals += [
         RefusalSeen(REPLICATION, step, reason, count)
         for step, reason in sorted(_REFUSALS.items())
-        if (count := _lines(kinds, _TOLD[step]))
+        if (count := _lines(kinds, _KINDS_OF_STEP[step]))
     ]
     return found, refusals
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from conformance.pipeline.timeline import State, Timeline
+from conformance.pipeline.timeline import LeadershipState, Timeline
 
 MOST_ROWS = 40
 _LEFT, _WIDTH, _LEADER, _LANE, _GAP, _TOP = 190, 990, 13, 3, 4, 26
@@ -147,7 +147,7 @@ def _left_out(
     since, until = when(line.since), when(line.until)
     return (
         f"<p><small>{said}. From {since} to {until}; quiet times are drawn shorter than they were. "
-        "Point at a bar for its state and the line that tells of it. Drag or use the arrow keys to "
+        "Point at a bar for its state and the line that shows it. Drag or use the arrow keys to "
         "move, Ctrl and the wheel or + and - to zoom, 0 to see all.</small></p>"
     )
 
@@ -189,7 +189,7 @@ def _terms(line: Timeline, axis: Axis, tint: Mapping[int, str]) -> Iterator[_Bar
 
 
 def _states(
-    states: Sequence[State], axis: Axis, tint: Mapping[int, str], until: int
+    states: Sequence[LeadershipState], axis: Axis, tint: Mapping[int, str], until: int
 ) -> Iterator[_Bar]:
     for state, after in zip(states, [*states[1:], None], strict=True):
         end = axis.at(after.at if after is not None else until)

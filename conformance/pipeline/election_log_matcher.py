@@ -1,7 +1,7 @@
 """What the lines of one ZooKeeper's controllers make of a run of `election`, one by one.
 
 A line is taken when the model has the step, or a part of its state, that it tells of. An election
-of which no line tells is a hidden step, if the log in which its winner would tell of it has a hole.
+of which no line shows is a hidden step, if the log in which its winner would tell of it has a hole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ElectionLogMatcher:
         self.epochs = sorted(lines.owners)
         self.won: dict[int, int] = {}  # in this run: epoch -> broker
         self.lines_of_epoch: dict[int, Event] = {}
-        self.in_office: dict[int, Event] = {}  # what shows the belief of a broker
+        self.seen_as_controller: dict[int, Event] = {}  # what shows the belief of a broker
         self.left: dict[int, Event] = {}
         self.heard: dict[int, Event] = {}  # what shows the highest epoch that a broker knows
         self._last: dict[int, Event] = {}  # of a controller's thread, dealt with
@@ -60,7 +60,7 @@ class ElectionLogMatcher:
             if head.what in (What.WINS, What.ACTS):
                 self._held[head.broker, stream] = head.last
 
-    # -- what a line tells ----------------------------------------------------------------------
+    # -- what a line shows ----------------------------------------------------------------------
 
     def _take(self, head: Sight) -> bool:
         """Take what is possible now, whatever else happens; elections are `_advance`'s."""
@@ -79,7 +79,7 @@ class ElectionLogMatcher:
             return head.epoch <= self.model.epoch or (following or head.epoch + 1) > head.epoch
         if head.what is What.IS_FENCED:
             return self._is_fenced(head)
-        return self._told_again(head)
+        return self._logged_again(head)
 
     def _ends_after(self, line: Event, other: Event) -> bool:
         """Whether the file of a line goes on until another line, in one piece."""
@@ -87,8 +87,8 @@ class ElectionLogMatcher:
         whole = not place.jumps and not place.holes and not place.damaged
         return whole and (place.until or 0) >= other.at
 
-    def _told_again(self, head: Sight) -> bool:
-        """An election that another log of its winner has told of, under another stamp."""
+    def _logged_again(self, head: Sight) -> bool:
+        """An election that another log of its winner shows, under another stamp."""
         first = self.lines_of_epoch.get(head.epoch)
         if first is None or self.won.get(head.epoch) != head.broker:
             return False
@@ -101,7 +101,7 @@ class ElectionLogMatcher:
             return True
         if head.after > model.epoch and head.after in self.lines.owners:
             return False  # the partition shows that this election came before
-        if model.belief(number) != head.epoch and not self._in_office_unseen(head):
+        if model.belief(number) != head.epoch and not self._elected_unseen(head):
             return False
         if head.blamed and not head.after:
             return True
@@ -112,18 +112,18 @@ class ElectionLogMatcher:
         orders = head.lines - head.writes
         if orders:
             model.taken["controller_sends_request"] += orders
-        self.in_office.setdefault(head.broker, head.event)
+        self.seen_as_controller.setdefault(head.broker, head.event)
         self.lines_of_epoch.setdefault(head.epoch, head.event)
         return True
 
-    def _in_office_unseen(self, head: Sight) -> bool:
+    def _elected_unseen(self, head: Sight) -> bool:
         """It may have been elected before the first of its lines, in an epoch that was jumped."""
         if head.epoch > self.model.epoch or head.epoch in self.won:
             return False
         if head.broker in self._last or self.model.belief(self._number[head.broker]):
             return False
         self.won[head.epoch] = head.broker
-        self.model.suppose_office(self._number[head.broker], head.epoch)
+        self.model.suppose_controllership(self._number[head.broker], head.epoch)
         return True
 
     def _obeys(self, head: Sight) -> bool:
@@ -167,7 +167,7 @@ class ElectionLogMatcher:
         return True
 
     def _refuses(self, head: Sight) -> bool:
-        """It knows a newer one; it may have heard of that by a request that no line tells of."""
+        """It knows a newer one; it may have heard of that by a request that no line shows."""
         model, who = self.model, self._number[head.broker]
         known = head.event.known_epoch or 0
         if model.seen(who) <= head.epoch < known:
@@ -186,7 +186,7 @@ class ElectionLogMatcher:
         if self.model.belief(number):
             self.model.take("controller_resigns", number)
             self.left[head.broker] = head.event
-        self.in_office.pop(head.broker, None)
+        self.seen_as_controller.pop(head.broker, None)
         return True
 
     def _is_fenced(self, head: Sight) -> bool:
@@ -206,14 +206,14 @@ class ElectionLogMatcher:
         return next((e for e in self.epochs if e > now and e not in self._never), None)
 
     def _line_of(self, epoch: int) -> Sight | None:
-        """The line in which its owner tells of its election."""
+        """The line in which its owner logs its election."""
         thread = self.lines.threads.get((self.lines.owners[epoch], ""))
         for sight in thread.waiting() if thread is not None else ():
             if sight.what is What.WINS and sight.epoch == epoch and not sight.blamed:
                 return sight
         return None
 
-    def _is_told(self, epoch: int) -> bool:
+    def _is_logged(self, epoch: int) -> bool:
         return self._line_of(epoch) is not None
 
     def _advance(self, epoch: int) -> bool:
@@ -232,7 +232,7 @@ class ElectionLogMatcher:
         number, model = self._number[broker], self.model
         before = model.hidden.total()
         if model.belief(number):
-            how = self._lost_office(broker, line)
+            how = self._lost_controllership(broker, line)
             if how is None:
                 return model.refusal("broker_reads_epoch", number)
             model.take(how, number, hidden=True)
@@ -249,10 +249,10 @@ class ElectionLogMatcher:
         assert model.hidden.total() - before <= MOST_HIDDEN
         self.won[epoch] = broker
         if line is not None:
-            self.lines_of_epoch[epoch] = self.in_office[broker] = line.event
+            self.lines_of_epoch[epoch] = self.seen_as_controller[broker] = line.event
         return None
 
-    def _lost_office(self, broker: int, line: Sight | None) -> str | None:
+    def _lost_controllership(self, broker: int, line: Sight | None) -> str | None:
         """The step by which it lost the controllership before, where lines allow for one."""
         if line is None:
             return "controller_resigns"
@@ -264,11 +264,11 @@ class ElectionLogMatcher:
         return "broker_crashes" if crashed else None
 
     def _unseen(self, broker: int, epoch: int = 0) -> bool:
-        """Whether an election of this broker may be told nowhere.
+        """Whether an election of this broker may be in no line.
 
-        So it is where its log has a hole (or its beginning) between the last line that shows it in
-        office and the next one that is not yet taken: whatever it did in between, it can have been
-        elected there before.
+        So it is where its log has a hole (or its beginning) between the last line that shows it
+        as controller and the next one that is not yet taken: whatever it did in between, it can
+        have been elected there before.
         """
         if (broker, epoch) in self._excused:
             return True
@@ -284,7 +284,7 @@ class ElectionLogMatcher:
             after = [event for event in events if event.at > last.at]
             if not before:
                 continue
-            # An election that is told nowhere is much to say: nothing is taken for granted of
+            # An election that no line shows is a strong claim: nothing is taken for granted of
             # files that were rolled in between.
             if after and before[-1].file == after[0].file:
                 if self.history.contiguous(before[-1], after[0]):

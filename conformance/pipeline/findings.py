@@ -93,7 +93,7 @@ REFUSAL_JUSTIFIED = Rule(
 )
 ONE_STATE = Rule(
     "one_state_per_version",
-    "all that is told of a partition's state under one zkVersion is the same",
+    "all lines about a partition's state under one zkVersion agree",
     "conditional writes of ZooKeeper; ReplicationUtils.updateLeaderAndIsr",
     "the state that was written under this version",
     "states with a zkVersion (state-change.log, server.log)",
@@ -107,7 +107,7 @@ WRITE_FITS = Rule(
     "member, or takes a replica out, under the next epoch",
     "states of neighbouring zkVersions (state-change.log, server.log)",
 )
-OFFICE_FITS = Rule(
+CONTROLLERSHIP_FITS = Rule(
     "controllers_keep_to_the_model",
     "what brokers do to become controller, as controller, and at the orders of whoever is "
     "it, is a run that the model has",
@@ -122,7 +122,7 @@ COMMITTED_IS_KEPT = Rule(
     "an offset that is not below its high watermark",
     "high watermarks and truncations of one replica (server.log, state-change.log)",
 )
-CUT_AS_TOLD = Rule(
+CUT_TO_EPOCH_END = Rule(
     "a_follower_cuts_where_its_leader_began",
     "a follower cuts its log to where the leader's answer ends the follower's last epoch, which is "
     "not above the leader's log end at the start of its own",
@@ -231,10 +231,10 @@ VERSIONS_GROW = Rule(
 )
 LEADER_WRITES_ISR = Rule(
     "only_the_leader_changes_its_isr",
-    "a broker that was told to follow changes no ISR of that partition",
+    "a broker that was made a follower changes no ISR of that partition",
     "Partition.maybeShrinkIsr, maybeExpandIsr: leaderReplicaIfLocal",
     "a change by the broker that leads the partition",
-    "ISR changes (server.log) of brokers whose roles are told (state-change.log)",
+    "ISR changes (server.log) of brokers whose roles are logged (state-change.log)",
 )
 STARTS_ONCE = Rule(
     "a_leader_starts_once_in_an_epoch",
@@ -248,7 +248,7 @@ STATES_FOLLOW = Rule(
     "a controller moves a partition out of the state that it moved it into; what was deleted is "
     "created before it is online",
     "PartitionStateMachine; ControllerContext.putPartitionState",
-    "a change from the state told last, or the creation of the topic",
+    "a change from the state logged last, or the creation of the topic",
     "changes of partitions' states (state-change.log)",
 )
 BEGINS_AS_ASSIGNED = Rule(
@@ -261,7 +261,7 @@ BEGINS_AS_ASSIGNED = Rule(
 )
 LINE_AGREES = Rule(
     "a_line_agrees_with_itself",
-    "what a line tells twice it tells alike, and a change that it tells is one that there is",
+    "what a line shows twice it shows alike, and a change that it shows is one that there is",
     "PartitionState, ReplicaState (validPreviousStates); Partition.maybeShrinkIsr, Log.truncateTo",
     "one value in both places",
     "lines that name their writer, a partition or a state twice (any of the three logs)",
@@ -280,10 +280,10 @@ REQUEST_AS_SENT = Rule(
     "the request as it was sent",
     "requests that are sent, received and handled (state-change.log at TRACE)",
 )
-HOLDS_AS_TOLD = Rule(
+HOLDS_AS_RECEIVED = Rule(
     "a_broker_holds_the_epoch_it_was_told",
     "the leader epoch in which a replica starts, and that it says it holds, is one that a request "
-    "told it, the last that it took",
+    "had, the last that it took",
     "ReplicaManager.becomeLeaderOrFollower; Partition.makeLeader, makeFollower",
     "the leader epoch of the last request that was taken",
     "starts and refusals beside requests (state-change.log at TRACE; at INFO since 2.8)",
@@ -345,9 +345,9 @@ RULES: tuple[Rule, ...] = (
     REFUSAL_JUSTIFIED,
     ONE_STATE,
     WRITE_FITS,
-    OFFICE_FITS,
+    CONTROLLERSHIP_FITS,
     COMMITTED_IS_KEPT,
-    CUT_AS_TOLD,
+    CUT_TO_EPOCH_END,
     WATERMARK_IN_LOG,
     RENAMED,
     DELETED_IN_FULL,
@@ -361,7 +361,7 @@ RULES: tuple[Rule, ...] = (
     LINE_AGREES,
     OWN_LOG,
     REQUEST_AS_SENT,
-    HOLDS_AS_TOLD,
+    HOLDS_AS_RECEIVED,
     ISR_AS_ANNOUNCED,
     EPOCH_VERSION,
     CLEAN_ELECTION,
@@ -376,7 +376,7 @@ OF_CLUSTERS = frozenset(
         CONTROLLER_EPOCHS_GROW.name,
         ONE_OWNER.name,
         NO_OLDER_CONTROLLER.name,
-        OFFICE_FITS.name,
+        CONTROLLERSHIP_FITS.name,
         DELETED_IN_FULL.name,
         EPOCH_VERSION.name,
     )

@@ -187,7 +187,7 @@ class History:
 
     @cached_property
     def live_brokers(self) -> frozenset[int]:
-        """Brokers that controllers counted among the live ones; empty where none tells of them."""
+        """Brokers that controllers counted among the live ones; empty where none logs them."""
         found: set[int] = set()
         for event in self.events:
             if event.kind == "brokers_changed" and "all live brokers" in (event.detail or ""):
@@ -566,7 +566,7 @@ class History:
         """Whether two logs of a broker do not go together by its clock: one was shifted in time.
 
         What causes what in two logs, within moments, tells: a replica's log is made, or loaded,
-        when its broker is told to lead or to follow; a controller acts when it is elected.
+        when its broker gets a LeaderAndIsr for it; a controller acts when it is elected.
         """
         return any(
             whose == broker and not -_BEFORE <= median(gaps) <= _AFTER

@@ -14,11 +14,11 @@ from conformance.pipeline import (
     rules_deletion,
     rules_isr,
     rules_lines,
-    rules_logs,
     rules_model,
     rules_partitions,
     rules_requests,
     rules_states,
+    rules_truncation,
 )
 from conformance.pipeline.history import History
 from conformance.pipeline.mixed import two_clusters
@@ -47,7 +47,7 @@ def judge(
     rules_controllers.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
-    rules_logs.check(bench)
+    rules_truncation.check(bench)
     rules_deletion.check_names(bench)
     rules_deletion.check_topics(bench)
     release = oldest_release(bench)

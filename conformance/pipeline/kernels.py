@@ -18,7 +18,7 @@ from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 
 _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
-_CLOCK, _OFFICE, _REQUESTS = "clock", "office", "requests"
+_CLOCK, _ELECTION, _REQUESTS = "clock", "election", "requests"
 
 
 @few_cycles
@@ -49,8 +49,8 @@ def judge_cluster(
         for step, count in sorted(bench.fired.items())
     ]
     rows += [
-        {"what": _OFFICE, "cluster": cluster, "rule": step, "count": count}
-        for step, count in sorted(bench.office.items())
+        {"what": _ELECTION, "cluster": cluster, "rule": step, "count": count}
+        for step, count in sorted(bench.election_steps.items())
     ]
     rows += [
         {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
@@ -81,8 +81,8 @@ def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
             judged.checked[row["rule"]] += row["count"]
         elif row["what"] == _FIRED:
             judged.fired[row["rule"]] += row["count"]
-        elif row["what"] == _OFFICE:
-            judged.office[row["rule"]] += row["count"]
+        elif row["what"] == _ELECTION:
+            judged.election_steps[row["rule"]] += row["count"]
         elif row["what"] == _CLOCK:
             clock = Clock(
                 row["broker"], row["against"], row["least"], row["most"], pairs=row["count"]

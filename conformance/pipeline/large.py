@@ -187,7 +187,7 @@ def releases(events: DataFrame) -> DataFrame:
 
 
 def first_times(events: DataFrame) -> DataFrame:
-    """The first time of each kind by which ZooKeeper's clusters and KRaft's are told apart."""
+    """The first time of each kind by which ZooKeeper's clusters and KRaft's are distinguished."""
     from pyspark.sql import functions as f
 
     lines = events.where(events.kind.isin(*KINDS, *sorted(kraft.ZOOKEEPER)))

@@ -37,10 +37,10 @@ from conformance.pipeline.spill import Spill
 
 Tables = Callable[[], Iterator[pa.Table]]
 Looked = Callable[[int], None]
-"""Is told how many events were looked at."""
+"""Receives how many events were looked at."""
 
 _SAMPLED = 64  # one line in so many, by its digest, tells how large partitions are, and when
-_TOLD_OF_KRAFT = (*KINDS, *sorted(kraft.ZOOKEEPER))
+_KINDS_OF_KRAFT = (*KINDS, *sorted(kraft.ZOOKEEPER))
 _PLACE = ("cluster", "file", "line")
 
 
@@ -58,7 +58,7 @@ class Overview:
         """Take in more lines."""
         for row in pc.value_counts(events["cluster"]).to_pylist():
             self.sizes[row["values"]] += row["counts"]
-        lines = events.filter(pc.is_in(events["kind"], pa.array(_TOLD_OF_KRAFT)))
+        lines = events.filter(pc.is_in(events["kind"], pa.array(_KINDS_OF_KRAFT)))
         for row in lines.group_by(["cluster", "kind"]).aggregate([("at", "min")]).to_pylist():
             first = self.first[row["cluster"]]
             first[row["kind"]] = min(row["at_min"], first.get(row["kind"], row["at_min"]))

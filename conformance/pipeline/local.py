@@ -42,7 +42,7 @@ from conformance.pipeline.spill import Spill, StoredRows
 PART = 32 << 20  # bytes of text whose lines are merged together
 
 Progress = Callable[[str, float], None]
-"""Is told what is being done, and how much of it is done, from 0 to 1."""
+"""Receives what is being done, and how much of it is done, from 0 to 1."""
 
 
 class Notes:

@@ -1,7 +1,7 @@
 """Two clusters in one folder: their lines contradict each other, and neither is to blame.
 
 A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it when it starts. A new
-ZooKeeper has another id, which then all brokers tell from some time on. Two ids that are told in
+ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in
 turns, or by logs that are written at the same time for longer than a restart takes, are of two
 clusters.
 """

@@ -148,7 +148,7 @@ def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
         return Fit()
     solver = Solver(_WORK)
     question = solver.fresh(asking.bits.context)
-    question.add(*asking.common, *asking.told(shape))
+    question.add(*asking.common, *asking.state_before(shape))
     steps = dict(asking.steps(shape))
     question.add(z3.Or([z3.BoolVal(False, asking.bits.context), *steps.values()]))
     try:
@@ -179,8 +179,8 @@ class _Asking:
         """A cell of the state before."""
         return self.now[self.cells[name, index].number]
 
-    def told(self, shape: Shape) -> Iterator[Any]:
-        """The state before, as it is told."""
+    def state_before(self, shape: Shape) -> Iterator[Any]:
+        """The state before, as it is logged."""
         yield self.cell("zk.leader") == shape.leader
         yield self.cell("zk.leader_epoch") == 1
         yield self.cell("zk.version") == 1

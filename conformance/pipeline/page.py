@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.ingest.reader import lines_of
+from conformance.pipeline import tables
 from conformance.pipeline.causes import Cause, causes, that_matter
 from conformance.pipeline.drawing import ZOOM, drawing
 from conformance.pipeline.findings import BREAKS, Kind
 from conformance.pipeline.timeline import Timeline
+from specs.rendering import Table, as_html
 
 MOST_FINDINGS = 100
 """Of each kind are shown, with the lines around them."""
@@ -69,14 +71,14 @@ def page(result: Mapping[str, Any], lines: Sequence[Timeline], paths: Mapping[st
         _not_seen(result),
         _read(result),
         "<nav>" + "".join(f"<a href='#{name}'>{name}</a>" for name in _ANCHORS) + "</nav>",
-        _clusters(result),
+        as_html(tables.clusters(result)) if result["clusters"] else "",
         _findings(result["findings"], paths),
         _timelines(lines),
         _clocks(result),
         _model(result["coverage"]),
-        _rules(result["coverage"]["compared"]),
-        "<h3>Kinds of events</h3>",
-        table(("kind", "lines"), result["coverage"]["kinds"].items()),
+        "<h2 id='rules'>Rules, and how often each compared</h2>",
+        as_html(tables.rules(result["coverage"]["compared"], with_sentences=True)),
+        as_html(tables.events(result["coverage"]["kinds"])),
         _rejected(result),
         f"<script>{ZOOM}</script>" if lines else "",
         "</body></html>",
@@ -168,23 +170,6 @@ def _read(result: Mapping[str, Any]) -> str:
     )
 
 
-def _clusters(result: Mapping[str, Any]) -> str:
-    rows = [
-        (
-            row["cluster"],
-            ", ".join(row["releases"]) or "?",
-            ", ".join(map(str, row["brokers"])) or "?",
-            row["files"],
-            row["lines"],
-            row["protocol"],
-            f"{100 - 100 * row['unknown'] / row['protocol']:.1f} %" if row["protocol"] else "",
-        )
-        for row in result["clusters"]
-    ]
-    heads = ("cluster", "release", "brokers", "files", "lines", "protocol lines", "understood")
-    return table(heads, rows) if rows else ""
-
-
 # -- findings -------------------------------------------------------------------------------------
 
 
@@ -262,7 +247,7 @@ def _lines_around(
                     break
                 if number in near:
                     texts[number] = text[:_LONGEST] + ("…" if len(text) > _LONGEST else "")
-        except Exception as error:  # whatever is wrong with the file, the finding is still told
+        except Exception as error:  # whatever is wrong with the file, the finding is still shown
             problem = html.escape(str(error))
         for number in numbers:
             kept = [
@@ -284,22 +269,11 @@ def _timelines(lines: Sequence[Timeline]) -> str:
         opened = " open" if n < _OPEN else ""
         parts.append(f"<details{opened}><summary>{html.escape(line.cluster)}</summary>")
         parts.append(f"<div class='scroll'>{drawing(line)}</div></details>")
-    return "\n".join(parts if lines else [*parts, "<p>No state was told.</p>"])
+    return "\n".join(parts if lines else [*parts, "<p>No line shows a state.</p>"])
 
 
 def _clocks(result: Mapping[str, Any]) -> str:
-    rows = [
-        (
-            row["cluster"],
-            str(row["broker"]),
-            str(row["against"]),
-            *(("?" if row[name] is None else row[name]) for name in ("least", "most")),
-            _skew(row["least"], row["most"]),
-            row["pairs"],
-        )
-        for row in result["clocks"]
-    ]
-    heads = ("cluster", "clock of", "against", "at least", "at most", "skew", "requests")
+    skews = tables.clocks(result["clocks"])
     jumps = [
         (row["cluster"], ", ".join(map(str, row["brokers"])) or "?", f"{row['file']}:{line}")
         for row in result["files"]
@@ -308,21 +282,13 @@ def _clocks(result: Mapping[str, Any]) -> str:
     parts = [
         "<h2 id='clocks'>Clocks</h2><p>How far one broker's clock is ahead of another's, in ms, as "
         "requests and their answers bound it. No rule asks a clock what came first.</p>",
-        table(heads, rows) if rows else "<p>No request can be followed from broker to broker.</p>",
+        as_html(skews)
+        if skews.rows
+        else "<p>No request can be followed from broker to broker.</p>",
         "<h3>Stamps that go back by more than a minute</h3>",
-        table(("cluster", "broker", "at"), jumps) if jumps else "<p>None.</p>",
+        as_html(Table(("cluster", "broker", "at"), jumps)),
     ]
     return "\n".join(parts)
-
-
-def _skew(least: int | None, most: int | None) -> str:
-    if least is None and most is None:
-        return "?"
-    if least is None or most is None:
-        return f"≤ {most} ms" if least is None else f"≥ {least} ms"
-    if least > most:
-        return f"set, or drifts, by {least - most} ms"
-    return f"{(least + most) / 2:g} ms ± {(most - least) / 2:g}"
 
 
 # -- what was exercised ---------------------------------------------------------------------------
@@ -331,7 +297,7 @@ def _skew(least: int | None, most: int | None) -> str:
 def _model(coverage: Mapping[str, Any]) -> str:
     parts = [
         "<h2 id='model'>The model's steps that these lines exercised</h2><p><i>judged</i>: the "
-        "model was asked for the step and has it; <i>told</i>: lines tell of it; <i>hidden</i>: it "
+        "model was asked for the step and has it; <i>logged</i>: lines show it; <i>hidden</i>: it "
         "must have happened in between.</p>"
     ]
     for system in dict.fromkeys(row["system"] for row in coverage["model"]):
@@ -340,12 +306,14 @@ def _model(coverage: Mapping[str, Any]) -> str:
         unseen = [row["step"] for row in rows if row not in seen]
         parts.append(f"<h3>{system}: {len(seen)} of {len(rows)} steps</h3>")
         parts.append(
-            table(
-                ("step", "judged", "told", "hidden"),
-                [
-                    (row["step"], *(row[name] or "" for name in ("judged", "told", "hidden")))
-                    for row in seen
-                ],
+            as_html(
+                Table(
+                    ("step", "judged", "logged", "hidden"),
+                    [
+                        (row["step"], *(row[name] or "" for name in ("judged", "told", "hidden")))
+                        for row in seen
+                    ],
+                )
             )
         )
         if unseen:
@@ -357,62 +325,21 @@ def _model(coverage: Mapping[str, Any]) -> str:
         (row["system"], row["step"], row["reason"], row["lines"]) for row in coverage["refusals"]
     ]
     parts.append("<h3>Refusals</h3>")
-    parts.append(table(("system", "step", "refused because", "lines"), refusals))
+    parts.append(as_html(Table(("system", "step", "refused because", "lines"), refusals)))
     return "\n".join(parts)
 
 
-def _rules(compared: Sequence[Mapping[str, Any]]) -> str:
-    rows = [
-        (row["rule"], row["says"], row["compared"], "" if row["compared"] else row["needs"])
-        for row in compared
-    ]
-    return "<h2 id='rules'>Rules, and how often each compared</h2>" + table(
-        ("rule", "says", "times", "nothing to compare without"), rows
-    )
-
-
 def _rejected(result: Mapping[str, Any]) -> str:
-    shapes = [
-        (row["count"], row["reason"], row["template"], f"{row['file']}:{row['line']}")
-        for row in result["rejected_by_template"]
-    ]
+    reasons = list(result["rejected_by_reason"].items())
     parts = [
         "<h2 id='rejected'>Rejected lines, by reason</h2>",
-        table(("reason", "lines"), result["rejected_by_reason"].items()),
+        as_html(Table(("reason", "lines"), reasons)),
     ]
-    if shapes:
-        parts.append("<h3>By shape</h3>")
-        parts.append(table(("lines", "reason", "shape", "first at"), shapes))
+    if result["rejected_by_template"]:
+        parts.append(as_html(tables.rejected(result)))
     unreadable = [(row["file"], row["reason"]) for row in result["unreadable"]]
     skipped = [(row["name"], row["reason"]) for row in result["skipped"]]
     for title, rows in (("Could not be read", unreadable), ("Skipped", skipped)):
         if rows:
-            parts.append(f"<h3>{title}</h3>")
-            parts.append(table(("file", "why"), rows))
+            parts.append(as_html(Table(("file", "why"), rows, title)))
     return "\n".join(parts)
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table whose rows beyond the first are folded, and beyond many counted."""
-    every = list(rows)
-    if not every:
-        return "<p>None.</p>"
-    shown, more = every[:_ROWS], every[_ROWS:_MOST_ROWS]
-    text = _bare(heads, shown)
-    if more:
-        text += f"<details><summary>{len(more):,} more</summary>{_bare(heads, more)}</details>"
-    if len(every) > _MOST_ROWS:
-        text += f"<p>and {len(every) - _MOST_ROWS:,} more; --report FILE.json has them all.</p>"
-    return text
-
-
-def _bare(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div>"
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, int):
-        return f"<td class='n'>{value:,}</td>"
-    return f"<td>{html.escape(str(value))}</td>"

@@ -54,7 +54,7 @@ def rows_of(piece: Piece) -> Iterator[Row]:
 
 
 @dataclass
-class Partition:
+class KeptPartition:
     """The state of one partition, as it is kept between two triggers.
 
     `events` are the last lines, oldest first as they came; `logs` says where their files stand;
@@ -70,7 +70,7 @@ class Partition:
         return json.dumps(vars(self))
 
     @classmethod
-    def unpacked(cls, said: str) -> Partition:
+    def unpacked(cls, said: str) -> KeptPartition:
         """What `packed` has given."""
         return cls(**json.loads(said))
 

@@ -91,7 +91,7 @@ def check_result(
         findings, judged.checked, summary, [(trace.verdict, trace.events) for trace in traces],
         sum(row["left"] for trace in traces for row in trace.details.get("partitions", ())),
     )  # fmt: skip
-    election = _office(judged.office)
+    election = _election(judged.election_steps)
     rows = [asdict(finding) for finding in findings]
     steps, refusals = coverage_of(judged.fired, election, summary["events_by_kind"])
     return {
@@ -132,7 +132,7 @@ def check_result(
     }
 
 
-def _office(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
+def _election(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
     """Steps of `election` that lines tell of, those hidden in between, and refusals."""
     found: dict[str, dict[str, int]] = {"steps": {}, "hidden": {}, "refused": {}}
     for name, count in sorted(counts.items()):

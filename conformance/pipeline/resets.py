@@ -3,13 +3,13 @@
 Controller epochs and leader epochs then start again, rightly. So a new beginning excuses much, and
 is believed only where nothing else explains what is seen. Three signs are strong, each compared
 within the lines of one broker, so that no two clocks are: a cluster id that this broker has never
-told before, where it told another; its own registration with an older czxid than its last one; and
-the line in which `/controller_epoch` is created. The others are weak, since an upgrade or a stale
-cache shows them as well: `/feature` is created (2.7 does so at its first start in an old
+logged before, where it logged another; its own registration with an older czxid than its last one;
+and the line in which `/controller_epoch` is created. The others are weak, since an upgrade or a
+stale cache shows them as well: `/feature` is created (2.7 does so at its first start in an old
 ZooKeeper), a controller sees an older czxid, a broker registers with the same czxid again. A weak
-sign counts where the next controller epoch that is told is not above the last one before, and where
-no cluster id stayed the same. Even then falls of epochs near it are `explained` only if epochs show
-it; a weak sign that nothing supports or denies makes a fall `incomplete`.
+sign counts where the next controller epoch that is logged is not above the last one before, and
+where no cluster id stayed the same. Even then falls of epochs near it are `explained` only if
+epochs show it; a weak sign that nothing supports or denies makes a fall `incomplete`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _near(at: int, reset: Reset) -> bool:
 
 
 def _same_id(ids: Sequence[Event], reset: Reset) -> bool:
-    """Whether a cluster id was told before and is told again afterwards."""
+    """Whether a cluster id was logged before and is logged again afterwards."""
     before = {event.detail for event in ids if event.at <= reset.low}
     after = {event.detail for event in ids if event.at >= reset.high}
     return bool(before & after)
@@ -127,7 +127,7 @@ def registrations(events: Iterable[Event]) -> list[Registration]:
 
 
 def _new_ids(events: Iterable[Event]) -> Iterable[Reset]:
-    """A broker that told one cluster id tells another that it never told before."""
+    """A broker that logged one cluster id logs another that it never logged before."""
     last: dict[int | None, Event] = {}
     known: dict[int | None, set[str | None]] = defaultdict(set)
     for event in _by_time(events, "cluster_id"):

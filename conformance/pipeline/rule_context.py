@@ -20,7 +20,7 @@ class RuleContext:
     findings: list[Finding] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
     fired: Counter[str] = field(default_factory=Counter)  # steps of the model that a write fits
-    office: Counter[str] = field(default_factory=Counter)  # the same of controllers' lines
+    election_steps: Counter[str] = field(default_factory=Counter)  # the same of controllers' lines
     of_requests: Counter[str] = field(default_factory=Counter)
     """Of what was looked at, by rule, what the lines of a cluster's request logs tell alone."""
     sequences: int = 0
@@ -31,7 +31,7 @@ class RuleContext:
     """These are some of a partition's lines: what is not here may have been, or be elsewhere."""
     thinned: bool = False
     """Of these lines old ones were let go, but for a few of each kind."""
-    _told: set[tuple[str, int]] = field(default_factory=set)
+    _reported: set[tuple[str, int]] = field(default_factory=set)
 
     def looked(self, rule: Rule, times: int = 1) -> None:
         """Count a comparison: a rule that never looked has not held."""
@@ -41,11 +41,11 @@ class RuleContext:
         self, kind: Kind, rule: Rule, event: Event, why: str, allowed: str | None = None
     ) -> None:
         """Report a line, once a rule. A line that broke one is no evidence for another."""
-        if (rule.name, id(event)) in self._told:
+        if (rule.name, id(event)) in self._reported:
             return
         if kind is Kind.INCOMPLETE and not self.history.may_doubt(event, rule.name):
             return
-        self._told.add((rule.name, id(event)))
+        self._reported.add((rule.name, id(event)))
         if kind in BREAKS:
             self.blamed.add(id(event))
         self.findings.append(
@@ -94,7 +94,7 @@ class RuleContext:
         found = list(falls(steps, excuse, joined))
         for fall in found:
             if fall.kind is Kind.EXPLAINED:
-                continue  # told once for the whole cluster, not once a value
+                continue  # reported once for the whole cluster, not once a value
             last = fall.last
             if fall.kind is Kind.VIOLATION and (
                 _alone(fall, steps)
@@ -127,7 +127,7 @@ class RuleContext:
         return found
 
     def _logged_nowhere_else(self, fall: Fall, column: str) -> bool:
-        """Whether no other line tells the higher value, and more than this one the lower."""
+        """Whether no other line shows the higher value, and more than this one the lower."""
         high, low = fall.last.event, fall.step.event
         if high is low or getattr(high, column) != fall.last.value:
             return False

@@ -169,7 +169,7 @@ def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
             known = held is not None and held >= 0
             if known:
                 steps.append(ValueSeen(held or 0, event, fresh=after_blame))
-            # A replica that held none was just loaded: it may be told its old epoch again.
+            # A replica that held none was just loaded: it may be sent its old epoch again.
             fresh = after_blame and not known
             steps.append(ValueSeen(event.leader_epoch, event, strict=known, fresh=fresh))
             after_blame = False

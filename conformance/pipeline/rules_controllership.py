@@ -14,7 +14,7 @@ from collections.abc import Callable
 from conformance.ingest.schema import Event
 from conformance.pipeline.controllership_lines import Sight, What, gather
 from conformance.pipeline.controllership_run import ControllershipRun, Refusal
-from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, OFFICE_FITS, Kind
+from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, CONTROLLERSHIP_FITS, Kind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.rule_context import RuleContext
@@ -33,7 +33,7 @@ def check(bench: RuleContext, release: str | None) -> None:
     found = gather(history, history.events, bench.blamed, _segments(bench), _overtaken(history))
     for _, lines in sorted(found.items()):
         bench.sequences += 1
-        bench.looked(OFFICE_FITS, lines.sighted)
+        bench.looked(CONTROLLERSHIP_FITS, lines.sighted)
         run = ControllershipRun(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(bench, run, head, refusal)
@@ -42,7 +42,7 @@ def check(bench: RuleContext, release: str | None) -> None:
         for head, heard, mark in run.forgotten:
             bench.report(
                 Kind.EXPLAINED,
-                OFFICE_FITS,
+                CONTROLLERSHIP_FITS,
                 head.event,
                 f"broker {head.broker} obeys controller {head.other} of epoch {head.epoch}, and "
                 f"knew a newer one at {heard.where}; its process began anew at {mark.where}",
@@ -52,10 +52,10 @@ def check(bench: RuleContext, release: str | None) -> None:
 
 def _count(bench: RuleContext, run: ControllershipRun) -> None:
     model = run.model
-    bench.office.update(model.taken)
-    bench.office.update({f"{HIDDEN}{step}": count for step, count in model.hidden.items()})
+    bench.election_steps.update(model.taken)
+    bench.election_steps.update({f"{HIDDEN}{step}": count for step, count in model.hidden.items()})
     for (step, reason), count in model.refused.items():
-        bench.office[f"{REFUSED}{step}: {reason}"] += count
+        bench.election_steps[f"{REFUSED}{step}: {reason}"] += count
 
 
 def _segments(bench: RuleContext) -> Callable[[Event], Segment | None]:
@@ -76,7 +76,7 @@ def _segments(bench: RuleContext) -> Callable[[Event], Segment | None]:
 
 
 def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
-    """By the identity of a line that tells of a write: a newer epoch that had written before it.
+    """By the identity of a line that shows a write: a newer epoch that had written before it.
 
     The versions of the partition's state say so, which no clock does.
     """
@@ -119,7 +119,7 @@ def _report(bench: RuleContext, run: ControllershipRun, head: Sight, refusal: Re
         for finding in bench.findings
     )
     if not doubted:
-        bench.report(kind, OFFICE_FITS, head.event, why, allowed)
+        bench.report(kind, CONTROLLERSHIP_FITS, head.event, why, allowed)
     return kind
 
 
@@ -216,7 +216,7 @@ def _words(run: ControllershipRun, head: Sight, refusal: Refusal) -> tuple[str, 
             f"to obey: no controller epoch above {epoch} is known to it",
         )
     return (
-        f"broker {broker} finds broker {other} in office here, and broker {other} was never "
+        f"broker {broker} finds broker {other} as controller here, and broker {other} was never "
         f"elected: its own log is whole{at}",
         "a broker that was elected",
     )

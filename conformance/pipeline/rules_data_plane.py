@@ -1,6 +1,6 @@
 """What a follower makes of what its leader answers, and a leader's high watermark: DEBUG and TRACE.
 
-A line that tells of a fetch has what the log was and what the leader answered; the lines after it,
+A line that shows a fetch has what the log was and what the leader answered; the lines after it,
 what the log and the high watermark became. Which step that is is asked of the model's
 `follower_appends`, on the offsets of the line alone: all that the step depends on stands in it.
 Offsets that the lines do not tell apart are one record there.
@@ -33,7 +33,7 @@ _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
                    "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
-_TOLD = _ENDS | {*KINDS, rules_fetches.RAISED_START}
+_JUDGED = _ENDS | {*KINDS, rules_fetches.RAISED_START}
 
 
 Replicas = Mapping[tuple[int, str, int], list[Event]]
@@ -45,18 +45,18 @@ def check(bench: RuleContext, fenced: bool = False) -> None:
     `fenced`: the brokers are known to fence every fetch, as from 2.5.
     """
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
-    told = served = False
+    has_watermarks = served = False
     for event in bench.history.events:
         served = served or event.kind in REQUESTS
-        if event.tp is not None and event.broker is not None and event.kind in _TOLD:
+        if event.tp is not None and event.broker is not None and event.kind in _JUDGED:
             replicas[event.broker, *event.tp].append(event)
-            told = told or event.kind in KINDS
+            has_watermarks = has_watermarks or event.kind in KINDS
     rules_fetches.beside_roles(bench, replicas, fenced)
     if served:  # else these are lines of one partition, beside the requests of its cluster
         rules_fetches.check(bench, fenced)
     if bench.history.epoch_answers:
         _cuts(bench, replicas)
-    if not told:
+    if not has_watermarks:
         return
     for _, events in sorted(replicas.items()):
         ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
@@ -68,31 +68,31 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
     """Where a follower cut its log in a leader epoch, and what it was answered in that epoch."""
     ends = bench.history.epoch_answers
     for (broker, topic, partition), events in sorted(replicas.items()):
-        told: Event | None = None
+        follows: Event | None = None
         for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
             if event.kind in ("leader_and_isr_received", "follower_started"):
-                told = event
-            elif event.kind == "log_truncated" and told is not None and event.offset is not None:
-                answers = ends.get((broker, topic, partition, told.leader_epoch or 0), [])
+                follows = event
+            elif event.kind == "log_truncated" and follows is not None and event.offset is not None:
+                answers = ends.get((broker, topic, partition, follows.leader_epoch or 0), [])
                 if not answers or any(end < 0 for end, _ in answers):
                     continue  # nothing was answered, or that the epoch is not known
                 most, where = max(answers, key=lambda one: one[0])
                 bench.looked(CUT_AS_ANSWERED)
                 if event.offset > most:
-                    sure = _all_answers(bench, where, told)
-                    sure = sure and bench.history.same_process(told, event)
+                    sure = _all_answers(bench, where, follows)
+                    sure = sure and bench.history.same_process(follows, event)
                     bench.report(
                         Kind.VIOLATION if sure else Kind.INCOMPLETE, CUT_AS_ANSWERED, event,
                         f"{_name(event)} is cut to {event.offset} in leader epoch "
-                        f"{told.leader_epoch}, and its leader answered that the epoch ends at "
+                        f"{follows.leader_epoch}, and its leader answered that the epoch ends at "
                         f"{most} ({where.where})", f"{most} or less",
                     )  # fmt: skip
 
 
-def _all_answers(bench: RuleContext, answer: Event, told: Event) -> bool:
-    """The request log is whole, from well before the follower was told to follow."""
+def _all_answers(bench: RuleContext, answer: Event, follows: Event) -> bool:
+    """The request log is whole, from well before the follower began to follow."""
     since = bench.history.places[answer.file].since
-    return bench.history.complete(answer) and since is not None and since < told.at - _APART
+    return bench.history.complete(answer) and since is not None and since < follows.at - _APART
 
 
 def _follows(bench: RuleContext, events: list[Event]) -> None:
@@ -155,17 +155,17 @@ def _sure(one: Event, other: Event) -> Kind:
 
 
 def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int) -> None:
-    told, became = asked.high_watermark or 0, mark.high_watermark or 0
+    answered, became = asked.high_watermark or 0, mark.high_watermark or 0
     end = asked.offset or 0
     bench.looked(FOLLOWS_AS_ANSWERED)
-    mine = appended(end, after, told)
+    mine = appended(end, after, answered)
     bench.fired["follower_appends"] += 1
     if mine != became and _beside(bench, mark, asked):
-        # Since 2.5 a high watermark is never below the log's start, which no such line tells.
+        # Since 2.5 a high watermark is never below the log's start, which no such line shows.
         bench.report(
             Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
             FOLLOWS_AS_ANSWERED, mark,
-            f"{_name(asked)} ends at {after}, its leader answered high watermark {told} "
+            f"{_name(asked)} ends at {after}, its leader answered high watermark {answered} "
             f"({asked.where}), and its own becomes {became}; follower_appends makes it {mine}",
             f"high watermark {mine}",
         )  # fmt: skip
@@ -195,12 +195,12 @@ def _name(event: Event) -> str:
 
 
 @lru_cache(maxsize=65536)
-def appended(end: int, after: int, told: int) -> int:
+def appended(end: int, after: int, answered: int) -> int:
     """A follower's high watermark, by the model, once its log that ended at ``end`` ends at
-    ``after`` and its leader answered ``told``.
+    ``after`` and its leader answered ``answered``.
     """
-    places = sorted({0, end, after, told})
-    begins, ends, mark = (places.index(one) for one in (end, after, told))
+    places = sorted({0, end, after, answered})
+    begins, ends, mark = (places.index(one) for one in (end, after, answered))
     moves = _moves()
     numbers, ledger = moves.numbers, moves.ledger
     ledger.load({})

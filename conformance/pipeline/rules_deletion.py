@@ -20,7 +20,7 @@ _AT_ONCE = 2000  # milliseconds between a request and what its broker cannot do
 
 
 def check_names(bench: RuleContext) -> None:
-    """Each line that tells a log's new name, by itself."""
+    """Each line that shows a log's new name, by itself."""
     for event in bench.history.events:
         if event.kind != "log_removed" or not event.detail:
             continue
@@ -84,7 +84,7 @@ def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) ->
 def _one_request_failed(
     bench: RuleContext, began: Event, failure: Event, end: Event, replica: tuple[str, int]
 ) -> bool:
-    """Whether the deletion asked that broker once for the replica, and was told of the failure."""
+    """Whether the deletion asked that broker once for the replica, and got the failure."""
     history = bench.history
     if history.reduced or not history.contiguous(began, end):
         return False

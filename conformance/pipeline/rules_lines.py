@@ -20,7 +20,7 @@ from conformance.pipeline.rule_context import RuleContext
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
 _OF_ITS_OWN = frozenset(("controller_elected", "controller_ready", "change_failed"))
-"""Kinds in which a controller tells of itself, with its own number in the text."""
+"""Kinds in which a controller logs of itself, with its own number in the text."""
 _NAMED_BY_OTHERS = frozenset(("process_starting", "cluster_id", "release"))
 """Kinds that name no writer: `History` takes it from the next line that does."""
 _COMES_OF = {"topics_changed": "partitions_created", "brokers_changed": "broker_startup"}
@@ -85,9 +85,7 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
     if kind in _OF_ITS_OWN and event.broker is not None and event.controller is not None:
         differ = event.broker != event.controller
         seen.append(
-            f"broker {event.broker} tells of itself as of broker {event.controller}"
-            if differ
-            else None
+            f"broker {event.broker} names itself as broker {event.controller}" if differ else None
         )
     elif kind == "broker_registered" and event.broker is not None and event.replica is not None:
         differ = event.broker != event.replica
@@ -96,7 +94,7 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
     elif kind == "leader_and_isr_sent" and event.leader is not None and event.replica is not None:
         leads = event.replica == event.leader
         text = (
-            f"{name}: broker {event.replica} is told to be {event.detail} in a state whose leader "
+            f"{name}: broker {event.replica} is made {event.detail} in a state whose leader "
             f"is {event.leader}"
         )
         seen.append(text if leads != (event.detail == "leader") else None)
@@ -143,7 +141,7 @@ def _numbers(text: str) -> list[int]:
 def _of_brokers(
     new: list[int], deleted: list[int], bounced: list[int], live: list[int]
 ) -> str | None:
-    """What does not go together in the line that tells which brokers come, go, and are there."""
+    """What does not go together in the line that shows which brokers come, go, and are there."""
     for what, brokers in (("new", new), ("deleted", deleted), ("bounced", bounced), ("live", live)):
         if len(set(brokers)) < len(brokers):
             return f"a broker stands twice among the {what} ones, {brokers}"

@@ -1,7 +1,7 @@
 """A partition's states in ZooKeeper, in the order of their versions, against the model.
 
 The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
-brokers are put in order by it, and no clock is asked. Two things are judged: what is told of one
+brokers are put in order by it, and no clock is asked. Two things are judged: what lines say of one
 version is the same everywhere (what a leader wrote of its ISR is what the controller then sends);
 and from each version to the next there is one write that the protocol has (`model_writes`). Where a
 version is missing, only that epochs did not go back more than it tells is left to other rules.
@@ -41,15 +41,15 @@ Whole = tuple[int, int, frozenset[int]]
 
 
 @dataclass
-class Registered:
-    """What is told of one version: each state with its lines, and who wrote it, where told."""
+class VersionLines:
+    """What lines say of one version: each state with its lines, and its writer, where logged."""
 
     version: int
     shown: dict[LeaderEpochIsr, list[Event]]
 
     @property
     def whole(self) -> list[Whole]:
-        """The states of which nothing is missing, the one that is told most often first."""
+        """The states of which nothing is missing, the one that is logged most often first."""
         found = [
             (leader, epoch, isr)
             for leader, epoch, isr in self.shown
@@ -59,7 +59,7 @@ class Registered:
 
     @property
     def writer(self) -> int | None:
-        """The controller epoch of the write, from the line that tells of it."""
+        """The controller epoch of the write, from the line that shows it."""
         for events in self.shown.values():
             for event in events:
                 if event.kind == "partition_changed" and event.controller_epoch is not None:
@@ -80,7 +80,7 @@ def check(bench: RuleContext, release: str | None) -> None:
             _one_write(bench, before, after, presets)
 
 
-def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Registered]]:
+def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, VersionLines]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
     shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
@@ -89,25 +89,25 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Regis
             continue
         if event.kind == "partition_changed" and event.to_state == "NewPartition":
             begins[event.tp].append(event.at)
-        state = told_by(event)
+        state = state_of_line(event)
         if state is not None:
             shown.append((event.tp, event, state))
     for times in begins.values():
         times.sort()
-    found: dict[tuple[int, str, int, int], dict[int, Registered]] = defaultdict(dict)
+    found: dict[tuple[int, str, int, int], dict[int, VersionLines]] = defaultdict(dict)
     for tp, event, state in shown:
         age = history.age(event)
         if age is None or event.version is None:
             continue
         key = (age, *tp, bisect_right(begins[tp], event.at) if tp in begins else 0)
-        fresh = Registered(event.version, {})
+        fresh = VersionLines(event.version, {})
         registered = found[key].setdefault(event.version, fresh)
         registered.shown.setdefault(state, []).append(event)
     return [found[key] for key in sorted(found)]
 
 
-def told_by(event: Event) -> LeaderEpochIsr | None:
-    """What a line tells of the state under its version; None where it tells nothing of it."""
+def state_of_line(event: Event) -> LeaderEpochIsr | None:
+    """What a line shows the state under its version; None where it tells nothing of it."""
     if event.version is None or event.isr is None:
         return None
     isr = frozenset(event.isr)
@@ -120,8 +120,8 @@ def told_by(event: Event) -> LeaderEpochIsr | None:
     return (None, None, isr) if event.kind == "isr_accepted" else None
 
 
-def _one_state(bench: RuleContext, registered: Registered) -> None:
-    """All that is told of one version agrees; what is told least often is wrong."""
+def _one_state(bench: RuleContext, registered: VersionLines) -> None:
+    """All lines about one version agree; what is logged least often is wrong."""
     bench.looked(ONE_STATE, len(registered.shown))
     if len(registered.shown) < 2:
         return
@@ -150,8 +150,8 @@ def _one_state(bench: RuleContext, registered: Registered) -> None:
             )
 
 
-def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> None:
-    """A leader writes over a version that it was told, or wrote: it is the leader there."""
+def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines) -> None:
+    """A leader writes over a version that it was sent, or wrote: it is the leader there."""
     if not before.whole:
         return
     leader, _, _ = before.whole[0]
@@ -175,7 +175,7 @@ def _leader_wrote(bench: RuleContext, before: Registered, after: Registered) -> 
         )
 
 
-def _complete(before: Registered, after: Registered) -> None:
+def _complete(before: VersionLines, after: VersionLines) -> None:
     """A leader's own write leaves leader and leader epoch as they were, and does not tell them."""
     if not before.whole or after.whole:
         return
@@ -186,7 +186,7 @@ def _complete(before: Registered, after: Registered) -> None:
 
 
 def _one_write(
-    bench: RuleContext, before: Registered, after: Registered, presets: tuple[str, ...]
+    bench: RuleContext, before: VersionLines, after: VersionLines, presets: tuple[str, ...]
 ) -> None:
     if not before.whole or not after.whole:
         return
@@ -222,7 +222,7 @@ def _one_write(
         bench.report(Kind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 
-def _fit(before: Registered, after: Registered, presets: tuple[str, ...]) -> Fit:
+def _fit(before: VersionLines, after: VersionLines, presets: tuple[str, ...]) -> Fit:
     (leader, epoch, isr), (next_leader, next_epoch, next_isr) = before.whole[0], after.whole[0]
     rise = next_epoch - epoch
     if not 0 <= rise <= 1:

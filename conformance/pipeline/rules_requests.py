@@ -1,7 +1,7 @@
 """A controller's requests on their way: sent, received, handled, and what a broker holds of them.
 
 A broker gets what the controller sent to it, does of it what it says, and holds the leader epoch
-that it was told last. All of that is compared by values that stand in the lines: by the number of
+that it was sent last. All of that is compared by values that stand in the lines: by the number of
 the request within one log, by controller epochs between logs, never by two brokers' clocks.
 """
 
@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import (
-    HOLDS_AS_TOLD,
+    HOLDS_AS_RECEIVED,
     NO_OLDER_LEADER_EPOCH,
     ONE_OWNER,
     REQUEST_AS_SENT,
@@ -35,8 +35,8 @@ _IN_ORDER = ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_i
 _REFUSED = frozenset(("same_epoch_refused", "old_epoch_refused"))
 _OF_REQUESTS = _STEPS | _REFUSED
 _STARTED = frozenset(("leader_started", "follower_started"))
-_TOLD = frozenset(("leader_and_isr_received", "metadata_cached"))
-_HEARD = _TOLD | _STARTED
+_RECEIVED = frozenset(("leader_and_isr_received", "metadata_cached"))
+_HEARD = _RECEIVED | _STARTED
 _ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
 _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
 _ISR = frozenset(("isr_updated", "isr_refused"))
@@ -47,16 +47,17 @@ _STOPPED_FETCHERS = ("fetchers_stopped", "fetchers_stopped_for_leader")
 _BATCH_LINES = ("handling_batch", "finished_batch")
 _FORGOTTEN = "metadata_dropped"
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
+_LAST_RECEIVED = "told"  # as states that are kept of a watch name that neighbour
 
 Partition = tuple[str, int]
 
 
 def check(bench: RuleContext) -> None:
-    """Each partition by itself: request by request, then what was told and held."""
+    """Each partition by itself: request by request, then what was received and held."""
     partitions: dict[Partition, list[Event]] = defaultdict(list)
-    kinds = _STEPS | _REFUSED | _STARTED | _TOLD | {*_ARRIVES.values()} | _WRITTEN | _ISR
+    kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values()} | _WRITTEN | _ISR
     for event in bench.history.events:
-        if (event.kind in kinds or _is_told_apart(event.template)) and event.tp is not None:
+        if (event.kind in kinds or _is_not_taken(event.template)) and event.tp is not None:
             partitions[event.tp].append(event)
     for _, every in sorted(partitions.items()):
         logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -70,19 +71,19 @@ def check(bench: RuleContext) -> None:
         for _, events in sorted(streams.items()):
             _handled_as_received(bench, sorted(events, key=bench.history.key))
         for _, events in sorted(logs.items()):
-            _told_epochs_grow(bench, bench.innocent(events))
-            _holds_as_told(bench, bench.innocent(events))
+            _received_epochs_grow(bench, bench.innocent(events))
+            _holds_as_received(bench, bench.innocent(events))
         _arrives_as_sent(bench, every)
         _no_older_than_written(bench, bench.innocent(every))
-        _starts_as_told(bench, bench.innocent(every))
+        _starts_as_received(bench, bench.innocent(every))
         _starts_as_written(bench, bench.innocent(every))
-        _version_as_told(bench, bench.innocent(every))
+        _version_as_received(bench, bench.innocent(every))
     _batches(bench)
     _handled_for_the_obeyed(bench)
 
 
 @cache
-def _is_told_apart(template: str) -> bool:
+def _is_not_taken(template: str) -> bool:
     return template.startswith((*_NOT_TAKEN, _FORGOTTEN))
 
 
@@ -162,25 +163,25 @@ def _one_request(bench: RuleContext, group: list[Event]) -> None:
     if len(group) < 2:
         return
     bench.looked(REQUEST_AS_SENT, len(group) - 1)
-    for what, told in (
+    for what, said in (
         ("to become {}", {id(each): _role(each) for each in group}),
         ("of controller epoch {}", {id(each): each.controller_epoch for each in group}),
         ("with leader {}", {id(each): _leader(each) for each in group}),
     ):
-        values = Counter(value for value in told.values() if value is not None)
+        values = Counter(value for value in said.values() if value is not None)
         if len(values) < 2:
             continue
         # What most lines say is right; of two, the one that was written first.
-        right = max(values, key=lambda value: (values[value], value == told[id(group[0])]))
-        wrong = [each for each in group if told[id(each)] not in (None, right)]
-        other = next(each for each in group if told[id(each)] == right)
+        right = max(values, key=lambda value: (values[value], value == said[id(group[0])]))
+        wrong = [each for each in group if said[id(each)] not in (None, right)]
+        other = next(each for each in group if said[id(each)] == right)
         for event in wrong:
             bench.report(
                 Kind.VIOLATION,
                 REQUEST_AS_SENT,
                 event,
                 f"{_name(event)}: request {event.correlation} of controller {event.controller} is "
-                f"{what.format(told[id(event)])} here, and {what.format(right)} at {other.where}",
+                f"{what.format(said[id(event)])} here, and {what.format(right)} at {other.where}",
                 f"a request {what.format(right)}",
             )
 
@@ -332,10 +333,10 @@ def _handled_for_the_obeyed(bench: RuleContext) -> None:
             )
 
 
-# -- what a broker is told, and holds -------------------------------------------------------------
+# -- what a broker is sent, and holds -------------------------------------------------------------
 
 
-def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
+def _received_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
     """Both requests come by one channel, and neither tells an older leader epoch after a newer.
 
     Each controller has a channel of its own: what an older one sends after a newer one was heard is
@@ -343,11 +344,11 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
     """
     history = bench.history
     steps, fresh, newest = [], False, 0
-    passed_on = history.passed_on(event for event in events if event.kind in _TOLD)
+    passed_on = history.passed_on(event for event in events if event.kind in _RECEIVED)
     for event in events:
         if event.template == _FORGOTTEN:
             fresh = True
-        if event.kind not in _TOLD or event.leader_epoch is None:
+        if event.kind not in _RECEIVED or event.leader_epoch is None:
             continue
         newest = max(newest, event.controller_epoch or 0)
         if event.controller_epoch is not None and event.controller_epoch < newest:
@@ -382,7 +383,7 @@ def _told_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
         first = some[0].event
         for fall in bench.never_falls(
             NO_OLDER_LEADER_EPOCH,
-            f"{_name(first)}: the leader epoch that broker {first.broker} is told",
+            f"{_name(first)}: the leader epoch that broker {first.broker} is sent",
             some,
             excuse,
             joined,
@@ -396,7 +397,7 @@ def _noted(steps: list[ValueSeen]) -> Iterable[list[ValueSeen]]:
     return [[by[s.event.beside], s] for s in steps if s.event.beside in by and s.event.beside]
 
 
-def _holds_as_told(bench: RuleContext, events: list[Event]) -> None:
+def _holds_as_received(bench: RuleContext, events: list[Event]) -> None:
     """What a refusal says of the leader epoch that is held, beside the one that was taken last."""
     history = bench.history
     held: Event | None = None
@@ -417,11 +418,11 @@ def _holds_as_told(bench: RuleContext, events: list[Event]) -> None:
             held = event
         elif event.kind in _REFUSED:
             same = event.kind == "same_epoch_refused"
-            told = event.leader_epoch if same else event.previous_epoch
+            stated = event.leader_epoch if same else event.previous_epoch
             asked = received.get((event.controller, event.correlation))
             if asked is not None and _of_one_request(history, asked, event):
                 _refused_as_asked(bench, event, asked)
-            if held is None or told is None or held.leader_epoch is None:
+            if held is None or stated is None or held.leader_epoch is None:
                 continue
             if id(event) in bench.blamed or another_life(history, held, event):
                 continue
@@ -434,14 +435,14 @@ def _holds_as_told(bench: RuleContext, events: list[Event]) -> None:
             ):
                 held = None  # another request may have come meanwhile
                 continue
-            bench.looked(HOLDS_AS_TOLD)
-            if told == held.leader_epoch or not bench.lacks(event, held.where):
+            bench.looked(HOLDS_AS_RECEIVED)
+            if stated == held.leader_epoch or not bench.lacks(event, held.where):
                 continue
             bench.report(
                 Kind.VIOLATION,
-                HOLDS_AS_TOLD,
+                HOLDS_AS_RECEIVED,
                 event,
-                f"{_name(event)}: broker {event.broker} says that it holds leader epoch {told} "
+                f"{_name(event)}: broker {event.broker} says that it holds leader epoch {stated} "
                 f"here, and took {held.leader_epoch} at {held.where}",
                 f"leader epoch {held.leader_epoch}",
             )
@@ -461,32 +462,33 @@ def _refused_as_asked(bench: RuleContext, refusal: Event, asked: Event) -> None:
         )
 
 
-def _starts_as_told(bench: RuleContext, events: list[Event]) -> None:
-    """Who starts in a leader epoch was told it: its log of requests, if it is here, has that line.
+def _starts_as_received(bench: RuleContext, events: list[Event]) -> None:
+    """A broker that starts in a leader epoch was sent it: its log of requests, if it is here, has
+    that line.
 
     Requests are handled one after another, and each is logged before it is handled.
     """
     history = bench.history
-    told: dict[int | None, list[Event]] = defaultdict(list)
+    received: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind == "leader_and_isr_received" and event.leader_epoch is not None:
-            told[event.broker].append(event)
+            received[event.broker].append(event)
     times, epochs = {}, {}
-    for broker, some in told.items():
+    for broker, some in received.items():
         some.sort(key=lambda each: (each.at, history.key(each)))
         times[broker] = [each.at for each in some]
         epochs[broker] = {each.leader_epoch for each in some}
     for event in events:
-        if event.kind not in _STARTED or event.leader_epoch is None or event.broker not in told:
+        if event.kind not in _STARTED or event.leader_epoch is None or event.broker not in received:
             continue
         place = bisect_right(times[event.broker], event.at)
         if not place or id(event) in bench.blamed:
             continue
-        last = told[event.broker][place - 1]
+        last = received[event.broker][place - 1]
         if another_life(history, last, event) or history.restarted(last, event):
             continue
-        bench.looked(HOLDS_AS_TOLD)
-        if event.leader_epoch in epochs[event.broker] or not bench.lacks(event, "told"):
+        bench.looked(HOLDS_AS_RECEIVED)
+        if event.leader_epoch in epochs[event.broker] or not bench.lacks(event, _LAST_RECEIVED):
             continue
         if not (
             event.at - last.at < _ONE_REQUEST  # the logger's level may have been changed since
@@ -494,14 +496,14 @@ def _starts_as_told(bench: RuleContext, events: list[Event]) -> None:
             and history.same_process(last, event)
             and not history.clock_was_set(last, event)
         ):
-            continue  # the request that told it may be missing
+            continue  # the request that received it may be missing
         role = "leader" if event.kind == "leader_started" else "follower"
         bench.report(
             Kind.VIOLATION,
-            HOLDS_AS_TOLD,
+            HOLDS_AS_RECEIVED,
             event,
             f"{_name(event)}: broker {event.broker} starts as {role} in leader epoch "
-            f"{event.leader_epoch} here, which no request told it; the last one had "
+            f"{event.leader_epoch} here, which no request had; the last one had "
             f"{last.leader_epoch}, at {last.where}",
             f"leader epoch {last.leader_epoch}",
         )
@@ -534,7 +536,7 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         place = bisect_right(written, event.at + _ONE_REQUEST, key=lambda each: each.at)
         if not here and place == len(written):
             continue
-        bench.looked(HOLDS_AS_TOLD)
+        bench.looked(HOLDS_AS_RECEIVED)
         later = own[after] if here else written[place]
         if event.leader_epoch <= (later.leader_epoch or 0):
             continue
@@ -554,7 +556,7 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         )
         bench.report(
             Kind.VIOLATION if sure else Kind.INCOMPLETE,
-            HOLDS_AS_TOLD,
+            HOLDS_AS_RECEIVED,
             event,
             f"{_name(event)}: broker {event.broker} starts in leader epoch {event.leader_epoch} "
             f"here, which no other line has, and leader epoch {later.leader_epoch} is written "
@@ -563,19 +565,19 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
-def _version_as_told(bench: RuleContext, events: list[Event]) -> None:
-    """The zkVersion that a leader has when its write is refused: it was told it, or wrote it."""
+def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
+    """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it."""
     history = bench.history
-    told: dict[int | None, list[Event]] = defaultdict(list)
+    received: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in ("leader_and_isr_received", "isr_updated") and event.version is not None:
-            told[event.broker].append(event)
+            received[event.broker].append(event)
     for event in events:
         if event.kind != "isr_refused" or event.version is None or id(event) in bench.blamed:
             continue
         before = [
             each
-            for each in told.get(event.broker, ())
+            for each in received.get(event.broker, ())
             if each.at <= event.at and each.kind == "leader_and_isr_received"
         ]
         last = max(before, key=lambda each: (each.at, history.key(each)), default=None)
@@ -587,18 +589,18 @@ def _version_as_told(bench: RuleContext, events: list[Event]) -> None:
             and history.server_log_covers(last, event)
             and not history.clock_was_set(last, event)
         ):
-            continue  # what it was told, or wrote, may be missing
-        bench.looked(HOLDS_AS_TOLD)
-        if any(each.version == event.version for each in told[event.broker]):
+            continue  # what it was sent, or wrote, may be missing
+        bench.looked(HOLDS_AS_RECEIVED)
+        if any(each.version == event.version for each in received[event.broker]):
             continue
-        if not bench.lacks(event, "told"):
+        if not bench.lacks(event, _LAST_RECEIVED):
             continue
         bench.report(
             Kind.INCOMPLETE,
-            HOLDS_AS_TOLD,
+            HOLDS_AS_RECEIVED,
             event,
             f"{_name(event)}: broker {event.broker} has zkVersion {event.version} here, which it "
-            f"was never told, and did not write; {last.version} was told at {last.where}; the "
+            f"was never sent, and did not write; {last.version} was sent at {last.where}; the "
             "logger's level may have been changed since",
             f"zkVersion {last.version}, or one that it wrote",
         )
@@ -696,7 +698,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
 
 
 def _sent_elsewhere(came: Event, events: Iterable[Event]) -> Event | None:
-    """A line that tells of what came, sent to a broker that has no replica."""
+    """A line that shows what came, sent to a broker that has no replica."""
     for each in events:
         if (
             each.kind == "leader_and_isr_sent"
@@ -749,8 +751,8 @@ def _attested(events: Iterable[Event], sent: Event, came: Event) -> bool:
             continue
         if each.kind in _ARRIVES or each.kind in _ARRIVES.values():
             for number, other in enumerate((sent, came)):
-                told = all(getattr(each, name) is not None for name in names)
-                votes[number] += told and not any(_differs(each, other, name) for name in names)
+                complete = all(getattr(each, name) is not None for name in names)
+                votes[number] += complete and not any(_differs(each, other, name) for name in names)
     return votes[1] > votes[0]
 
 
@@ -822,7 +824,7 @@ def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
             Kind.VIOLATION if sure else Kind.INCOMPLETE,
             NO_OLDER_LEADER_EPOCH,
             event,
-            f"{_name(event)}: broker {event.broker} is told leader epoch {event.leader_epoch} by "
+            f"{_name(event)}: broker {event.broker} is sent leader epoch {event.leader_epoch} by "
             f"the controller of epoch {by.controller_epoch}, and {newest.leader_epoch} was "
             f"written in epoch {newest.controller_epoch}, at {newest.where}"
             + ("" if sure else "; lines that show a new topic or ZooKeeper may be missing"),

@@ -39,7 +39,7 @@ _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 _VERSIONED = frozenset(("isr_updated", "isr_refused", "isr_accepted", "partition_changed"))
 _ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
 _QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
-"""States into which a move is told at TRACE only, since 2.6, and not by every release before."""
+"""States into which a move is logged at TRACE only, since 2.6, and not by every release before."""
 
 
 def check(bench: RuleContext) -> None:
@@ -78,7 +78,7 @@ def check(bench: RuleContext) -> None:
 
 
 def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
-    """No replica set that is told has the member: then one was never told, or none ever had it.
+    """No logged replica set has the member: then one was never logged, or none ever had it.
 
     Of a partition that is moved the old replicas stay in the ISR for a moment, and are no replicas
     any more; what was assigned before the first line is not known. So a line is wrong for sure
@@ -117,7 +117,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
             )
             if sure is None and not lasts:
                 _is_a_broker(bench, broker, wrong[0])
-                continue  # an assignment that is told nowhere may have had it
+                continue  # an assignment that no line shows may have had it
             event = sure or wrong[0]
             more = f" and in {len(wrong) - 1} other lines" if len(wrong) > 1 else ""
             bench.report(
@@ -125,7 +125,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 ISR_OF_REPLICAS,
                 event,
                 f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
-                f"every line that tells the replicas has {_set(sorted(assigned))}",
+                f"every line that shows the replicas has {_set(sorted(assigned))}",
                 f"an ISR out of {_set(sorted(assigned))}",
             )
 
@@ -175,7 +175,7 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
 
 
 def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
-    """The line that tells of a new topic, or of new partitions, has the replicas of each.
+    """The line that shows a new topic, or of new partitions, has the replicas of each.
 
     The controller reads them once, makes the partition with them, and elects of them.
     """
@@ -204,7 +204,7 @@ def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
 
 
 def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
-    """Where no line tells the replicas: a broker enters the ISR that no line knows as a broker.
+    """Where no line shows the replicas: a broker enters the ISR that no line knows as a broker.
 
     It may fetch without being registered, if its session ended before the first line. That is not
     counted as a comparison: whether members are replicas was not seen, and the report says so.
@@ -226,7 +226,7 @@ def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
             wrong[0],
             f"{_name(wrong[0])}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
             f"line knows such a broker: controllers count {_set(sorted(known))} among the live "
-            "ones; no line tells the replicas",
+            "ones; no line shows the replicas",
             f"an ISR out of {_set(sorted(known))}",
         )
 
@@ -321,14 +321,14 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
         if restart is not None:
             # A restarted leader has its version from a request; a controller that has not heard of
             # the leader's last write sends an older one, and ZooKeeper refuses what is based on it.
-            return f"the leader was started again at {restart.where}, and told an older version"
+            return f"the leader was started again at {restart.where}, and sent an older version"
         return None
 
     def joined(a: Event, b: Event) -> bool:
         one_process = b.kind != "isr_refused" or history.same_process(a, b)
         return history.contiguous(a, b) and same_life(history, a, b) and one_process
 
-    # A state that is wrong as a whole is told once.
+    # A state that is wrong as a whole is reported once.
     known = {
         (finding.file, finding.line)
         for finding in bench.findings
@@ -403,7 +403,7 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
 def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
     """A controller takes a replica out of the ISR: who leads goes on, or it led and nobody does.
 
-    Where the leader epoch before is told, no controller has written in between; leaders do not
+    Where the leader epoch before is logged, no controller has written in between; leaders do not
     change who leads. Asked of no model, as releases up to 2.7 do not tell the zkVersion.
     """
     history = bench.history
@@ -500,7 +500,7 @@ def _between_them(a: Event, deleted: Event, b: Event) -> bool:
 
 
 def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> None:
-    """The broker's own lines tell what it was told; other brokers' may be of another time."""
+    """The broker's own lines show what it was sent; other brokers' may be of another time."""
     history = bench.history
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in events:
@@ -533,7 +533,7 @@ def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> Non
                 LEADER_WRITES_ISR,
                 event,
                 f"{_name(event)}: broker {event.broker} changes the ISR to {_set(event.isr)} here, "
-                f"and was told to follow at {last.where}",
+                f"and was sent to follow at {last.where}",
             )
 
 
@@ -613,7 +613,7 @@ def _one_start(bench: RuleContext, events: list[Event]) -> None:
 
 
 def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
-    """The leader that a controller tells after a preferred election: it wrote that one last."""
+    """The leader that a controller sends after a preferred election: it wrote that one last."""
     history = bench.history
     written: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
@@ -640,7 +640,7 @@ def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
             Kind.VIOLATION,
             ONE_LEADER,
             event,
-            f"{_name(event)}: leader {event.leader} is told here as the one of the election, and "
+            f"{_name(event)}: leader {event.leader} is logged here as the one of the election, and "
             f"leader {last.leader} was written in leader epoch {last.leader_epoch}, at "
             f"{last.where}",
             f"leader {last.leader}",

@@ -24,11 +24,11 @@ from conformance.pipeline import (
     rules_deletion,
     rules_isr,
     rules_lines,
-    rules_logs,
     rules_model,
     rules_partitions,
     rules_requests,
     rules_states,
+    rules_truncation,
 )
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.history import History, Within
@@ -150,7 +150,7 @@ def screen(
     rules_lines.check(bench)
     rules_partitions.check(bench)
     rules_brokers.check(bench)
-    rules_logs.check(bench)
+    rules_truncation.check(bench)
     rules_deletion.check_names(bench)
     rules_data_plane.check(bench, all(map(fences_sessions, releases)))
     rules_states.check(bench)

@@ -1,4 +1,4 @@
-"""The one place that makes a Spark session: quiet, local unless told otherwise, gone at exit."""
+"""The one place that makes a Spark session: quiet, local by default, gone at exit."""
 
 from __future__ import annotations
 

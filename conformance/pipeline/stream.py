@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from conformance.ingest.pieces import Piece
-from conformance.pipeline.partitions import Partition
+from conformance.pipeline.partitions import KeptPartition
 from conformance.pipeline.session import spark_session
 from conformance.pipeline.streaming_state import Standing
 from conformance.pipeline.watch_store import Tell, WatchStore, said_of
@@ -110,7 +110,7 @@ def screened(release: str | None) -> Callable[[DataFrame], DataFrame]:
             for frame in frames:
                 yield frame[["cluster", "events", "book"]]
             return
-        partition = Partition.unpacked(*state.get) if state.exists else Partition()
+        partition = KeptPartition.unpacked(*state.get) if state.exists else KeptPartition()
         rows = [(row.events, row.book) for frame in frames for row in frame.itertuples()]
         handed = partition.advance(cluster, rows, release).packed()
         state.update((partition.packed(),))

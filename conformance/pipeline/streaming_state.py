@@ -1,7 +1,8 @@
-"""What is known of one cluster whose logs grow: the events that still matter, and what was told.
+"""What is known of one cluster whose logs grow: the events that still matter, and what was
+reported.
 
 Each judgement is that of `insync check` on all that was kept, so a watched cluster is judged by
-the same rules. A finding is told when it has stood in two judgements, because a line of another
+the same rules. A finding is reported when it has stood in two judgements, because a line of another
 log that explains it may be a moment behind; if such a line comes later still, the finding is
 withdrawn.
 """
@@ -44,7 +45,7 @@ FINDING, WITHDRAWN = "finding", "withdrawn"
 
 @dataclass(frozen=True)
 class Said:
-    """A finding that is told, or taken back."""
+    """A finding that is reported, or withdrawn."""
 
     what: str
     finding: Finding
@@ -59,6 +60,10 @@ class Said:
         return {"what": self.what} | asdict(self.finding)
 
 
+_FORMER = {"told": "reported", "office": "election_steps"}
+"""Names under which states that were kept by earlier versions have these fields."""
+
+
 @dataclass
 class Standing:
     """The state of one cluster, as it is kept between two triggers."""
@@ -71,11 +76,11 @@ class Standing:
     unknown: dict[str, dict[str, Any]] = field(default_factory=dict)
     checked: dict[str, int] = field(default_factory=dict)
     fired: dict[str, int] = field(default_factory=dict)
-    office: dict[str, int] = field(default_factory=dict)
+    election_steps: dict[str, int] = field(default_factory=dict)
     sequences: int = 0
     clocks: list[dict[str, Any]] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reported: dict[str, dict[str, Any]] = field(default_factory=dict)
     found: dict[str, dict[str, Any]] = field(default_factory=dict)  # by the last judgement
     settled: list[str] = field(default_factory=list)  # of these nothing more can be known
     looked: dict[str, dict[str, int]] = field(default_factory=dict)  # where partitions are kept
@@ -97,7 +102,7 @@ class Standing:
     @classmethod
     def of_book(cls, book: bytes | str) -> Standing:
         """The second part of what `packed` has given: all but the events."""
-        said = json.loads(book)
+        said = {_FORMER.get(name, name): each for name, each in json.loads(book).items()}
         return cls(**said | {"kinds": Counter(said["kinds"])})
 
     # -- a trigger ------------------------------------------------------------------------------
@@ -153,10 +158,10 @@ class Standing:
     def _thin(self) -> list[Said]:
         """Let old lines go. What can no longer be judged anew stays as it was found."""
         self.events = thinned(self.events, _NEWEST)
-        waiting = {key: row for key, row in self.found.items() if key not in self.told}
+        waiting = {key: row for key, row in self.found.items() if key not in self.reported}
         again = {_key(finding) for finding in self._judged()}
         lost = [key for key in waiting if key not in again and key not in self.settled]
-        self.told |= {key: waiting[key] for key in lost}
+        self.reported |= {key: waiting[key] for key in lost}
         self.settled = sorted({*self.settled, *(set(self.found) ^ again)})
         said = {f"{waiting[key]['kind']} {key}" for key in lost}
         self.pending = [each for each in self.pending if each not in said]
@@ -171,11 +176,11 @@ class Standing:
         return Corpus(list(self.logs.values()), files, None, None, figures)
 
     def judged(self) -> Judged:
-        """What was told and stands, and how often the rules looked.
+        """What was reported and stands, and how often the rules looked.
 
         That is at the last judgement of the cluster, and at all of its partitions.
         """
-        findings = [_finding(each) for each in self.told.values()]
+        findings = [_finding(each) for each in self.reported.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
         looked = {name: Counter(self.looked.get(name, {})) for name in ("checked", "fired")}
         if not self.checked and any(each.kind == Kind.NOT_JUDGED.value for each in findings):
@@ -184,7 +189,7 @@ class Standing:
             findings,
             looked["checked"] + Counter(self.checked),
             looked["fired"] + Counter(self.fired),
-            Counter(self.office),
+            Counter(self.election_steps),
             self.sequences,
             clocks,
         )
@@ -214,7 +219,7 @@ class Standing:
         merged = merge_repeats(self.events, owners_of(logs, files), folders)
         judged = judged_of(judge_cluster(merged, places_of(logs, files), reduced=True).to_pylist())
         self.checked, self.fired = dict(judged.checked), dict(judged.fired)
-        self.office = dict(judged.office)
+        self.election_steps = dict(judged.election_steps)
         self.sequences = judged.sequences
         self.clocks = [asdict(clock) for clock in clocks(events_of(for_clocks(merged)))]
         corpus = self.corpus()
@@ -227,17 +232,17 @@ class Standing:
             stand.pop(key, None)
         said = []
         for key, finding in stand.items():
-            known = self.told.get(key)
+            known = self.reported.get(key)
             if known is not None and known["kind"] == finding.kind:
-                self.told[key] = asdict(finding)  # its words may have changed with what is known
+                self.reported[key] = asdict(finding)  # its words may have changed
             elif f"{finding.kind} {key}" in self.pending:
-                self.told[key] = asdict(finding)
+                self.reported[key] = asdict(finding)
                 said.append(Said(FINDING, finding))
-        for key in [key for key in self.told if key not in stand and key not in self.settled]:
-            said.append(Said(WITHDRAWN, _finding(self.told.pop(key))))
-        told = {f"{each['kind']} {key}" for key, each in self.told.items()}
+        for key in [key for key in self.reported if key not in stand and key not in self.settled]:
+            said.append(Said(WITHDRAWN, _finding(self.reported.pop(key))))
+        reported = {f"{each['kind']} {key}" for key, each in self.reported.items()}
         pending = {f"{finding.kind} {key}" for key, finding in stand.items()}
-        self.pending = sorted(pending - told)
+        self.pending = sorted(pending - reported)
         return sorted(said, key=lambda each: each.order)
 
 

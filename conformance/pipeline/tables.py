@@ -1,52 +1,24 @@
-"""The human report: the same facts as the JSON, in a few tables."""
+"""The human report: the same facts as the JSON, in a few tables, which the page shows as well."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Callable, Iterable
-from io import StringIO
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.pipeline.causes import causes
 from conformance.pipeline.findings import Kind
+from specs.rendering import Table, as_lines
 
 Say = Callable[[str], None]
 _SHOWN = 20
-_UNBROKEN = 10_000
-"""Columns: more than any table needs."""
 
 
 def show_ingest(summary: dict[str, Any], say: Say) -> None:
     """Clusters, lines, events by kind, rejected lines, files that were left out."""
-    _table(
-        say,
-        "Clusters",
-        ("cluster", "release", "brokers", "files", "lines", "protocol lines", "unknown"),
-        (
-            (
-                row["cluster"],
-                ", ".join(row["releases"]) or "?",
-                ", ".join(map(str, row["brokers"])) or "?",
-                row["files"],
-                row["lines"],
-                row["protocol"],
-                row["unknown"],
-            )
-            for row in summary["clusters"]
-        ),
-    )
+    _show(say, clusters(summary))
     show_lines(summary, say)
-    _table(say, "Events", ("kind", "lines"), summary["events_by_kind"].items())
-    _table(
-        say,
-        "Rejected lines, by shape",
-        ("lines", "cluster", "shape", "first at"),
-        (
-            (row["count"], row["cluster"], row["template"], f"{row['file']}:{row['line']}")
-            for row in summary["rejected_by_template"]
-        ),
-    )
+    _show(say, events(summary["events_by_kind"]))
+    _show(say, rejected(summary))
     show_left_out(summary, say)
 
 
@@ -87,13 +59,13 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     """What was looked at, what was found, and the verdict."""
     show_left_out(result, say)
     show_lines(result, say)
-    _table(say, "Events", ("kind", "lines"), result["events_by_kind"].items())
+    _show(say, events(result["events_by_kind"]))
     recorded = result["coverage"]["recorded"]
     if not recorded or result["coverage"]["rules"]:
-        show_rules(result["coverage"]["compared"], say)
-    show_clocks(result["clocks"], say)
-    steps = result["coverage"]["steps"]
-    _table(say, "Steps of the model that writes of states fit", ("step", "times"), steps.items())
+        _show(say, rules(result["coverage"]["compared"]))
+    _show(say, clocks(result["clocks"]))
+    steps = list(result["coverage"]["steps"].items())
+    _show(say, Table(("step", "times"), steps, "Steps of the model that writes of states fit"))
     show_running(recorded, say)
     every = causes(result["findings"])
     for kind in Kind:
@@ -112,56 +84,100 @@ def show_running(recorded: Iterable[dict[str, Any]], say: Say) -> None:
     for one in recorded:
         if "partitions" not in one:
             continue
-        _table(
-            say,
-            f"{one['file']}: {one['files']} files of running processes, release {one['version']}",
-            ("partition", "lines", "steps of the model", "verdict"),
-            ((row["partition"], row["lines"], row["steps"], row["verdict"])
-             for row in one["partitions"]),
-        )  # fmt: skip
+        title = (
+            f"{one['file']}: {one['files']} files of running processes, release {one['version']}"
+        )
+        rows = [(row["partition"], row["lines"], row["steps"], row["verdict"])
+                for row in one["partitions"]]  # fmt: skip
+        _show(say, Table(("partition", "lines", "steps of the model", "verdict"), rows, title))
         for row in one["partitions"]:
             if row["left"]:
                 why = f": {row['beyond']}" if row["beyond"] else ""
                 say(f"{row['partition']}: the last {row['left']:,} lines are not judged{why}")
-        _table(
-            say, "What the model abstracts from, and lines told", ("what", "times"),
-            one["by_force"].items(),
-        )  # fmt: skip
+        forced = list(one["by_force"].items())
+        _show(
+            say, Table(("what", "times"), forced, "What the model abstracts from, and lines show")
+        )
 
 
-def show_rules(rows: Iterable[dict[str, Any]], say: Say) -> None:
-    """How often each rule compared; where it never did, what lines that would take."""
-    _table(
-        say,
-        "Rules",
-        ("rule", "times compared", "nothing to compare without"),
-        ((row["rule"], row["compared"], "" if row["compared"] else row["needs"]) for row in rows),
-    )
+# -- tables of this report and of the page --------------------------------------------------------
 
 
-def show_clocks(clocks: Iterable[dict[str, Any]], say: Say) -> None:
-    """How far apart the brokers' clocks are, as far as requests and their answers tell."""
-    _table(
-        say,
-        "Clocks: how far a broker's is ahead, in milliseconds",
-        ("cluster", "broker", "of broker", "at least", "at most", "requests", ""),
-        (
+def clusters(result: Mapping[str, Any]) -> Table:
+    """What each cluster consists of, and how much of its lines is understood."""
+    return Table(
+        ("cluster", "release", "brokers", "files", "lines", "protocol lines", "unknown",
+         "understood"),
+        [
             (
-                row["cluster"],
-                str(row["broker"]),
-                str(row["against"]),
-                "?" if row["least"] is None else str(row["least"]),
-                "?" if row["most"] is None else str(row["most"]),
-                row["pairs"],
-                "" if _steady(row["least"], row["most"]) else "it was set, or drifts",
+                row["cluster"], ", ".join(row["releases"]) or "?",
+                ", ".join(map(str, row["brokers"])) or "?", row["files"], row["lines"],
+                row["protocol"], row["unknown"],
+                f"{100 - 100 * row['unknown'] / row['protocol']:.1f} %" if row["protocol"] else "",
             )
-            for row in clocks
-        ),
-    )
+            for row in result["clusters"]
+        ],
+        "Clusters", right=("understood",),
+    )  # fmt: skip
 
 
-def _steady(least: int | None, most: int | None) -> bool:
-    return least is None or most is None or least <= most
+def events(kinds: Mapping[str, int]) -> Table:
+    """How many lines there are of each kind."""
+    return Table(("kind", "lines"), list(kinds.items()), "Events")
+
+
+def rejected(result: Mapping[str, Any]) -> Table:
+    """Lines that no template knows, or in another layout, by their shape."""
+    return Table(
+        ("lines", "reason", "cluster", "shape", "first at"),
+        [
+            (row["count"], row["reason"], row["cluster"], row["template"],
+             f"{row['file']}:{row['line']}")
+            for row in result["rejected_by_template"]
+        ],
+        "Rejected lines, by shape", prose=("shape",),
+    )  # fmt: skip
+
+
+def rules(compared: Iterable[Mapping[str, Any]], with_sentences: bool = False) -> Table:
+    """How often each rule compared; where it never did, what lines that would take."""
+    sentences = ("says",) if with_sentences else ()
+    return Table(
+        ("rule", *sentences, "times compared", "nothing to compare without"),
+        [
+            (row["rule"], *(row[name] for name in sentences), row["compared"],
+             "" if row["compared"] else row["needs"])
+            for row in compared
+        ],
+        "Rules", prose=(*sentences, "nothing to compare without"),
+    )  # fmt: skip
+
+
+def clocks(found: Iterable[Mapping[str, Any]]) -> Table:
+    """How far apart the brokers' clocks are, as far as requests and their answers tell."""
+    return Table(
+        ("cluster", "clock of", "against", "at least", "at most", "skew", "requests"),
+        [
+            (
+                row["cluster"], str(row["broker"]), str(row["against"]),
+                *(("?" if row[name] is None else row[name]) for name in ("least", "most")),
+                _skew(row["least"], row["most"]), row["pairs"],
+            )
+            for row in found
+        ],
+        "Clocks: how far a broker's is ahead, in milliseconds",
+        right=("clock of", "against", "at least", "at most"),
+    )  # fmt: skip
+
+
+def _skew(least: int | None, most: int | None) -> str:
+    if least is None and most is None:
+        return "?"
+    if least is None or most is None:
+        return f"≤ {most} ms" if least is None else f"≥ {least} ms"
+    if least > most:
+        return f"it was set, or drifts, by {least - most} ms"
+    return f"{(least + most) / 2:g} ms ± {(most - least) / 2:g}"
 
 
 def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
@@ -175,35 +191,7 @@ def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
     say(f"  allowed: {finding['allowed']}")
 
 
-def _width() -> int:
-    """That of the terminal; in a pipe or a file no cell is broken."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _UNBROKEN
-
-
-def _table(
-    say: Say,
-    title: str,
-    heads: tuple[str, ...],
-    rows: Iterable[Iterable[Any]],
-    shown: int = _SHOWN,
-) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    every = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
-    if not every:
-        return
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
-    for place, head in enumerate(heads):
-        number = all(row[place].replace(",", "").isdigit() for row in every)
-        table.add_column(head, justify="right" if number else "left", overflow="fold")
-    for row in every[:shown]:
-        table.add_row(*(Text(cell) for cell in row))
-    text = StringIO()
-    Console(file=text, width=_width(), highlight=False).print(table)
-    say("\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines()))
-    if len(every) > shown:
-        say(f"... and {len(every) - shown} more")
-    say("")
+def _show(say: Say, table: Table) -> None:
+    if table.rows:
+        say("\n".join(as_lines(table, _SHOWN)))
+        say("")

@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.spill import Spill, StoredRows
 
-OFFICE = ("controller_elected", "controller_ready", "controller_resigned", "controller_moved")
+CONTROLLERS = ("controller_elected", "controller_ready", "controller_resigned", "controller_moved")
 STATES = (
     "partition_changed", "isr_removed", "leader_and_isr_sent", "leader_and_isr_received",
     "leadership_cached", "isr_written", "metadata_cached", "leader_started",
 )  # fmt: skip
 CHANGES = ("isr_shrunk", "isr_expanded", "isr_updated")
 STARTS = ("process_started",)
-DRAWN = (*OFFICE, *STATES, *CHANGES, *STARTS)
+DRAWN = (*CONTROLLERS, *STATES, *CHANGES, *STARTS)
 
 
 @dataclass(frozen=True)
-class Term:
+class ControllerTerm:
     """A controller's time as controller; `until` is None if nothing says that it ended."""
 
     broker: int
@@ -35,8 +35,8 @@ class Term:
 
 
 @dataclass(frozen=True)
-class State:
-    """A partition from a moment on: its leader (-1: nobody), leader epoch and ISR, as told."""
+class LeadershipState:
+    """A partition from a moment on: its leader (-1: nobody), leader epoch and ISR, as logged."""
 
     at: int
     leader: int | None
@@ -61,8 +61,8 @@ class Timeline:
     cluster: str
     since: int = 0
     until: int = 0
-    terms: list[Term] = field(default_factory=list)
-    partitions: dict[str, list[State]] = field(default_factory=dict)
+    terms: list[ControllerTerm] = field(default_factory=list)
+    partitions: dict[str, list[LeadershipState]] = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
 
 
@@ -91,37 +91,43 @@ def _timeline(cluster: str, events: list[Event]) -> Timeline:
         for event in events
         if event.kind in STARTS and event.broker is not None
     ]
-    line.terms = _terms(event for event in events if event.kind in OFFICE)
+    line.terms = _terms(event for event in events if event.kind in CONTROLLERS)
     lines: dict[str, list[Event]] = defaultdict(list)
     for event in events:
-        if event.kind not in (*OFFICE, *STARTS) and event.tp is not None and event.leader != -2:
+        if (
+            event.kind not in (*CONTROLLERS, *STARTS)
+            and event.tp is not None
+            and event.leader != -2
+        ):
             lines[f"{event.topic}-{event.partition}"].append(event)
     line.partitions = {name: _states(found) for name, found in sorted(lines.items())}
     return line
 
 
-def _terms(events: Iterable[Event]) -> list[Term]:
-    terms: list[Term] = []
+def _terms(events: Iterable[Event]) -> list[ControllerTerm]:
+    terms: list[ControllerTerm] = []
     for event in events:
         if event.broker is None:
             continue
         if terms and terms[-1].until is None and _ends(event, terms[-1]):
             last = terms[-1]
-            terms[-1] = Term(last.broker, last.epoch, last.since, event.at, last.where)
+            terms[-1] = ControllerTerm(last.broker, last.epoch, last.since, event.at, last.where)
         if event.kind == "controller_elected":
-            terms.append(Term(event.broker, event.controller_epoch, event.at, None, event.where))
+            terms.append(
+                ControllerTerm(event.broker, event.controller_epoch, event.at, None, event.where)
+            )
     return terms
 
 
-def _ends(event: Event, term: Term) -> bool:
+def _ends(event: Event, term: ControllerTerm) -> bool:
     if event.kind == "controller_elected":
         return True
     return event.kind in ("controller_resigned", "controller_moved") and event.broker == term.broker
 
 
-def _states(events: list[Event]) -> list[State]:
-    """Each state once, when it is first told; a leader's own ISR changes between them."""
-    states: list[State] = []
+def _states(events: list[Event]) -> list[LeadershipState]:
+    """Each state once, when it is first logged; a leader's own ISR changes between them."""
+    states: list[LeadershipState] = []
     known: set[tuple[int | None, int | None, tuple[int, ...]]] = set()
     for event in events:
         last = states[-1] if states else None
@@ -136,9 +142,9 @@ def _states(events: list[Event]) -> list[State]:
         if not isr and last is not None and last.epoch == epoch:
             isr = last.isr
         if last is not None and last.epoch is not None and epoch < last.epoch:
-            continue  # told late, by a broker that hears of it later; a finding says if it is wrong
+            continue  # logged late, by a broker that got it later; a finding says if it is wrong
         if (leader, epoch, isr) not in known or event.kind in CHANGES:
             if last is None or (last.leader, last.epoch, last.isr) != (leader, epoch, isr):
-                states.append(State(event.at, leader, epoch, isr, event.where))
+                states.append(LeadershipState(event.at, leader, epoch, isr, event.where))
             known.add((leader, epoch, isr))
     return states

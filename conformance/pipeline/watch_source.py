@@ -42,7 +42,7 @@ class GrowingLogs(DataSource):
 
 
 @dataclass
-class _Part(InputPartition):
+class _PartOfTrigger(InputPartition):
     chunk: Chunk | None
     clusters: tuple[str, ...] = ()
 
@@ -68,13 +68,13 @@ class _Reader(DataSourceStreamReader):
         first, last = Offset.of_json(start), Offset.of_json(end)
         if first == last:
             return []
-        # Every cluster is told that a trigger passed: what it holds back may have stood enough.
+        # Every cluster learns that a trigger passed: what it holds back may have stood enough.
         clusters = tuple(sorted({reach.cluster for reach in last.files.values()}))
         new = sorted(chunks(self._folder, first, last), key=_largest_first)
-        return [_Part(None, clusters), *(_Part(chunk) for chunk in new)]
+        return [_PartOfTrigger(None, clusters), *(_PartOfTrigger(chunk) for chunk in new)]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str, str, int, bytes, str]]:
-        assert isinstance(partition, _Part)
+        assert isinstance(partition, _PartOfTrigger)
         if partition.chunk is None:
             for cluster in partition.clusters:
                 yield from rows_of(Piece(cluster))

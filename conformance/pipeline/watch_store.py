@@ -20,7 +20,7 @@ from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import Said, Standing
 
 FORMAT = "insync.watch/4"
-_INDEX, _TOLD, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
+_INDEX, _REPORTED, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
 _GONE = re.compile(r"@[0-9a-f]{8}(?:\+\d+)?(?=:\d|$)")  # what `growing.named` has added
 
 Tell = Callable[[Said], None]
@@ -43,7 +43,7 @@ class WatchStore:
                 raise NotOursError(f"{folder} is of a watch of {known.get('logs')}; name another")
         elif self.folder.exists() and any(self.folder.iterdir()):
             raise NotOursError(f"{folder} is not empty and no checkpoint of a watch; name another")
-        (self.folder / _TOLD).mkdir(parents=True, exist_ok=True)
+        (self.folder / _REPORTED).mkdir(parents=True, exist_ok=True)
         self._take()
         _write(index, said)
 
@@ -65,8 +65,8 @@ class WatchStore:
         return [each for path in self._files() for each in _read(path)]
 
     def keep(self, number: int, said: list[Said], books: dict[str, str], tell: Tell) -> None:
-        """Keep what a trigger said, and tell it; nothing of it if it was told before."""
-        file = self.folder / _TOLD / f"{number:09d}.json"
+        """Keep what a trigger said, and report it; nothing of it if it was reported before."""
+        file = self.folder / _REPORTED / f"{number:09d}.json"
         mark = file.with_suffix(".told")
         if said and not file.exists():
             _write(file, [each.as_row() for each in said])
@@ -80,7 +80,7 @@ class WatchStore:
             mark.touch()
 
     def _files(self) -> list[Path]:
-        return sorted((self.folder / _TOLD).glob("*.json"))
+        return sorted((self.folder / _REPORTED).glob("*.json"))
 
     def shown(self, said: Said) -> Said:
         """With the names that the files have now in place of those that they keep."""
@@ -106,7 +106,7 @@ class WatchStore:
             judged.findings += [_renamed(finding, names) for finding in found.findings]
             judged.checked += found.checked
             judged.fired += found.fired
-            judged.office += found.office
+            judged.election_steps += found.election_steps
             judged.sequences += found.sequences
             judged.clocks += found.clocks
         # Read is what was read; what cannot be opened is found by looking.

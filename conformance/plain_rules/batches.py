@@ -75,7 +75,7 @@ class PlainBatch:
     """A round that is being gathered."""
 
     known: Known
-    habits: ControllerSwitches
+    switches: ControllerSwitches
     leads: dict[int, dict[str, Leads]] = field(default_factory=dict)
     metadata: dict[int, dict[str, Leads]] = field(default_factory=dict)
     stops: dict[int, dict[str, bool]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class PlainBatch:
     def add_metadata(self, brokers: Iterable[int], partitions: Collection[str]) -> None:
         """Who leads these partitions, of those of which it is known."""
         known = self.known.leadership
-        wanted = partitions or (list(known) if self.habits.empty_means_all else [])
+        wanted = partitions or (list(known) if self.switches.empty_means_all else [])
         shown = {one: self._metadata_entry(one) for one in wanted if one in known}
         for broker in _real(brokers):
             self.metadata.setdefault(broker, {})
@@ -129,12 +129,12 @@ class PlainBatch:
     def _stopped(self, broker: int, stops: Mapping[str, bool]) -> Iterator[BatchRequest]:
         whole = {one: Stop(deletes, self._epoch(one)) for one, deletes in stops.items()}
         groups: list[dict[str, Stop]]
-        if self.habits.one_stop:
+        if self.switches.one_stop:
             groups = [whole]
-        elif self.habits.two_stops:
+        elif self.switches.two_stops:
             groups = [{o: s for o, s in whole.items() if s.deletes is way} for way in (True, False)]
             groups = [one for one in groups if one]
-        elif self.habits.stops_together:
+        elif self.switches.stops_together:
             kept = {one: stop for one, stop in whole.items() if not stop.deletes}
             groups = [kept, *({one: stop} for one, stop in whole.items() if stop.deletes)]
         else:

@@ -19,12 +19,17 @@ Replica = tuple[str, int, int]
 
 
 def resumption(states: Collection[str], ineligible: bool) -> str:
-    """What is to be done for a topic that is queued, by the states of its replicas."""
+    """What is to be done for a topic that is queued, by the states of its replicas.
+
+    Replicas that failed are taken up again, to go offline, of an ineligible topic too.
+    """
     if all(state == DONE for state in states):
         return "completeDeletion"
-    if STARTED in states or ineligible:
+    if STARTED in states:
         return "wait"
-    return "retry" if INELIGIBLE in states else "start"
+    if INELIGIBLE in states:
+        return "retry"
+    return "wait" if ineligible else "start"
 
 
 @dataclass

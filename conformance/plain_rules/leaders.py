@@ -61,7 +61,7 @@ class LeaderRules:
     broker: int
     replicas: Sequence[int]
     lag: int
-    habits: LeaderSwitches
+    switches: LeaderSwitches
     end: int = 0
     hw: int = 0
     isr: tuple[int, ...] = ()
@@ -114,7 +114,7 @@ class LeaderRules:
         if known is None:
             return
         known.fetches(offset, leader_end, now)
-        late = self.habits.since_epoch_start and offset < self.epoch_start
+        late = self.switches.since_epoch_start and offset < self.epoch_start
         if replica not in self.counted and known.end >= self.hw and not late:
             self.change((*self.isr, replica), now)
         self.advance(now)
@@ -126,7 +126,7 @@ class LeaderRules:
             one
             for one, follower in known
             if is_out_of_sync(follower.end != self.end, follower.caught_up, now, self.lag,
-                              self.habits.end_keeps)
+                              self.switches.end_keeps)
         ]  # fmt: skip
 
     def shrink(self, late: Iterable[int], now: int) -> None:
@@ -137,7 +137,7 @@ class LeaderRules:
 
     def change(self, isr: tuple[int, ...], now: int) -> None:
         """Have another ISR; one change at a time where the controller is asked for it."""
-        if not self.habits.asks_controller:
+        if not self.switches.asks_controller:
             self._adopt(isr, now)
         elif self.pending is None:
             self.pending = isr
@@ -168,7 +168,7 @@ class LeaderRules:
             return 0
         if not for_client:
             return self.end
-        stale = self.habits.may_be_stale and self.hw < self.epoch_start
+        stale = self.switches.may_be_stale and self.hw < self.epoch_start
         return "OFFSET_NOT_AVAILABLE" if stale else self.hw
 
 

@@ -37,13 +37,13 @@ class LeaderAndIsrSent(NamedTuple):
 class TransitionOutcome(NamedTuple):
     """What a transition comes to.
 
-    `moved`: it takes place. `written`: the state's new text, `told` and `stopped`: what is sent,
+    `moved`: it takes place. `written`: the state's new text, `order` and `stopped`: what is sent,
     `stopped` with whether the replica is deleted. `known_anew`: everybody's metadata is updated.
     """
 
     moved: bool
     written: RegisteredState | None = None
-    told: LeaderAndIsrSent | None = None
+    order: LeaderAndIsrSent | None = None
     stopped: tuple[int, bool] | None = None
     known_anew: bool = False
 
@@ -59,7 +59,7 @@ def created(assignment: Sequence[int], live: Collection[int], controller: int) -
         return NOTHING
     state = RegisteredState(alive[0], alive, controller=controller)
     return TransitionOutcome(
-        moved=True, written=state, told=LeaderAndIsrSent(alive, state, new=True)
+        moved=True, written=state, order=LeaderAndIsrSent(alive, state, new=True)
     )
 
 
@@ -72,8 +72,8 @@ def elected(
     after = RegisteredState(
         chosen.leader, tuple(chosen.isr), state.epoch + 1, state.version, controller
     )
-    told = LeaderAndIsrSent(tuple(chosen.recipients), after._replace(version=state.version + 1))
-    return TransitionOutcome(moved=True, written=after, told=told)
+    order = LeaderAndIsrSent(tuple(chosen.recipients), after._replace(version=state.version + 1))
+    return TransitionOutcome(moved=True, written=after, order=order)
 
 
 def new_replica(replica: int, leads: RegisteredState | None) -> TransitionOutcome:
@@ -82,7 +82,7 @@ def new_replica(replica: int, leads: RegisteredState | None) -> TransitionOutcom
         return MOVED
     if leads.leader == replica:
         return NOTHING
-    return TransitionOutcome(moved=True, told=LeaderAndIsrSent((replica,), leads, new=True))
+    return TransitionOutcome(moved=True, order=LeaderAndIsrSent((replica,), leads, new=True))
 
 
 def online_replica(replica: int, leads: RegisteredState | None) -> TransitionOutcome:
@@ -92,7 +92,7 @@ def online_replica(replica: int, leads: RegisteredState | None) -> TransitionOut
     return (
         MOVED
         if leads is None
-        else TransitionOutcome(moved=True, told=LeaderAndIsrSent((replica,), leads))
+        else TransitionOutcome(moved=True, order=LeaderAndIsrSent((replica,), leads))
     )
 
 
@@ -119,15 +119,15 @@ def offline_replica(
     others = tuple(one for one in assignment if one != replica)
     if replica not in state.isr:
         return TransitionOutcome(
-            True, told=None if going else LeaderAndIsrSent(others, state), stopped=stopped
+            True, order=None if going else LeaderAndIsrSent(others, state), stopped=stopped
         )
     isr = tuple(one for one in state.isr if one != replica)
     if not isr and keeps_last:
         isr = state.isr
     leader = NOBODY if state.leader == replica else state.leader
     after = RegisteredState(leader, isr, state.epoch + 1, state.version, controller)
-    told = LeaderAndIsrSent(others, after._replace(version=state.version + 1))
-    return TransitionOutcome(True, after, None if going else told, stopped)
+    order = LeaderAndIsrSent(others, after._replace(version=state.version + 1))
+    return TransitionOutcome(True, after, None if going else order, stopped)
 
 
 def deletion_starts(replica: int) -> TransitionOutcome:

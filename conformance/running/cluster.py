@@ -724,8 +724,8 @@ class ClusterReplay(Driver):
             slot = self._slot(c, kind, subject)
             if slot is None:
                 raise MisfitError(
-                    "a controller handles what was told", f"it handles {kind}, and nothing that it "
-                    "watches has changed", self._queue(c),
+                    "a controller handles what it was notified of",
+                    f"it handles {kind}, and nothing that it watches has changed", self._queue(c),
                 )  # fmt: skip
             if slot == 0:
                 return
@@ -1054,8 +1054,8 @@ class ClusterReplay(Driver):
             known = version <= self.read("partition.version", p)
             if not known or self.read("partition.state.epoch", p, version) != epoch:
                 raise MisfitError(
-                    "a controller tells states that were written",
-                    f"it tells leader epoch {epoch} of {name} under version {version}",
+                    "a controller sends states that were written",
+                    f"it sends leader epoch {epoch} of {name} under version {version}",
                     f"version {self.read('partition.version', p)} is the newest",
                 )  # fmt: skip
             found[p] = version
@@ -1108,7 +1108,7 @@ class ClusterReplay(Driver):
         live = frozenset(self.of[one] for one in line.args.get("live", ()))
         if kind == "update_metadata" and "live" in line.args and live != request.alive:
             raise MisfitError(
-                "a controller tells who is alive", f"{named} says that "
+                "a controller sends who is alive", f"{named} says that "
                 f"{self._ids(live)} are alive", f"{self._ids(request.alive)}",
             )  # fmt: skip
 
@@ -1327,7 +1327,7 @@ def _is_never_sent(line: TraceLine) -> bool:
 def _undone(order: Ordered) -> dict[TraceLine, set[str]]:
     """A LeaderAndIsr that arrives and fails -> partitions of it that nothing was done about."""
     found: dict[TraceLine, set[str]] = {}
-    last: dict[int, tuple[TraceLine, set[str]]] = {}  # what is told later of it counts too
+    last: dict[int, tuple[TraceLine, set[str]]] = {}  # later lines about it count too
     for line in order.lines:
         if line.step == "request_received" and line.args["kind"] == "LeaderAndIsr":
             last[line.broker] = line, set()

@@ -251,7 +251,7 @@ def judge_logs(folder: Path, steps: int = 0, broken_claim: str = "") -> LoggedRe
     wrong = [one for one in judged.findings if one.kind in WRONG]
     return LoggedReport(
         steps, corpus.figures.distinct, rejected, wrong, broken_claim, Counter(judged.checked),
-        Counter(judged.fired) + Counter(judged.office),
+        Counter(judged.fired) + Counter(judged.election_steps),
     )  # fmt: skip
 
 

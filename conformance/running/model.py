@@ -12,7 +12,7 @@ from specs.partial.moves import Moves
 
 
 class UnknownBroker(Exception):
-    """A line names a broker that no file and no registration tells of."""
+    """A line names a broker that no file and no registration names."""
 
 
 class BrokerNumbers(dict[int, int]):

@@ -1,6 +1,6 @@
 """One partition of a running cluster, replayed on `replication`: each line a step of the model.
 
-Offsets that no line tells apart are one record of the model. Leader epochs begin at 0 in Kafka and
+Offsets that no line shows apart are one record of the model. Leader epochs begin at 0 in Kafka and
 at 1 in the model; zkVersions are numbered by the writes. What the model abstracts from is put in by
 force, each time for a reason that is counted (`Forced`); everything else must be a possible step
 that ends in what the line shows.
@@ -35,8 +35,8 @@ HELD_BACK = "the high watermark waits for who is caught up and not in the ISR ye
 UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
-OWN_EPOCH = "a controller tells a state that it found as one of its own epoch"
-STALE_STATE_SENT = "a controller tells a state that was registered, and is not any more"
+OWN_EPOCH = "a controller sends a state that it found as one of its own epoch"
+STALE_STATE_SENT = "a controller sends a state that was registered, and is not any more"
 METADATA = "a broker hears of a controller by other requests too"
 STOPPED = "a replica is instructed to stop by a controller (`cluster`)"
 GOES = "a broker that goes resigns before its session ends"
@@ -70,10 +70,10 @@ WAITS = "a follower whose leader is not known to it goes on as it was"
 def _parsed(op: Mapping[str, Any]) -> dict[str, Any]:
     """What a node holds, nothing if it is no JSON."""
     try:
-        told = json.loads(op.get("data") or "{}")
+        content = json.loads(op.get("data") or "{}")
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 class ReplicationJudge:
@@ -127,7 +127,7 @@ class PartitionReplay(Driver):
         self.wanted: dict[int, tuple[int, ...]] = {}
         self.asked: dict[tuple[int, int], int] = {}  # the offset of it
         self.slots: dict[tuple[int, int], int] = {}  # the question that a follower waits for
-        self.told: dict[int, set[int]] = {}  # the replicas that a leader was told of last
+        self.sent_replicas: dict[int, set[int]] = {}  # the replicas that were sent to a leader last
         self.leads_since: dict[int, int] = {}  # the leader epoch in which a leader became one
         self.unfetched: set[int] = set()  # follow, and their fetcher was not started
         self.starts: dict[int, int] = {}  # which start of a broker this is
@@ -135,7 +135,7 @@ class PartitionReplay(Driver):
         self.assigned: set[int] = set()
         self.leaving: set[int] = set()  # whom a move takes away
         self.deleting = False
-        self.halted: set[int] = set()  # lead, and were told to stop, without being deleted
+        self.halted: set[int] = set()  # lead, and got StopReplica without delete
         self.departed: set[int] = set()  # whom a move took out of the ISR, alive
 
     # Offsets
@@ -288,10 +288,10 @@ class PartitionReplay(Driver):
         if op["op"] == "Delete":
             self.gone = True
             return
-        number, told = self.partition.rpartition("-")[2], _parsed(op)
-        self.assigned = {*told.get("partitions", {}).get(number, ())}
-        if "removing_replicas" in told:
-            self.leaving |= {*told["removing_replicas"].get(number, ())}
+        number, content = self.partition.rpartition("-")[2], _parsed(op)
+        self.assigned = {*content.get("partitions", {}).get(number, ())}
+        if "removing_replicas" in content:
+            self.leaving |= {*content["removing_replicas"].get(number, ())}
 
     def _asked_to_move(self, op: Mapping[str, Any]) -> None:
         """Up to 2.3 a move is known by the request alone."""
@@ -583,7 +583,7 @@ class PartitionReplay(Driver):
             or (set(there["isr"]) != set(order["isr"]))
         ):
             raise MisfitError(
-                "a LeaderAndIsr tells a state that was registered",
+                "a LeaderAndIsr has a state that was registered",
                 f"leader {order['leader']}, leader epoch {order['leader_epoch']}, ISR "
                 f"{order['isr']}, zkVersion {order['zk_version']}; registered was {there}",
                 "a state as ZooKeeper had it",
@@ -593,8 +593,8 @@ class PartitionReplay(Driver):
                  *self.set_cells("request.isr", index, order["isr"])]  # fmt: skip
         older = c < order["controller_epoch"] and order["leader"] >= 0
         if c > self.read("zk.epoch") or older:
-            raise MisfitError("a controller tells what it or an earlier one wrote",
-                         f"controller epoch {c} tells what epoch {order['controller_epoch']} wrote",
+            raise MisfitError("a controller sends what it or an earlier one wrote",
+                         f"controller epoch {c} sends what epoch {order['controller_epoch']} wrote",
                          "the epoch that wrote it, or a later one")  # fmt: skip
         if not self.read("request.in_flight", *index):
             sender = self.of.get(line.args["sender"]["controller"], 0)
@@ -607,7 +607,7 @@ class PartitionReplay(Driver):
     def _on_became_leader(self, line: TraceLine, b: int) -> None:
         self.halted.discard(b)
         self.unfetched.discard(b)
-        told = self.pending.get(b)
+        request = self.pending.get(b)
         epoch, c = self._arrives(b)
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         leads = self.read("replica.role", b) == _LEADS
@@ -615,8 +615,8 @@ class PartitionReplay(Driver):
                  for one in self.of.values()]  # fmt: skip
         self.step("broker_becomes_leader", b, epoch, c)
         self._forgets_its_request(b)
-        assert told is not None, "a LeaderAndIsr arrived"
-        self.told[b] = {*told[1]["replicas"]}
+        assert request is not None, "a LeaderAndIsr arrived"
+        self.sent_replicas[b] = {*request[1]["replicas"]}
         if leads:
             self.force(KEEPS, *known)
         else:
@@ -779,7 +779,7 @@ class PartitionReplay(Driver):
         """A leader waits for those of its ISR that are replicas by the last LeaderAndIsr: before a
         move is done it tells of the target alone, with the ISR as it is
         (`Partition.maybeIncrementLeaderHW`, `moveReassignedPartitionLeaderIfRequired`)."""
-        gone = self.members("replica.isr", b) - self.told.get(b, {*self.of})
+        gone = self.members("replica.isr", b) - self.sent_replicas.get(b, {*self.of})
         known = [("known_end", (b, self.of[one]), self.read("known_end", b, self.of[one]))
                  for one in sorted(gone)]  # fmt: skip
         behind = [cell for cell in known if cell[2] < now]

@@ -269,7 +269,7 @@ def _without_twins(found: Gathered) -> list[ProcessStart]:
 
 
 def _look_for_the_missing(found: Gathered) -> None:
-    """Registrations in ZooKeeper that no broker's file tells of, and gaps between starts."""
+    """Registrations in ZooKeeper that no broker's file names, and gaps between starts."""
     stores = [one for one in found.starts if one.process[0] == ZOOKEEPER]
     folder = str(Path(found.starts[0].path).parent) if found.starts else ""
     if not stores:

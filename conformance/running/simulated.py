@@ -44,7 +44,7 @@ NOWHERE = "nowhere"
 """A topic that does not exist."""
 
 UNTRACED = ("ListOffsets",)
-"""What a fetcher asks that no line tells of."""
+"""What a fetcher asks that no line shows."""
 
 
 class _TracedStore(ZooKeeper):

@@ -76,9 +76,9 @@ FILES: dict[str, Callable[[Input], str | None]] = {
         _shape(
             ("moved", {"trigger", "externalEpochBump"}),
             ("bounce", {"restartFast"}),
-            ("restarts", {"brokers", "steps"}),
             ("reassign", {"from", "to", "live"}),
             ("leaders", {"assignment", "steps"}),
+            ("restarts", {"brokers", "steps"}),
             ("creation", {"assignment", "live"}),
         ),
     ),
@@ -173,7 +173,7 @@ FILES: dict[str, Callable[[Input], str | None]] = {
         _zk_calls,
     ),
 }
-"""By file, how the operation of a case is told from its input."""  # fmt: skip
+"""By file, how the operation of a case is known from its input."""  # fmt: skip
 
 _UNNAMED: dict[str, Callable[[Input], str | None]] = {
     "assignment": _unnamed(
@@ -297,15 +297,18 @@ def read_cases(path: Path) -> list[Case]:
         raise BadFile(f"{path} holds no list; a file of vectors is a JSON array of cases")
     cases = [_case(path, number, entry) for number, entry in enumerate(loaded)]
     if cases and all(case.operation.startswith(UNKNOWN) for case in cases):
-        told = cases[0].operation.removeprefix(UNKNOWN)
-        raise BadFile(f"{path}: {told} is no operation of {path.stem}, and no case has another")
+        asked = cases[0].operation.removeprefix(UNKNOWN)
+        raise BadFile(f"{path}: {asked} is no operation of {path.stem}, and no case has another")
     return cases
 
 
 def _operation(file: str, given: Input) -> str | None:
     """What a case asks, None if it follows no known schema."""
-    found = FILES[file](given)
-    return _UNNAMED[file](given) if found is None and file in _UNNAMED else found
+    try:
+        found = FILES[file](given)
+        return _UNNAMED[file](given) if found is None and file in _UNNAMED else found
+    except (KeyError, IndexError, TypeError):  # it is not shaped as any that is known
+        return None
 
 
 def _case(path: Path, number: int, entry: Any) -> Case:
@@ -321,13 +324,11 @@ def _case(path: Path, number: int, entry: Any) -> Case:
         release = release_of(str(entry["versions"]))
     except NoRange as error:
         raise BadFile(f"{where}: {error}") from error
-    except (KeyError, IndexError, TypeError) as error:
-        raise BadFile(f"{where}: its input follows no known schema ({error!r})") from error
     if operation is None:
         # One that nobody knows stays unanswered: the others of the file are judged all the same.
         said = given.get("op") if isinstance(given, dict) else str(given)
-        told = f"op {said!r}" if said is not None else f"an input of {', '.join(sorted(given))}"
-        operation = f"{UNKNOWN}{told}"
+        asked = f"op {said!r}" if said is not None else f"an input of {', '.join(sorted(given))}"
+        operation = f"{UNKNOWN}{asked}"
     return Case(
         path.stem,
         number,

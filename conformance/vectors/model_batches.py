@@ -25,7 +25,7 @@ def batch(question: Question) -> dict[str, Any]:
     known = Known(asked["live"], going=asked.get("queuedForDeletion", ()))
     for name, state in asked.get("leadership", {}).items():
         known.leadership[name] = _leads(state)
-    round_ = PlainBatch(known, _habits(question))
+    round_ = PlainBatch(known, _switches(question))
     try:
         for call in asked["calls"]:
             _call(round_, call)
@@ -34,7 +34,7 @@ def batch(question: Question) -> dict[str, Any]:
     return _shown(question, list(round_.sent()))
 
 
-def _habits(question: Question) -> ControllerSwitches:
+def _switches(question: Question) -> ControllerSwitches:
     release = Release.of(question["release"])
     protocol = Release.of(question["input"].get("ibp", question["release"]))
     return ControllerSwitches(

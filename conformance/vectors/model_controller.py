@@ -135,7 +135,7 @@ class Scene:
         bumps = self.stage.read(state, "partition.state.epoch", 0, VERSION + 1) - EPOCH
         return {"leader": self.names[leader] if leader else -1, "isr": after, "bumps": bumps}
 
-    def told(self, state: Any) -> list[int]:
+    def receivers(self, state: Any) -> list[int]:
         """The brokers whose next request is a LeaderAndIsr about the partition."""
         return [
             broker
@@ -218,13 +218,13 @@ def _elect_by_steps(question: Question) -> dict[str, Any]:
         failed = scene.stage.step("controller_finds_no_leader", state, CONTROLLER) is not None
         return {"leader": None, "uncleanElections": 0, "electionFailed": failed,
                 "stateUnchanged": failed}  # fmt: skip
-    told = scene.stage.step("controller_tells_elections", after, CONTROLLER)
+    sent = scene.stage.step("controller_tells_elections", after, CONTROLLER)
     return {
         "leader": written["leader"],
         "isr": written["isr"],
         "uncleanElections": int(written["leader"] not in asked["isr"]),
         "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
-        "recipients": scene.told(told),
+        "recipients": scene.receivers(sent),
     }
 
 
@@ -239,16 +239,16 @@ def partition_effects(question: Question) -> dict[str, Any]:
     written = scene.written(after)
     if written is None:
         return {"state": "OfflinePartition", "leaderAndIsr": [], "zkSetState": None}
-    told = scene.stage.step("controller_tells_elections", after, CONTROLLER)
+    sent = scene.stage.step("controller_tells_elections", after, CONTROLLER)
     return {
         "state": "OnlinePartition",
         "zkSetState": _set_state(written, state),
-        "leaderAndIsr": _orders(scene.told(told), written, state, written_once=True),
+        "leaderAndIsr": _orders(scene.receivers(sent), written, state, written_once=True),
     }
 
 
 def replica_effects(question: Question) -> dict[str, Any]:
-    """A replica goes offline: the others live, and are told."""
+    """A replica goes offline: the others live, and are notified."""
     asked = question["input"]
     state, replica = asked["zkState"], asked["replica"]
     others = [broker for broker in asked["assignment"] if broker != replica]
@@ -261,12 +261,14 @@ def replica_effects(question: Question) -> dict[str, Any]:
     written = scene.written(after)
     if after is None:
         after = scene.stage.step("controller_finds_it_removed", before, CONTROLLER, number)
-    told = scene.stage.step("controller_tells_removals", after, CONTROLLER)
+    sent = scene.stage.step("controller_tells_removals", after, CONTROLLER)
     now = written or {**state, "bumps": 0}
     return {
         "state": "OfflineReplica",
         "zkSetState": _set_state(written, state),
-        "leaderAndIsr": _orders(scene.told(told), now, state, written_once=written is not None),
+        "leaderAndIsr": _orders(
+            scene.receivers(sent), now, state, written_once=written is not None
+        ),
     }
 
 
@@ -282,14 +284,14 @@ def _set_state(written: dict[str, Any] | None, state: Mapping[str, Any]) -> dict
 
 
 def _orders(
-    told: list[int], now: Mapping[str, Any], state: Mapping[str, Any], written_once: bool
+    receivers: list[int], now: Mapping[str, Any], state: Mapping[str, Any], written_once: bool
 ) -> list[dict[str, Any]]:
     order = {
-        "to": told,
+        "to": receivers,
         "isNew": False,
         "leader": now["leader"],
         "isr": now["isr"],
         "leaderEpoch": state["leaderEpoch"] + now["bumps"],
         "zkVersion": state["zkVersion"] + written_once,
     }
-    return [order] if told else []
+    return [order] if receivers else []

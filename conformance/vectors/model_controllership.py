@@ -66,6 +66,7 @@ FENCED = "controller_write_is_fenced"
 WRITES_BY = {
     "TopicCreation": "electing", "PreferredReplicaElection": "electing",
     "TopicDeletion": "closing", "PartitionReassignment": "assigning",
+    "BrokerChange": "removing", "PartitionModifications": "electing",
 }  # fmt: skip
 """What makes a controller write -> what it is about to write in `reassignment`: the partition's
 state, or a znode whose version nobody compares. All of them carry the epoch that it won."""

@@ -33,7 +33,7 @@ STEPS = (
 SLOT = (FOLLOWER, LEADER)
 
 _SIDES = ({"log", "epoch", "hw"}, {"log", "epoch", "hw"})
-_TOLD = {"op", "follower", "leader", "thenLeaderEpoch", "leaderEpochs"}
+_BOTH_SIDES = {"op", "follower", "leader", "thenLeaderEpoch", "leaderEpochs"}
 _ANEW = {"op", "followerEpochs", "leaderEpoch"}
 
 
@@ -42,7 +42,7 @@ def is_about_two_logs(given: Mapping[str, Any]) -> bool:
     if given.keys() <= _ANEW and "followerEpochs" in given:
         return True
     sides = given.get("follower"), given.get("leader")
-    if not given.keys() <= _TOLD or not all(isinstance(one, Mapping) for one in sides):
+    if not given.keys() <= _BOTH_SIDES or not all(isinstance(one, Mapping) for one in sides):
         return False
     if any(not one.keys() <= known for one, known in zip(sides, _SIDES, strict=True) if one):
         return False
@@ -100,12 +100,12 @@ class ModelFetcher:
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
-        """The leader is told of an epoch."""
+        """The leader receives an epoch."""
         at: Place = ("replica.epoch", (LEADER,))
         self.now = self.stage.state({at: self.epochs.of(epoch)}, self.now)
 
     def follows_in(self, epoch: int) -> None:
-        """The follower is told to follow in a newer epoch: it compares again."""
+        """The follower begins to follow in a newer epoch: it compares again."""
         self.now = self.stage.state(
             {
                 ("replica.epoch", (FOLLOWER,)): self.epochs.of(epoch),
@@ -198,7 +198,7 @@ def scenario(question: Question) -> dict[str, Any]:
     """A fetcher at work; which scene it is, the question's own words tell."""
     asked = question["input"]
     if "followerEpochs" in asked:
-        return _told_anew_meanwhile(question)
+        return _follows_anew_meanwhile(question)
     follower, leader = asked["follower"], asked["leader"]
     first = leader.get("epoch") or 0
     later = asked.get("leaderEpochs") or [
@@ -228,8 +228,8 @@ def scenario(question: Question) -> dict[str, Any]:
     return before | {"finalLog": fetcher.log()}
 
 
-def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
-    """While the follower's question is on its way it is told to follow in a newer epoch."""
+def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
+    """While the follower's question is on its way it begins to follow in a newer epoch."""
     asked = question["input"]
     first, second = asked["followerEpochs"]
     leader = {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}

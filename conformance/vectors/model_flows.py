@@ -112,7 +112,7 @@ def creation(question: Question) -> dict[str, Any]:
 def leaders(question: Question) -> dict[str, Any]:
     """What brokers that come and go, and elections, make of a partition."""
     asked = question["input"]
-    flow, seen = Flow(question, asked["assignment"], asked["assignment"]), []
+    flow, seen = Flow(question, asked["assignment"], asked["brokers"]), []
     for step in asked["steps"]:
         flow.do(step)
         seen.append(flow.observe())

@@ -20,9 +20,9 @@ class Life:
         asked, release = question["input"], Release.of(question["release"])
         end = asked.get("log", {}).get("records", 0)
         self.now = START_MS
-        habits = LeaderSwitches(*(release.since(since) for since in ("2.7", "2.0", "2.1", "2.2")))
+        switches = LeaderSwitches(*(release.since(since) for since in ("2.7", "2.0", "2.1", "2.2")))
         self.leader = LeaderRules(
-            asked["self"], asked["replicas"], asked["replicaLagTimeMaxMs"], habits, end,
+            asked["self"], asked["replicas"], asked["replicaLagTimeMaxMs"], switches, end,
             max(0, min(asked.get("hwCheckpoint") or 0, end)),
         )  # fmt: skip
         self.leader.lead(asked["isr"], self.now)
@@ -98,7 +98,7 @@ def leader(question: Question) -> dict[str, Any]:
 
 
 def make_follower(question: Question) -> dict[str, Any]:
-    """Whether a follower needs another fetcher, each time that it is told to follow."""
+    """Whether a follower needs another fetcher, at each LeaderAndIsr that makes it follow."""
     release = Release.of(question["release"])
     way = "epoch" if release.since("2.1") else "missed" if release.since("2.0") else "leader"
     before, found = None, list[bool]()

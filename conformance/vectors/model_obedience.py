@@ -14,7 +14,7 @@ from conformance.vectors.model_stage import ModelStage, Place, Ranks
 Question = Mapping[str, Any]
 
 SENDER, BROKER = 1, 2
-MINE, TOLD = 0, 1  # the versions of the state that the broker obeys, and that it is told
+MINE, SENT = 0, 1  # the versions of the state that the broker obeys, and that it is sent
 BOUNDS = {
     "brokers": 2, "partitions": 1, "replicas": 2, "versions": 1, "epoch": 3, "controllers": 3,
     "queue": 1, "events": 1, "endpoints": 0,
@@ -42,16 +42,16 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
         ("belief", (SENDER,)): controllers.of(sent),
         ("seen", (BROKER,)): controllers.of(known),
         ("alive", (BROKER, SENDER)): alive,
-        ("partition.version", (0,)): TOLD,
+        ("partition.version", (0,)): SENT,
         ("partition.replicas", (0, BROKER)): True,
         ("partition.state.epoch", (0, MINE)): leaders.of(current) if current >= 0 else 0,
-        ("partition.state.epoch", (0, TOLD)): leaders.of(wanted),
-        ("partition.state.leader", (0, TOLD)): SENDER,
+        ("partition.state.epoch", (0, SENT)): leaders.of(wanted),
+        ("partition.state.leader", (0, SENT)): SENDER,
         ("partition.replica.version", (0, BROKER)): MINE if current >= 0 else None,
         ("partition.replica.fetching", (0, BROKER)): False,
         ("cache.queue.end", (SENDER, BROKER)): 1,
         ("cache.queue.at.kind", (SENDER, BROKER, 0)): "leader_and_isr",
-        ("cache.queue.at.about", (SENDER, BROKER, 0, 0)): TOLD,
+        ("cache.queue.at.about", (SENDER, BROKER, 0, 0)): SENT,
     }
     state = stage.state(cells)
     taken = {
@@ -62,7 +62,7 @@ def leader_and_isr(question: Question) -> dict[str, Any]:
     assert len(taken) == 1, f"a broker takes a request in one way, not {sorted(taken)}"
     ((name, after),) = taken.items()
     top, partition = OUTCOMES[name]
-    obeys = stage.read(after, "partition.replica.version", 0, BROKER) == TOLD
+    obeys = stage.read(after, "partition.replica.version", 0, BROKER) == SENT
     return {
         "topError": top,
         "partitionError": partition,

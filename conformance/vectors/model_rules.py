@@ -133,7 +133,7 @@ def high_watermark(question: Question) -> dict[str, Any]:
     """How far a leader's high watermark goes."""
     asked = question["input"]
     known = {
-        int(one): (told["leo"], told["lastCaughtUp"]) for one, told in asked["remotes"].items()
+        int(replica): (its["leo"], its["lastCaughtUp"]) for replica, its in asked["remotes"].items()
     }
     found = answers.high_watermark(
         asked["leaderLeo"], asked["isr"], known, asked["now"], asked["lagMs"], asked["oldHw"]
@@ -220,15 +220,27 @@ def assignment_of(question: Question) -> dict[str, Any]:
     return {"results": [known.get(name, ()) for name in asked["query"]]}
 
 
+def imbalance_count(question: Question) -> dict[str, Any]:
+    """How many partitions, of topics that are to stay, their first replica does not lead."""
+    asked = question["input"]
+    staying = {
+        name: replicas[0] for name, replicas in asked["assignments"].items()
+        if replicas and _place(name)[0] not in asked["queuedForDeletion"]
+    }  # fmt: skip
+    led = asked["leaders"]
+    return {"count": sum(led[name] != first for name, first in staying.items() if name in led)}
+
+
 def api_validate(question: Question) -> dict[str, Any]:
-    """The answer of AlterPartitionReassignments, for a partition that is not being moved."""
+    """The answer of AlterPartitionReassignments."""
     asked = question["input"]
     wanted = asked.get("target", [1])
     goes = asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion")
     known = asked.get("exists", True) and not goes
     current = asked.get("current", [1, 2]) if known else None
     if wanted is None and known:
-        return {"error": "NO_REASSIGNMENT_IN_PROGRESS"}
+        moves_now = asked["adding"] or asked["removing"]
+        return {"error": "NONE" if moves_now else "NO_REASSIGNMENT_IN_PROGRESS"}
     wanted = wanted or []
     live = asked.get("live", {*(current or ()), *map(abs, wanted or ())})
     return {"error": moves.refusal(wanted, current, live)}

@@ -205,6 +205,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("replica_state_machine", "transition"): model_controller.replica_transition,
         ("replica_state_machine", "effects"): by_rule(model_transitions.replica_effects),
         ("replica_state_machine", "startup"): by_rule(model_rules.replica_startup),
+        ("controller_context", "imbalance"): by_rule(model_rules.imbalance_count),
         ("reassignment", "apiValidate"): by_rule(model_rules.api_validate),
         ("reassignment", "reassignTrace"): model_moves.reassign_trace,
         ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,

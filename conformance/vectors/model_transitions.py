@@ -45,11 +45,11 @@ def _shown(state: RegisteredState) -> dict[str, Any]:
 
 
 def _orders(effect: TransitionOutcome, live: Sequence[int] | None) -> list[dict[str, Any]]:
-    if effect.told is None:
+    if effect.order is None:
         return []
-    told = [one for one in effect.told.brokers if live is None or one in live]
-    order = {"to": told, "isNew": effect.told.new, **_shown(effect.told.state)}
-    return [order] if told else []
+    to = [one for one in effect.order.brokers if live is None or one in live]
+    order = {"to": to, "isNew": effect.order.new, **_shown(effect.order.state)}
+    return [order] if to else []
 
 
 # Partitions
@@ -149,7 +149,7 @@ def replica_effects(question: Question) -> dict[str, Any]:
         ] if stops else [],
         "updateMetadata": [
             {"to": list(live), "partitions": [asked["partition"]]}
-        ] if effect.known_anew or effect.told is not None else [],
+        ] if effect.known_anew or effect.order is not None else [],
         "error": None if effect.moved else "StateChangeFailed",
     }  # fmt: skip
     if _is_removal(asked, question):

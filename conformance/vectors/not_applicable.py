@@ -14,7 +14,7 @@ _LOGS = "needs brokers that remove logs from their disks; a controller alone doe
 _RECORDS = (
     "the model's logs are of records with an offset and a leader epoch: no producers, no keys"
 )
-_NO_SCHEMA = "no case of it is public, so that its input is not known"
+_TOOLS = "tools alone ask it: who has a partition before and after, from two lists of moves"
 _TEXTS = "the model knows no texts: what tools read and print is the implementation's"
 _ONE_STEP = "no single transition of the model answers it, and no walk of several is written yet"
 
@@ -31,8 +31,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
         ("topic_deletion", "addPartitionsDuringDelete"): _LOGS,
         ("producer_state", "appends"): _RECORDS,
         ("log_cleaner", "compacted"): _RECORDS,
-        ("reassignment", "moveMap"): _NO_SCHEMA,
-        ("controller_context", "imbalance"): _NO_SCHEMA,
+        ("reassignment", "moveMap"): _TOOLS,
         **{
             (file, operation): _TEXTS
             for file, operations in {
@@ -75,7 +74,7 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
 
 
 class Except(NamedTuple):
-    """Cases of an answered operation that a side does not answer, told by their input.
+    """Cases of an answered operation that a side does not answer, known by their input.
 
     With ``before`` only those of earlier releases.
     """

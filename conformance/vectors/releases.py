@@ -1,7 +1,7 @@
 """Under which release a case is asked: the newest supported one among its ``versions``.
 
-``versions`` is prose with a range at its head: "2.0+", "0.10-1.0", "<=2.2", "0.9-2.x ZK ISR",
-"2.3+ (2.0-2.2 without …)". What follows a bracket or a semicolon is for readers.
+``versions`` is prose with a range at its head: "2.0+", "0.10-1.0", "<=2.2", "<2.0", "0.9-2.x ZK
+ISR", "2.3+ (2.0-2.2 without …)", "all". What follows a bracket or a semicolon is for readers.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ import re
 from impl.releases import PRESETS, Release
 
 _NUMBER = r"\d+\.[\dx]+(?:\.\d+)?"
-_UNTIL = re.compile(rf"<=\s*({_NUMBER})")
-_BETWEEN = re.compile(rf"({_NUMBER})\s*-\s*({_NUMBER})")
-_SINCE = re.compile(rf"({_NUMBER})\s*\+")
+_UNTIL = re.compile(rf"(?:<=|≤|up to|until)\s*({_NUMBER})")
+_BEFORE = re.compile(rf"(?:<|before)\s*({_NUMBER})")
+_BETWEEN = re.compile(rf"({_NUMBER})\s*(?:-|–|to)\s*({_NUMBER})")
+_SINCE = re.compile(
+    rf"({_NUMBER})\s*(?:\+|and (?:later|newer|above))|(?:>=|≥|since|from)\s*({_NUMBER})"
+)
+_ALL = re.compile(r"\b(?:all|any|every)\b", re.IGNORECASE)
 _EXACT = re.compile(rf"({_NUMBER})")
 _NEVER = (10**6,)
 
@@ -30,9 +34,14 @@ def bounds(versions: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if found := _BETWEEN.search(head):
         return _first(found[1]), _last(found[2])
     if found := _SINCE.search(head):
-        return _first(found[1]), _NEVER
+        return _first(found[1] or found[2]), _NEVER
+    if found := _BEFORE.search(head):
+        line = [*_first(found[1])[:-1], _first(found[1])[-1] - 1]
+        return (0,), (*line, _OPEN)
     if found := _EXACT.search(head):
         return _first(found[1]), _last(found[1])
+    if _ALL.search(head):
+        return (0,), _NEVER
     raise NoRange(f'versions are such as "2.0+", "0.10-1.0" or "<=2.2", not {versions!r}')
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from conformance.web.address import address, opened
@@ -24,6 +23,7 @@ from model.language import ProtocolError
 from model.systems import SYSTEMS
 from model.versions import SWITCHES
 from model.zoo.known import known_for
+from specs.rendering import as_data
 from specs.story.play import play
 from specs.story.read import RULE, parse
 from specs.story.rerecord import rerecorded
@@ -192,7 +192,7 @@ def kept(asked: dict[str, Any]) -> dict[str, str]:
     frames = frames_of(here, lines)
     if form == "json":
         data = {"title": played.title, "heading": played.heading, "lines": lines,
-                "frames": [asdict(one) for one in frames]}  # fmt: skip
+                "frames": as_data(frames)}  # fmt: skip
         return {"text": json.dumps(data, indent=1, ensure_ascii=False) + "\n", "name": "run.json"}
     if form not in FORMS:
         raise ProtocolError(f"{form!r} is no form; there are story, json, {', '.join(FORMS)}")

@@ -125,7 +125,7 @@ class Lesson:
                 line, why = outcome.failed
                 wrong.append(f"{self.path}:{block.line + line - 1}: {why}")
             elif not outcome.is_as_recorded:
-                wrong.append(f"{self.path}:{block.line}: the story tells something else")
+                wrong.append(f"{self.path}:{block.line}: the story shows something else")
         return wrong
 
     def accepted(self) -> str:

@@ -9,12 +9,13 @@ answer) has an arrow of its own. The page and the pictures on paper draw the sam
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.web.in_flight import CLIENTS, CONTROLLERS, ZOOKEEPER, MessageInFlight
 from model.language.recording import CLIENTS as BY_CLIENTS
 from model.language.recording import CONTROLLER, NOBODY, Recorded
+from specs.rendering import rows
 
 _LANES = {CONTROLLER: CONTROLLERS, BY_CLIENTS: CLIENTS}
 
@@ -81,7 +82,7 @@ def arrows(
     if taken is not None and all(one.target != ZOOKEEPER for one in gone):
         drawn += _own(taken)
     drawn += fresh
-    return [asdict(one) for one in _together(drawn)]
+    return rows(_together(drawn))
 
 
 def _is_overtaken(message: MessageInFlight, taken: Taken | None) -> bool:

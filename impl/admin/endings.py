@@ -52,7 +52,7 @@ CONFIGS = Ending(on_stderr=True)
 
 
 def of_topics(release: Release) -> Ending:
-    """Up to 2.6 what a broker refused is told with the name of its exception."""
+    """Up to 2.6 what a broker refused is printed with the name of its exception."""
     before = "Error while executing topic command : "
     return Ending(before, names_refusals=not release.since("2.7"))
 

@@ -55,7 +55,7 @@ def leader_and_isr_error(
 def leader_is_known(leader: int | None, alive: Collection[int] | None) -> bool:
     """A follower can follow: its leader is among the brokers of its metadata cache.
 
-    Otherwise it is not told so, and its leader epoch stays as it was.
+    Otherwise it gets no request, and its leader epoch stays as it was.
     """
     return leader is None or alive is None or leader in alive
 
@@ -108,7 +108,8 @@ def fetcher_id(topic: str, partition: int, fetchers: int) -> int:
 
 
 def propagates_isr_changes(now_ms: int, last_change_ms: int, last_propagation_ms: int) -> bool:
-    """ISR changes are told when they have settled for 5 s, or after 60 s all the same (g.5)."""
+    """ISR changes are announced when they have settled for 5 s, or after 60 s all the same
+    (g.5)."""
     return last_change_ms + 5_000 < now_ms or last_propagation_ms + 60_000 < now_ms
 
 

@@ -168,7 +168,8 @@ class ControllerApi:
     ) -> tuple[str, dict[TopicPartition, str]]:
         """Elect preferred or (2.4) unclean leaders: the whole's error, and one for each partition.
 
-        Without partitions it is all of them, and who needs no election is not told.
+        Without partitions it is all of them, and one that needs no election is left out of the
+        answer.
         """
         controller, context = self.controller, self.controller.core.context
         if not controller.active:

@@ -65,7 +65,7 @@ class BrokerEvents:
     async def modified(self, broker: int) -> None:
         """``BrokerModifications`` (1.1): a registered broker says something else of itself.
 
-        Other endpoints are told to everybody; who came or went is another event's matter.
+        Changed endpoints are sent to every broker; who came or went is another event's matter.
         """
         context = self.core.context
         there = await self.core.client.broker(broker, watch=True)
@@ -173,7 +173,7 @@ class BrokerEvents:
         await self.core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
 
     async def stop_followers(self, broker: int, followed: list[TopicPartition]) -> None:
-        """It is told to stop following, in a round of its own, and leaves the ISRs."""
+        """StopReplica goes to it in a batch of its own, and leaves the ISRs."""
         core = self.core
         core.batch.begin()
         for partition in followed:

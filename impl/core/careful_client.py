@@ -31,25 +31,25 @@ async def _decoded(decode: Callable[P, T], *args: P.args, **named: P.kwargs) -> 
 
 
 class CarefulClient(ZnodeClient):
-    """``trouble`` is told what is wrong with a znode, once until it is wrong in another way."""
+    """``trouble`` receives what is wrong with a znode, once until it is wrong in another way."""
 
     def __init__(
         self, port: Port, release: Release, trouble: Callable[[str], Awaitable[None]]
     ) -> None:
         super().__init__(port, release)
         self.trouble = trouble
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
 
     async def _or(self, path: str, read: Awaitable[T], otherwise: T) -> T:
         try:
             found = await read
         except MalformedZnode as error:
             text = str(error)
-            if self._told.get(path) != text:
-                self._told[path] = text
+            if self._reported.get(path) != text:
+                self._reported[path] = text
                 await self.trouble(text)
             return otherwise
-        self._told.pop(path, None)
+        self._reported.pop(path, None)
         return found
 
     async def state(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:

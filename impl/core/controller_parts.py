@@ -148,7 +148,7 @@ class ControllerCore:
     async def update_leader_epoch_and_send(
         self, partition: TopicPartition, brokers: Iterable[int], replicas: Iterable[int]
     ) -> None:
-        """The next leader epoch, told to brokers with a list of replicas.
+        """The next leader epoch, sent to brokers with a list of replicas.
 
         StateChangeFailed, ZooKeeperError.
         """

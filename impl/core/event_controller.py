@@ -62,7 +62,7 @@ class EventController:
         self.brokers = BrokerEvents(self.core, self.reassignments_may_go_on)
         self.reassigner = Reassigner(self.core)
         self.active = False
-        self.moved_to: str | None = None  # what told it that it is no longer controller
+        self.moved_to: str | None = None  # what showed it that it is no longer controller
 
     # Office
 
@@ -124,9 +124,8 @@ class EventController:
         await self._initialize_context()
         await self.journal.step("Fetching topic deletions in progress")
         queued = await core.client.deletions(watch=True)
-        self.reassigner.targets.clear()
         await self._await(paths.REASSIGN_PARTITIONS)
-        found = await core.client.reassignments()
+        found = {**self.reassigner.targets, **await core.client.reassignments()}
         await core.deletion.init(queued, self._must_wait(queued, found))
         await self.journal.step("Sending update metadata request")
         await core.update_metadata(context.live_or_shutting_down, [])
@@ -196,8 +195,7 @@ class EventController:
         self.active = False
         self.core.batch.clear()
         self.core.context.reset()
-        self.reassigner.targets.clear()
-        self.reassigner.looks_again = False
+        self.reassigner.forget()
 
     async def guarded(self, work: Callable[[], Awaitable[object]]) -> None:
         """Do an event's work; the controller resigns at a fence that refuses, or a lost session.
@@ -266,7 +264,7 @@ class EventController:
         self.reassigner.looks_again = memory.looks_again
         self.core.batch.clear()
 
-    # What was told by ZooKeeper
+    # Watch events of ZooKeeper
 
     async def handle_watch_event(self, event: WatchEvent, now_ms: int) -> None:
         """Handle one notification."""
@@ -390,7 +388,7 @@ class EventController:
     async def directories_failed(self) -> None:
         """``LogDirEventNotification`` (1.0): the brokers' answers tell which replicas are gone.
 
-        Every replica on the brokers that are named is told its state once more.
+        Every replica on the brokers that are named is sent its state once more.
         """
         client = self.core.client
         found = await client.log_dir_events(watch=True)
@@ -493,7 +491,7 @@ class EventController:
     async def preferred_election(self, at_failover: bool = False) -> None:
         """``PreferredReplicaLeaderElection``: what was asked for by the znode, which then goes.
 
-        Its end is told as well, so that one which comes right after it is not missed. Who leads
+        Its end is reported as well, so that one which comes right after it is not missed. Who leads
         already is left alone since 2.2, and by a new controller (up to 1.0: see the strategy).
         """
         if await self._await(paths.PREFERRED_ELECTION):

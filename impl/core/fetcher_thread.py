@@ -1,7 +1,7 @@
 """A follower's fetcher for many partitions of one leader (``AbstractFetcherThread``; g.8, h.3).
 
 One round is ``do_work``: compare epochs and cut where that is due, then fetch. Leader and logs are
-ports that are awaited: while a question is on its way partitions may be removed, or told to follow
+ports that are awaited: while a question is on its way partitions may be removed, or made to follow
 anew, and then its answer is not looked at.
 """
 
@@ -172,13 +172,13 @@ class Unwatched:
     """Nobody listens."""
 
     def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """Nobody is told."""
+        """It is not reported."""
 
     def append_failed(self, key: Any, error: str) -> None:
-        """Nobody is told."""
+        """It is not reported."""
 
     def replicated(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """Nobody is told."""
+        """It is not reported."""
 
 
 class FetcherThread(Generic[Key]):
@@ -299,7 +299,7 @@ class FetcherThread(Generic[Key]):
         for key, reply in replies.items():
             state = self.states.get(key)
             if state is None or not self._is_of(asked[key], state):
-                continue  # removed, or told to follow anew, while the question was on its way
+                continue  # removed, or made to follow anew, while the question was on its way
             if reply.error is Answer.FENCED_LEADER_EPOCH:
                 self._fail(key)
             elif reply.error is Answer.NONE:
@@ -353,7 +353,7 @@ class FetcherThread(Generic[Key]):
         for key, reply in replies.items():
             state = self.states.get(key)
             if state is None or not self._is_of(asked[key], state):
-                continue  # removed, or told to follow anew, while the question was on its way
+                continue  # removed, or made to follow anew, while the question was on its way
             if state.offset == asked[key].offset and state.phase is Phase.FETCHING:
                 await self._apply(key, state, reply)
 
@@ -405,7 +405,7 @@ class FetcherThread(Generic[Key]):
                 self._fail(key)
             return
         if self.states.get(key) != state:
-            return  # removed, or told to follow anew, while the questions were on their way
+            return  # removed, or made to follow anew, while the questions were on their way
         try:
             if end < log.log_end:
                 await self.truncate(key, end)

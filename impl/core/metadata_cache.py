@@ -1,4 +1,4 @@
-"""What a broker knows of the cluster: as its controller told it (``MetadataCache``; f.4)."""
+"""What a broker knows of the cluster: from UpdateMetadata (``MetadataCache``; f.4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Endpoints = Mapping[int, tuple[str, int]]
 
 
 class MetadataCache:
-    """Brokers are replaced by each request; partitions are kept until they are told anew."""
+    """Brokers are replaced by each request; partitions are kept until they are sent again."""
 
     def __init__(self, observer: Observer = silent) -> None:
         self.observer = observer

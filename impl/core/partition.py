@@ -190,7 +190,7 @@ class Partition(Generic[SomeLog]):
         self.epoch_start = 0
         self.isr: tuple[int, ...] = ()
         self.pending: tuple[int, ...] | None = None  # the ISR that is being registered
-        self.generation = 0  # how often it ceased to lead, was stopped, or told to follow anew
+        self.generation = 0  # how often it ceased to lead, was stopped, or made to follow anew
         self.expands = self.shrinks = self.failures = 0
 
     @property
@@ -516,7 +516,7 @@ class Partition(Generic[SomeLog]):
     def list_offset(self, earliest: bool, for_consumer: bool) -> int | str:
         """ListOffsets: an offset, or OFFSET_NOT_AVAILABLE.
 
-        A consumer is not told a high watermark that may be behind the last leader's (2.2).
+        A consumer does not get a high watermark that may be behind the last leader's (2.2).
         """
         if earliest:
             return self.log_start

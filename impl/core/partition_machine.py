@@ -46,7 +46,7 @@ _Failures = dict[TopicPartition, ChangeFailure]
 
 
 class PartitionMachine:
-    """Moves partitions of a context; what does not come about its journal is told.
+    """Moves partitions of a context; its journal receives what fails.
 
     ``unclean_allowed`` says of a topic whether its config allows an unclean election; it is asked
     only where no member of the ISR lives.

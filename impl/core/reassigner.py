@@ -43,6 +43,12 @@ class Reassigner:
         """Reassignments are recorded in the topics themselves (KIP-455)."""
         return self.core.release.since("2.4")
 
+    def forget(self) -> None:
+        """It is no longer controller. Moves are kept up to 0.10, and begun again (KAFKA-5310)."""
+        if self.core.release.since("0.11"):
+            self.targets.clear()
+        self.looks_again = False
+
     def in_progress(self) -> set[TopicPartition]:
         """The partitions that are moving."""
         if self.recorded:
@@ -176,7 +182,7 @@ class Reassigner:
     async def caught_up(
         self, partition: TopicPartition, target: Sequence[int], is_news: bool = False
     ) -> bool:
-        """Every target replica is in the registered ISR, of which a watch may have told."""
+        """Every target replica is in the registered ISR, of which a watch may have notified it."""
         state = await self.core.client.state(partition)
         journal = self.core.context.journal
         if state is None:

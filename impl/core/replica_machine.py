@@ -19,7 +19,7 @@ _State = LeaderIsrAndControllerEpoch
 
 
 class ReplicaMachine:
-    """Moves replicas of a context; what does not come about its journal is told.
+    """Moves replicas of a context; its journal receives what fails.
 
     ``unclean_by_default``: whether unclean elections are allowed, which up to 1.0 decides whether
     the last member of an ISR may leave it.

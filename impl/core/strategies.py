@@ -15,7 +15,7 @@ from impl.releases import Release
 
 @dataclass(frozen=True, slots=True)
 class Elected:
-    """Who leads, the new ISR, who is told; ``unclean`` if the leader was not in sync."""
+    """Who leads, the new ISR, the recipients; ``unclean`` if the leader was not in sync."""
 
     leader: int
     isr: tuple[int, ...]
@@ -66,7 +66,7 @@ def controlled_shutdown(
 ) -> Elected | None:
     """For brokers that are about to go: the first in sync that stays; all that go leave the ISR.
 
-    1.1 and 2.0 told the replicas that stay alone, so that the old leader did not hear of it.
+    1.1 and 2.0 notified only the replicas that stay: the old leader got no request.
     """
     alive = tuple(replica for replica in assignment if replica in live_or_shutting_down)
     stays = [one for one in alive if one in isr and one not in shutting_down]

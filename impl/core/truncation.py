@@ -1,4 +1,4 @@
-"""Where a follower cuts its log, and when a leader tells it to (fact sheet h.2 to h.4)."""
+"""Where a follower truncates its log, and what its leader answers (fact sheet h.2 to h.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The files of a log as text, as ``kafka-dump-log.sh`` prints them (DumpLogSegments, 2.4 to 2.8).
 
-Whatever is damaged is told with the byte where it begins, and what comes before it is printed. A
-file is given by its path and its content; the file beside it that it belongs to, by ``read``.
+Whatever is damaged is reported with the byte where it begins, and what comes before it is printed.
+A file is given by its path and its content; the file beside it that it belongs to, by ``read``.
 """
 
 from __future__ import annotations

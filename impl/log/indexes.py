@@ -35,9 +35,9 @@ class OffsetIndex(IndexFile[OffsetPosition]):
     def contradiction(self, before: OffsetPosition | None, entry: OffsetPosition) -> str:
         """Offsets and positions increase strictly, and no offset lies below the base."""
         if entry.offset < self.base_offset or entry.position < 0:
-            return f"{_told(entry)} below the base offset {self.base_offset}, or position 0"
+            return f"{_described(entry)} below the base offset {self.base_offset}, or position 0"
         if before and (entry.offset <= before.offset or entry.position <= before.position):
-            return f"{_told(entry)} after {_told(before)}"
+            return f"{_described(entry)} after {_described(before)}"
         return ""
 
     def append(self, offset: int, position: int) -> None:
@@ -70,9 +70,9 @@ class TimeIndex(IndexFile[TimestampOffset]):
     def contradiction(self, before: TimestampOffset | None, entry: TimestampOffset) -> str:
         """Timestamps increase strictly; offsets do not go back, nor below the base."""
         if entry.offset < self.base_offset or entry.timestamp < 0:
-            return f"{_told(entry)} below the base offset {self.base_offset}, or time 0"
+            return f"{_described(entry)} below the base offset {self.base_offset}, or time 0"
         if before and (entry.timestamp <= before.timestamp or entry.offset < before.offset):
-            return f"{_told(entry)} after {_told(before)}"
+            return f"{_described(entry)} after {_described(before)}"
         return ""
 
     @property
@@ -100,5 +100,5 @@ class TimeIndex(IndexFile[TimestampOffset]):
         self.keep(self._slots_up_to(lambda entry: entry.offset < offset))
 
 
-def _told(entry: tuple[int, int]) -> str:
+def _described(entry: tuple[int, int]) -> str:
     return f"{entry[0]} -> {entry[1]}"

@@ -3,12 +3,12 @@
 After a clean stop the files are believed, and one that contradicts itself is an error that names
 it; only an index, which can be built again, is. After an unclean stop every segment from the one
 with the recovery point on is scanned: the first bad batch and everything after it goes. Everything
-that was repaired or dropped is told. Source: Log.loadSegments, recoverLog; the fact sheet, l.
+that was repaired or dropped is reported. Source: Log.loadSegments, recoverLog; the fact sheet, l.
 
 Stricter than Kafka in two places, so that a loss of power at any moment leaves a sound log: what
 was scanned is synced before the recovery point moves over it; and segments that begin above the
 end of a torn one are dropped, where Kafka would keep a log with a gap. A gap below the recovery
-point is kept, and told. A log that is compacted has gaps; there they are nothing to speak of.
+point is kept, and reported. A log that is compacted has gaps; there they are nothing to speak of.
 """
 
 from __future__ import annotations

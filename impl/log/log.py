@@ -414,7 +414,7 @@ class Log:
         """Remove the files of dropped segments whose delay is over; how many segments.
 
         All of them if no time is given. One that cannot be removed goes to the end of the queue,
-        and is told when the others are gone: StorageError.
+        and is raised when the others are gone: StorageError.
         """
         waiting, self.marked = self.marked, []
         removed = 0

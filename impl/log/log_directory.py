@@ -317,7 +317,7 @@ class LogDirectory:
         return self.began_ms + first + sweeps * every
 
     def remove_doomed(self, now_ms: int) -> list[LogRemoval]:
-        """Remove what is due; what cannot be removed is told.
+        """Remove what is due; what cannot be removed is reported.
 
         Up to 0.11 it is then tried again after another delay.
         """

@@ -26,7 +26,7 @@ from impl.log.retention import delete_old_segments
 
 
 class LogManager:
-    """The logs of one broker. ``unique`` names directories that are to go, ``failed`` is told of
+    """The logs of one broker. ``unique`` names directories that are to go, ``failed`` receives
     a directory that went offline, ``removal`` of each try to remove a deleted log.
     """
 

@@ -1,4 +1,4 @@
-"""What a broker does to its logs from time to time, at Kafka's intervals, when it is told to."""
+"""What a broker does to its logs from time to time, at Kafka's intervals, when it is asked to."""
 
 from __future__ import annotations
 

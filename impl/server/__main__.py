@@ -32,7 +32,7 @@ class _Arguments(argparse.ArgumentParser):
 
 
 def main(arguments: list[str]) -> int:
-    """Run a broker until it is told to end."""
+    """Run a broker until it is stopped."""
     parser = _Arguments(prog="python -m impl.server", description="Run one broker.")
     parser.add_argument("properties", type=Path, help="its properties file, with Kafka's names")
     parser.add_argument("--version", default=DEFAULT, help="the release that it behaves like")

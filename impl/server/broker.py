@@ -2,7 +2,7 @@
 
 Start (``KafkaServer.startup``): ZooKeeper, cluster id, broker id, logs, replicas, listener,
 registration, election. Stop: controlled shutdown, then the other way round. Every thread is a
-daemon: a process that is told to end does.
+daemon: a process that gets SIGTERM does.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Client:
             except (Disconnected, UnsupportedVersion):
                 continue
             if not found.brokers:
-                continue  # it was not told of the cluster yet
+                continue  # it has no metadata yet
             self.addresses = {one.node_id: (one.host, one.port) for one in found.brokers}
             self.topics = {
                 topic.name: {one.partition_index: one.leader_id for one in topic.partitions}

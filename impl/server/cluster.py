@@ -153,7 +153,7 @@ class Cluster(Processes):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where its brokers listen, as clients of Kafka's are told it."""
+        """Where its brokers listen, as Kafka's clients need it."""
         return ",".join(f"{host}:{port}" for host, port in self.addresses())
 
     def session(self, timeout_ms: int = 6000) -> Port:

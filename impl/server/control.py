@@ -36,7 +36,7 @@ FIRST_REBALANCE_S = 5.0
 
 
 class Control(threading.Thread):
-    """``open_session`` makes a new session; ``configs_changed`` is told of which kind ("topics",
+    """``open_session`` makes a new session; ``configs_changed`` receives which kind ("topics",
     "brokers") and name the entity is whose configuration changed.
     """
 

@@ -38,9 +38,9 @@ class ControllerRequests:
     def _answer(self, work: Work[Came], failed: Callable[[str], Came]) -> Came:
         done: Future[Came] = Future()
 
-        def answered(told: Came) -> None:
+        def answered(came: Came) -> None:
             if not done.done():
-                done.set_result(told)
+                done.set_result(came)
 
         def worked(controller: EventController) -> None:
             try:
@@ -87,10 +87,10 @@ class ControllerRequests:
         def work(
             controller: EventController, answer: Callable[[tuple[str, AlteredIsrs]], None]
         ) -> None:
-            def told(error: str, found: AlteredIsrs) -> None:
+            def came(error: str, found: AlteredIsrs) -> None:
                 answer((error, found))
 
-            wait(ControllerApi(controller).alter_isr(broker, epoch, wanted, told))
+            wait(ControllerApi(controller).alter_isr(broker, epoch, wanted, came))
 
         return self._answer(work, lambda error: (error, {}))
 
@@ -141,9 +141,9 @@ def wait_for_leaders(
     errors: Errors, leaders: Mapping[TopicPartition, int], metadata: MetadataCache,
     changed: threading.Condition, timeout_s: float,
 ) -> Errors:  # fmt: skip
-    """``DelayedElectLeader``: an election is told once this broker's metadata have its outcome.
+    """``DelayedElectLeader``: an election is answered once this broker's metadata have its outcome.
 
-    Who is not known as leader when the time is up is told as REQUEST_TIMED_OUT.
+    Who is not known as leader when the time is up is answered REQUEST_TIMED_OUT.
     """
     deadline = time.monotonic() + timeout_s
 

@@ -59,7 +59,7 @@ def wrong_value(name: str, value: str) -> str:
 
 
 class DynamicConfigs:
-    """The properties of a running broker. ``trouble`` is told of what cannot be used."""
+    """The properties of a running broker. ``trouble`` receives what cannot be used."""
 
     def __init__(
         self, config: BrokerProperties, log: LogConfig, trouble: Callable[[str], None]

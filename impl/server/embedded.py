@@ -165,7 +165,7 @@ class EmbeddedClient:
 
     @property
     def alive(self) -> bool:
-        """False once the client was told that the session is over."""
+        """False once the client knows that the session has expired."""
         return not self._over.is_set()
 
     def _beat(self, every_s: float) -> None:

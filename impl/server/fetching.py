@@ -321,7 +321,7 @@ class ReplicaFetcher(threading.Thread):
         self.stopped = False
 
     def run(self) -> None:
-        """Round after round, until it is told to stop."""
+        """Round after round, until it is stopped."""
         with self.manager.lock:
             while not self.stopped:
                 self.remote.busy = False

@@ -47,7 +47,7 @@ class ClientGone(Exception):
 class Listener:
     """A port, and who answers there.
 
-    OSError if the port is taken. ``trouble`` is told of what a handler could not deal with,
+    OSError if the port is taken. ``trouble`` receives what a handler could not deal with,
     ``rejected`` of connections that were one too many.
     """
 

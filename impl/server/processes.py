@@ -115,7 +115,7 @@ class Processes:
     ) -> None:
         """Send a signal to each and wait for its end; who outlives his time is killed.
 
-        ``in_turn``: each has ended before the next is told, so that leaders can move away.
+        ``in_turn``: each has ended before the next is stopped, so that leaders can move away.
         """
         waiting = list(names)
         for name in waiting:

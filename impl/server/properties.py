@@ -208,7 +208,7 @@ TOPIC_KEYS = frozenset(
 
 @dataclass(frozen=True)
 class BrokerProperties:
-    """What a broker was told, defaults filled in for its release."""
+    """The properties of a broker, defaults filled in for its release."""
 
     release: Release
     values: Mapping[str, object]
@@ -253,7 +253,7 @@ class BrokerProperties:
 
     @property
     def advertised(self) -> tuple[str, int] | None:
-        """Where others are told that it listens, if that is elsewhere, as behind a proxy."""
+        """The address that it advertises, if that is another, as behind a proxy."""
         text = self.text("advertised.listeners")
         return _address(text) if text else None
 

@@ -73,7 +73,7 @@ class ReplicationQuota:
 class Quotas:
     """The three quotas of a broker: as leader, as follower, and between its own directories.
 
-    ``trouble`` is told of settings that cannot be read; those before them go on to hold.
+    ``trouble`` receives settings that cannot be read; those before them stay.
     """
 
     def __init__(self, config: BrokerProperties, trouble: Callable[[str], None]) -> None:

@@ -59,7 +59,7 @@ class HostedReplicas:
         self.files = files
         self.configs = configs
         self.quotas = quotas
-        self.racks: Mapping[int, str | None] = {}  # of the live brokers, as a controller told them
+        self.racks: Mapping[int, str | None] = {}  # of the live brokers, from UpdateMetadata
         self.trace = trace
         start = 0 if trace is None else trace.file.start
         self._correlations = itertools.count(start * CORRELATIONS_OF_A_START)

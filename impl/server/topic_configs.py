@@ -40,7 +40,7 @@ class UncleanTopics(Mapping[str, bool]):
 
 
 class TopicConfigs:
-    """Overrides by topic. ``trouble`` is told of a znode that cannot be read."""
+    """Overrides by topic. ``trouble`` receives each znode that cannot be read."""
 
     def __init__(self, trouble: Callable[[str], None]) -> None:
         self.trouble = trouble

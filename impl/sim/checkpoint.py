@@ -2,7 +2,7 @@
 
 What has no ``save`` of its own (logs on a disk in memory, replicas, fetchers) is kept so. Each
 mutable object that can be reached is kept with a shallow copy of what it holds; on restoring, the
-very objects get back what they held, so that whoever refers to one of them need not be told.
+very objects get back what they held, so that whoever refers to one of them need not be changed.
 """
 
 from __future__ import annotations

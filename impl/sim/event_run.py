@@ -133,7 +133,7 @@ class ControllerThread:
             self._carry_out(place.effect)
 
     def lose_answer(self) -> None:
-        """The connection breaks: what was carried out, the controller is not told."""
+        """The connection breaks: the controller does not learn what was carried out."""
         assert self.place is not None, "an event is suspended"
         assert self.place.is_done, "an answer is on its way"
         lost = ConnectionLoss("the connection broke before the reply came")

@@ -100,11 +100,11 @@ class SteppedIsr(Partition[SomeLog]):
     def _goes_on(
         self, began: PartitionMemory, replica: int, joins: bool, heard: tuple[Any, ...], answer: Any
     ) -> None:
-        told = self.observer
+        observer_before = self.observer
 
         def answers() -> Iterator[Any]:
             yield from heard
-            self.observer = told
+            self.observer = observer_before
             if answer is not None:
                 yield answer
 
@@ -114,7 +114,7 @@ class SteppedIsr(Partition[SomeLog]):
         try:
             stands = as_far_as(work, answers(), self.memory)
         finally:
-            self.observer = told
+            self.observer = observer_before
         if isinstance(stands, Completed):
             self.isr_write = None
             return

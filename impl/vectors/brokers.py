@@ -51,7 +51,7 @@ def old_truncation(question: Question) -> dict[str, Any]:
 
 
 def leader_fetch_validation(question: Question) -> dict[str, Any]:
-    """Whether a follower's log has left its leader's, told at a fetch."""
+    """Whether a follower's log diverges from its leader's, as a fetch answers."""
     asked = given(question)
     cache = LeaderEpochFileCache(tuple((epoch, start) for epoch, start in asked["epochCache"]))
     try:

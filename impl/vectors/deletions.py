@@ -8,7 +8,7 @@ from typing import Any
 from impl.admin import topic_lines
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
-from impl.core.deletion import decide
+from impl.core.deletion import Action, decide
 from impl.core.journal import ControllerJournal
 from impl.core.requests import UpdateMetadata
 from impl.core.states import PartitionState, ReplicaState
@@ -22,11 +22,11 @@ from impl.zookeeper.znode import Delete
 
 
 def resume_decision(question: Question) -> dict[str, Any]:
-    """What to do for a queued topic."""
+    """What to do for a queued topic; failed replicas are taken up again of ineligible ones too."""
     asked = given(question)
     states = [ReplicaState(name) for name in asked["replicaStates"]]
-    action, _ = decide(states, asked["ineligible"], release(question))
-    return {"action": action.value}
+    action, retries = decide(states, asked["ineligible"], release(question))
+    return {"action": (Action.RETRY if retries else action).value}
 
 
 class _Calls(ControllerJournal):

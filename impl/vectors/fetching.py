@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from impl.core.fetcher_thread import EARLIEST, LATEST, UnrequestedPartition
@@ -102,9 +102,20 @@ def scenario(question: Question) -> dict[str, Any]:
         return _refused_offsets(question)
     if len(asked.get("follower", {}).get("log", ())) > 1:
         return _until_equal(question)
+    if _begins_above_the_follower(asked):
+        return _until_equal(question)
     if asked.get("follower", {}).get("fetchOffset") is not None:
         return _out_of_range_low(question)
     return _one_round(question)
+
+
+def _begins_above_the_follower(asked: Mapping[str, Any]) -> bool:
+    """The first round finds where the leader's log begins, and a later one fetches from there."""
+    end = max(
+        (base + count for base, _, count in asked.get("follower", {}).get("log", ())), default=0
+    )
+    fetches = asked.get("follower", {}).get("fetchOffset") is None
+    return fetches and bool(asked.get("leader", {}).get("logStart", 0) > end)
 
 
 def _one_round(question: Question) -> dict[str, Any]:
@@ -121,7 +132,7 @@ def _until_equal(question: Question) -> dict[str, Any]:
 
 
 def _without_leader(question: Question) -> dict[str, Any]:
-    """Only the follower's side is told: what it does before it fetches."""
+    """Only the follower's side is given: what it does before it fetches."""
     scene = FetchScene(question)
     if scene.asked.get("removedDuringTruncation"):
         scene.fetcher.epochs = {PARTITION: None}
@@ -202,8 +213,8 @@ def _refused_offsets(question: Question) -> dict[str, Any]:
     return scene.observe() | {"afterRound1": first, "finalLog": _batches(scene.log)}
 
 
-def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
-    """While the follower's question is on its way it is told to follow in a newer epoch."""
+def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
+    """While the follower's question is on its way it begins to follow in a newer epoch."""
     scene = FetchScene(question)
     first, second = scene.asked["followerEpochs"]
     scene.leader.logs[PARTITION] = log_of({"log": [[0, 0, 1], [1, 1, 1]], "hw": 2})
@@ -212,7 +223,7 @@ def _told_anew_meanwhile(question: Question) -> dict[str, Any]:
     scene.leader.meanwhile = lambda: scene.add(0, second)
     wait(scene.fetcher.maybe_truncate())
     after = scene.observe()
-    scene.leader.epoch = second  # the controller has told it by then
+    scene.leader.epoch = second  # the controller has sent it by then
     wanted = scene.leader.logs[PARTITION].batches
     scene.rounds_until(lambda: scene.log.batches == wanted)
     equal = scene.log.batches == wanted
@@ -278,7 +289,7 @@ _SCENES: dict[str, Callable[[Question], dict[str, Any]]] = {
     "readdWithFetchOffset": _added_again,
     "corruptFirstFetch": _corrupt,
     "leaderAfter": _out_of_range_high,
-    "followerEpochs": _told_anew_meanwhile,
+    "followerEpochs": _follows_anew_meanwhile,
     "failing": _one_of_several_fails,
 }
 """By a name that only this scene has."""

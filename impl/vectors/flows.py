@@ -158,16 +158,18 @@ def _grow(stage: ControllerStage, assignment: dict[int, Any]) -> None:
 class TopicLife:
     """A topic of one partition, brokers that stop and start, and a controller that stays."""
 
-    def __init__(self, question: Question, assignment: list[int], steps: Sequence[str]) -> None:
+    def __init__(self, question: Question) -> None:
+        asked = given(question)
+        assignment, brokers = asked["assignment"], asked["brokers"]
         self.stage = ControllerStage(release(question))
         self.assignment = assignment
         self.remaining: list[int] = []  # what a broker that shut down still leads, each time
-        gone = {int(step.split()[-1]) for step in steps if step.startswith("stop ")}
-        staying = [one for one in assignment if one not in {*gone, assignment[0]}]
-        keeper = min(staying, default=max({*assignment, *gone}) + 1)
-        for broker in sorted({*assignment, keeper}):
+        gone = {int(step.split()[-1]) for step in asked["steps"] if step.startswith("stop ")}
+        staying = [one for one in brokers if one not in {*gone, assignment[0]}]
+        keeper = asked.get("controller", min(staying, default=max({*assignment, *gone}) + 1))
+        for broker in sorted({*brokers, keeper}):
             self.stage.start_broker(broker)
-        config = ControllerConfig(unclean_leader_election=given(question).get("unclean"))
+        config = ControllerConfig(unclean_leader_election=asked.get("unclean"))
         self.controller = self.stage.controller(keeper, config)
         self.stage.create_topic("t", {0: assignment})
         self.stage.run(self.controller)
@@ -209,7 +211,7 @@ class TopicLife:
 def leaders(question: Question) -> dict[str, Any]:
     """What brokers that come and go, and elections, make of a partition."""
     asked = given(question)
-    life = TopicLife(question, asked["assignment"], asked["steps"])
+    life = TopicLife(question)
     seen = []
     for step in asked["steps"]:
         life.do(step)
@@ -277,7 +279,10 @@ def restarts(question: Question) -> dict[str, Any]:
     return {"controllerEpoch": None if registered is None else registered.epoch}
 
 
-_TRIGGERS = ("TopicCreation", "TopicDeletion", "PreferredReplicaElection", "PartitionReassignment")
+_TRIGGERS = (
+    "TopicCreation", "TopicDeletion", "PreferredReplicaElection", "PartitionReassignment",
+    "BrokerChange", "PartitionModifications",
+)  # fmt: skip
 
 
 def moved(question: Question) -> dict[str, Any]:
@@ -300,6 +305,11 @@ def moved(question: Question) -> dict[str, Any]:
             stage.create_topic("u", {0: (0, 1)})
         case "TopicDeletion":
             wait(stage.admin.request_deletion("t"))
+        case "BrokerChange":
+            stage.stop_broker(1)
+        case "PartitionModifications":
+            wider = '{"version":1,"partitions":{"0":[0,1],"1":[0,1]}}'
+            wait(stage.admin.port.set_data(paths.topic("t"), wider))
         case "PreferredReplicaElection":
             wait(stage.admin.request_preferred_election([PARTITION]))
         case "PartitionReassignment":

@@ -83,7 +83,7 @@ class HostedBroker:
         return {broker: (f"b{broker}", 9092) for broker in alive}
 
     def knows(self, controller_epoch: int, alive: Collection[int]) -> None:
-        """A controller has told of its epoch, and of the live brokers."""
+        """A controller has sent its epoch, and the live brokers."""
         self.hears(UpdateMetadata(0, OTHER, controller_epoch, -1, {}, tuple(alive)))
 
     def ordered(

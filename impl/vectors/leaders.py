@@ -167,7 +167,7 @@ def old_format(question: Question) -> dict[str, Any]:
 
 
 def make_follower(question: Question) -> dict[str, Any]:
-    """Whether a follower needs another fetcher, each time that it is told to follow."""
+    """Whether a follower needs another fetcher, at each LeaderAndIsr that makes it follow."""
     partition = Partition(0, T0, LogEnds(), 30_000, release(question), replicas=(0, 1))
     steps = given(question)["steps"]
     return {"returns": [partition.make_follower(one["leader"], one["epoch"]) for one in steps]}

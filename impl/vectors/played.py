@@ -26,7 +26,7 @@ _UNKNOWN = EpochEnd(-1, -1)
 
 
 class PlayedLeader:
-    """A leader with a log for each partition, that can be told what to get wrong."""
+    """A leader with a log for each partition, that can be made to fail in a given way."""
 
     def __init__(self, logs: Mapping[str, BatchLog], epoch: int) -> None:
         self.logs = dict(logs)

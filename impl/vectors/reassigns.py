@@ -364,7 +364,10 @@ def api_validate(question: Question) -> dict[str, Any]:
     if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
         core.context.queued_for_deletion.add(PARTITION.topic)
     if asked.get("exists", True):
-        core.context.assign(PARTITION, current)
+        core.context.set_assignment(
+            PARTITION,
+            ReplicaAssignment(tuple(current), tuple(asked["adding"]), tuple(asked["removing"])),
+        )
     return {"error": Reassigner(core).validate(PARTITION, target)}
 
 

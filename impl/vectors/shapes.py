@@ -225,6 +225,7 @@ def _creation(asked: Fields) -> None:
 
 def _leaders(asked: Fields) -> None:
     asked.fill("assignment", "replicas").fill("steps", default=list)
+    asked.fill("brokers", "live", "liveBrokers", default=list(asked["assignment"]))
     asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection")  # else as in its release
 
 
@@ -240,8 +241,18 @@ def _imbalance(asked: Fields) -> None:
     asked.fill("percentage", "leaderImbalancePerBrokerPercentage", default=10)
 
 
+_EVENTS = {
+    "TopicChange": "TopicCreation",
+    "ReplicaLeaderElection": "PreferredReplicaElection",
+    "PreferredReplicaLeaderElection": "PreferredReplicaElection",
+    "ZkPartitionReassignment": "PartitionReassignment",
+}
+"""Kafka's names of events -> the triggers that bring them about."""
+
+
 def _moved(asked: Fields) -> None:
     asked.fill("externalEpochBump", "epochBump", default=True)
+    asked["trigger"] = _EVENTS.get(asked["trigger"], asked["trigger"])
 
 
 def _register(asked: Fields) -> None:
@@ -395,6 +406,8 @@ def _place(asked: Fields) -> None:
     )
     for state in states:
         _state(state, asked["assignment"])
+    if asked.part("leadership") is not None:  # what it knows is what is registered
+        asked.setdefault("zkState", asked["leadership"])
 
 
 def _partition_effects(asked: Fields) -> None:
@@ -512,7 +525,14 @@ def _guard(asked: Fields) -> None:
 
 
 def _api(asked: Fields) -> None:
-    asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
+    asked.fill("current", "oar", "from", "assignment", "replicas").fill("target", "rar", "to")
+    whole = asked.part("current")
+    if whole is not None:
+        _assignment(whole)
+        asked["current"] = whole["replicas"]
+    at = asked if whole is None else whole
+    asked.fill("adding", "addingReplicas", default=list(at.get("adding", ())))
+    asked.fill("removing", "removingReplicas", default=list(at.get("removing", ())))
 
 
 def _broker_epoch(asked: Fields) -> None:
@@ -531,6 +551,7 @@ def _leader_and_isr(asked: Fields) -> None:
     asked.fill("currentLeaderEpoch", "current", default=-1)
     asked.fill("requestLeaderEpoch", "leaderEpoch", default=asked["currentLeaderEpoch"] + 1)
     asked.fill("inReplicas", default=True)
+    asked.fill("offlineDir", default=asked.get("partition") == "offline")
     if "leader" in asked:
         asked.fill("aliveBrokers", "live", "liveBrokers", default=_named(asked["leader"]))
 
@@ -653,6 +674,8 @@ def _deletion_scenario(asked: Fields) -> None:
 def _fetch_state(asked: Fields) -> None:
     asked.null("latestEpoch", "followerLatestEpoch").fill("followerLeo", "leo", default=0)
     asked.fill("reply", "leaderReply", default=[-1, -1])
+    if _is_error(asked["reply"]):
+        asked.fill("error", default=asked["reply"]["error"])
     asked["reply"] = _pair(asked["reply"])
 
 

@@ -131,7 +131,7 @@ class ControllerStage:
         return controller
 
     def run(self, controller: EventController) -> None:
-        """Handle what ZooKeeper has told the controller, until there is nothing more."""
+        """Handle every event that ZooKeeper has sent the controller."""
         while events := controller.core.client.port.events():
             for event in events:
                 wait(controller.handle_watch_event(event, NOW_MS))

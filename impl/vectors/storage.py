@@ -131,7 +131,7 @@ def _fetched(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(asked: dict[str, Any]) -> dict[str, Any]:
-    """The kind of a file is told by its entries: of two words, or of three."""
+    """The kind of a file is known by its entries: of two words, or of three."""
     content = asked["fileContent"].encode()
     disk = _disk()
     replace_file(disk, f"{PATH}/x", content)
@@ -143,7 +143,8 @@ def _parsed(asked: dict[str, Any]) -> dict[str, Any]:
     lines = parse_lines(file.path, content)
     if lines and len(lines[0][1]) == 2:
         return {"entries": [list(entry) for entry in parse_epochs(file.path, content)]}
-    return {"entries": _named(parse_offsets(file.path, content))}
+    read = _named(parse_offsets(file.path, content))
+    return {"entries": read, "read": read}
 
 
 def _written(writes: list[Any]) -> dict[str, Any]:

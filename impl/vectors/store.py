@@ -28,6 +28,7 @@ from impl.znodes import (
 from impl.znodes.access import ControllerMoved
 from impl.znodes.brokers import broker_version
 from impl.znodes.client import ZnodeClient
+from impl.znodes.partitions import encode_partition_set
 from impl.zookeeper.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -209,7 +210,7 @@ def _registered(under: Release, owner: str) -> str:
 
 
 def encode(question: Question) -> dict[str, Any]:
-    """The text of a znode, told by what is to be in it."""
+    """The text of a znode with the given content."""
     what = given(question)["encode"]
     return {"json": _encoded(what, release(question))}
 
@@ -233,6 +234,8 @@ def _encoded(what: Any, under: Release) -> str:
         # Version 5 is written under the inter-broker protocol 2.7, and then with features.
         newest = broker_version(under) if "features" in what else min(4, broker_version(under))
         return encode_broker(info, what.get("version", newest))
+    if isinstance(what.get("partitions"), list):  # an election, or a change of ISRs, of these
+        return encode_partition_set(TopicPartition.of(one) for one in what["partitions"])
     if "partitions" in what:
         return _encoded_topic(what, under)
     if "brokerId" in what and "timestamp" in what:

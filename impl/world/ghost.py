@@ -33,9 +33,9 @@ class PartitionHistory:
         self._logs_match()
         self._one_holder_an_epoch()
         self._brokers_obey_no_older_epoch()
-        self._clients_were_told_the_truth()
+        self._clients_saw_the_truth()
 
-    def _clients_were_told_the_truth(self) -> None:
+    def _clients_saw_the_truth(self) -> None:
         reported = self.world.client_view
         committed = {record for record, _ in self.committed}
         for record in reported.acknowledged:

@@ -9,17 +9,17 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from impl.sim.steps import Step, choose
 from impl.world.faults import profile_named, weights_in
 from impl.world.journal import Journal
 from impl.world.observation import Changes
-from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader, write_events
+from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader
 from impl.world.world import KINDS, World
 
 VERSION = "2.3"
 SYSTEM = "replication"
+STRATEGY = "any"
 
 FIRST_INSTANT_MS = 1_577_836_800_000
 """2020-01-01 00:00:00 UTC, where the logical clock begins."""
@@ -36,10 +36,10 @@ class Simulator:
         seed: int,
         faults: str = "everything",
         brokers: int = 3,
-        strategy: str = "any",
         journal: Journal | None = None,
     ) -> None:
-        self.world = World(brokers, seed=seed, strategy=strategy, journal=journal)
+        self.seed, self.faults = seed, faults
+        self.world = World(brokers, seed=seed, strategy=STRATEGY, journal=journal)
         self._weights = weights_in(self.world, profile_named(faults, seed))
         self.random = random.Random(seed)
         self.clock = 0
@@ -58,6 +58,26 @@ class Simulator:
             self.world.take(step)
         return step
 
+    def recorded(self, steps: int) -> tuple[TraceHeader, Iterator[TraceEvent]]:
+        """A run of so many steps, fewer only if nothing more can happen: its header, and the events
+        as the steps are taken. None is kept. ValueError for a number that makes no sense.
+        """
+        if steps < 1:
+            raise ValueError(f"a run has 1 step or more, not {steps}")
+        changes, brokers = Changes(self.world), len(self.world.brokers)
+        run = f"{self.faults}-{brokers}-{self.seed}-{steps}"
+        header = TraceHeader(
+            run, self.seed, brokers, VERSION, SYSTEM, self.faults, STRATEGY, changes.initial
+        )
+        return header, self._events(steps, _CampaignRecorder(run, changes))
+
+    def _events(self, steps: int, recorder: _CampaignRecorder) -> Iterator[TraceEvent]:
+        while self.clock < steps:
+            step = self.advance()
+            if step is None:
+                return
+            yield recorder.record(step, self.clock)
+
 
 DONE_BY_ZOOKEEPER = ("controller_node_is_deleted", "session_expires")
 
@@ -67,57 +87,14 @@ def node_of(step: Step) -> int | str:
     return ZOOKEEPER if step.name in DONE_BY_ZOOKEEPER else step.args[0]
 
 
-def simulate(
-    seed: int,
-    steps: int,
-    faults: str = "everything",
-    brokers: int = 3,
-    strategy: str = "any",
-    journal: Journal | None = None,
-) -> Trace:
-    """A run of ``steps`` steps, fewer only if nothing more can happen.
+def simulate(seed: int, steps: int, faults: str = "everything", brokers: int = 3) -> Trace:
+    """A run as ``Simulator.recorded``, kept whole.
 
     ``faults`` is the name of a profile (see ``impl.world.faults``). ValueError if a number or a
     name makes no sense.
     """
-    header, events = simulated(seed, steps, faults, brokers, strategy, journal)
+    header, events = Simulator(seed, faults, brokers).recorded(steps)
     return Trace(header, tuple(events))
-
-
-def simulate_to(
-    path: Path, seed: int, steps: int, faults: str = "everything", brokers: int = 3
-) -> int:
-    """As ``simulate``, written line by line, so that memory holds no trace; how many events.
-
-    The file appears when it is whole.
-    """
-    return write_events(path, *simulated(seed, steps, faults, brokers))
-
-
-def simulated(
-    seed: int,
-    steps: int,
-    faults: str = "everything",
-    brokers: int = 3,
-    strategy: str = "any",
-    journal: Journal | None = None,
-) -> tuple[TraceHeader, Iterator[TraceEvent]]:
-    """As ``simulate``: the header, and the events as the steps are taken. Keeps none of them."""
-    if steps < 1:
-        raise ValueError(f"a run has 1 step or more, not {steps}")
-    simulator = Simulator(seed, faults, brokers, strategy, journal)
-    changes = Changes(simulator.world)
-    run = f"{faults}-{brokers}-{seed}-{steps}"
-    header = TraceHeader(run, seed, brokers, VERSION, SYSTEM, faults, strategy, changes.initial)
-    return header, _events(simulator, steps, _CampaignRecorder(run, changes))
-
-
-def _events(simulator: Simulator, steps: int, recorder: _CampaignRecorder) -> Iterator[TraceEvent]:
-    while simulator.clock < steps:
-        step = simulator.advance()
-        if step is None:
-            return
-        yield recorder.record(step, simulator.clock)
 
 
 def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None) -> Trace:

@@ -9,7 +9,7 @@ from impl.znodes import paths
 from impl.znodes.text import MalformedZnode, Reader, write
 
 LOG_DIR_FAILURE = 1
-"""The one event that is told: a log directory failed."""
+"""The one event of log directories: a log directory failed."""
 
 
 def encode_controller(broker: int, timestamp_ms: int) -> str:

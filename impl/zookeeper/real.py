@@ -86,7 +86,7 @@ class RealSession:
 
     @property
     def alive(self) -> bool:
-        """False once the client was told that the session is over."""
+        """False once the client knows that the session has expired."""
         return not self._expired
 
     @property
@@ -229,7 +229,7 @@ class RealSession:
             had = key in self._watched
             self._watched.setdefault(key, None)
         try:
-            answer = self._ask(lambda: ask(self._data_told if kind == _DATA else self._child_told))
+            answer = self._ask(lambda: ask(self._on_data if kind == _DATA else self._on_children))
         except ZooKeeperError:
             with self._lock:
                 if not had:
@@ -240,13 +240,13 @@ class RealSession:
                 self._watched[key] = _seen(kind, answer)
         return answer
 
-    def _data_told(self, reported: Any) -> None:
-        self._told(_DATA, reported)
+    def _on_data(self, reported: Any) -> None:
+        self._fired(_DATA, reported)
 
-    def _child_told(self, reported: Any) -> None:
-        self._told(_CHILDREN, reported)
+    def _on_children(self, reported: Any) -> None:
+        self._fired(_CHILDREN, reported)
 
-    def _told(self, kind: str, reported: Any) -> None:
+    def _fired(self, kind: str, reported: Any) -> None:
         if reported.type not in _EVENT_TYPES:  # the connection broke, and kazoo forgot its watches
             self._connection_broke = True
             return
@@ -254,7 +254,7 @@ class RealSession:
         with self._lock:
             watched = (kind, reported.path) in self._watched
             self._watched.pop((kind, reported.path), None)
-            if event.type is EventType.DELETED:  # who watches both is told once
+            if event.type is EventType.DELETED:  # who watches both is notified once
                 self._watched.pop((_CHILDREN, reported.path), None)
         if watched:
             self._arrived.append(event)
@@ -262,7 +262,7 @@ class RealSession:
     def _watch_again(self) -> None:
         """Leave the watches once more, as ZooKeeper's own client does when it reconnects.
 
-        What changed while nobody listened is told now.
+        What changed while nobody listened is reported now.
         """
         self._connection_broke = False
         with self._lock:

@@ -142,7 +142,7 @@ class EmbeddedSession:
         return [_outcome(op, result) for op, result in zip(ops, results, strict=True)]
 
     def _ask(self, operation: Callable[[], T]) -> T:
-        # A client is told of its expired session before anything else: ZooKeeper checks it first.
+        # A client learns of its expired session before anything else: ZooKeeper checks it first.
         self.zookeeper.require_alive(self.session)
         loss = self.losses.pop(0) if self.losses else None
         if loss is Loss.DENIAL:

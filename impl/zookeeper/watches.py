@@ -35,8 +35,9 @@ class Watches:
     def fire(self, changes: list[Change]) -> None:
         """Notify for the changes of one transaction, in their order.
 
-        A session that watches both the data and the children of a znode that is deleted is told
-        once; for a znode that comes or goes, the watchers of its parent's children are told after.
+        A session that watches both the data and the children of a znode that is deleted is notified
+        once; for a znode that comes or goes, the watchers of its parent's children are notified
+        after.
         """
         if not self.data and not self.children:
             return
@@ -63,7 +64,7 @@ class Watches:
         return self.pending.pop(session, [])
 
     def forget(self, session: int) -> None:
-        """The session is over: its watches and what it was not told are gone."""
+        """The session is over: its watches and its undelivered events are gone."""
         self.pending.pop(session, None)
         for table in (self.data, self.children):
             for path in [path for path, waiting in table.items() if session in waiting]:

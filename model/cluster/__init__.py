@@ -126,7 +126,7 @@ from model.protocol.controllership import (
     reply_is_lost,
     winner_takes_itself_for_another,
 )
-from model.versions import SWITCHES, presets
+from model.versions import SWITCHES, presets, published
 
 
 def of_a_partition(*steps):
@@ -192,6 +192,7 @@ SYSTEM = System(
                         leader_expands_isr, leader_isr_write_is_refused)),
     claims=(*CLAIMS, *PROGRESS),
     versions=presets(_SWITCHES),
+    also=published(_SWITCHES),
     default_version="2.3",
     bounds={
         "brokers": Bound(2, 1, "brokers"),

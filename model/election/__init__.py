@@ -21,7 +21,7 @@ from model.election.requests import controller_sends_request, request_is_obeyed
 from model.election.state import STATE
 from model.election.zookeeper import broker_connects, session_expires
 from model.language import Bound, System
-from model.versions import SWITCHES, presets
+from model.versions import SWITCHES, presets, published
 
 
 def initial(new):
@@ -43,6 +43,7 @@ SYSTEM = System(
         controller_sends_request, request_is_obeyed),
     claims=CLAIMS,
     versions=presets(_SWITCHES),
+    also=published(_SWITCHES),
     default_version="2.3",
     bounds={
         "brokers": Bound(2, 1, "brokers that may become controller"),

@@ -121,6 +121,8 @@ class System:
     bounds: Mapping[str, Bound]
     switches: Mapping[str, str] = field(default_factory=dict)
     """Switch name -> what it is, with its KIP or JIRA."""
+    also: Mapping[str, Version] = field(default_factory=dict)
+    """Further names -> one of the versions, perhaps with other switches."""
     _recordings: Recordings = field(
         default_factory=lambda: Recordings(), init=False, repr=False, compare=False
     )
@@ -128,6 +130,8 @@ class System:
     def version(self, name: str | None = None) -> Version:
         """A version by name; an unknown name is refused with the nearest."""
         name = name or self.default_version
+        if name not in self.versions and name in self.also:
+            return self.also[name]
         if name not in self.versions:
             raise ProtocolError(unknown_name(f"version of {self.name}", name, self.versions))
         return self.versions[name]

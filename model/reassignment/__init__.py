@@ -100,7 +100,7 @@ from model.reassignment.requests import (
 )
 from model.reassignment.state import STATE
 from model.reassignment.writing import controller_write_conflicts, controller_write_is_fenced
-from model.versions import SWITCHES, presets
+from model.versions import SWITCHES, presets, published
 
 
 def initial(new):
@@ -154,6 +154,7 @@ SYSTEM = System(
         leader_reads_its_write_back, leader_reads_another_write_back),
     claims=(*CLAIMS, *CONDUCT, *PROGRESS),
     versions=presets(_SWITCHES),
+    also=published(_SWITCHES),
     default_version="2.3",
     bounds={
         "brokers": Bound(2, 2, "brokers that may be replicas"),

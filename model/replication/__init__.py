@@ -85,7 +85,7 @@ from model.replication.truncation import (
     leader_answers_epoch,
     leader_refuses_epoch,
 )
-from model.versions import SWITCHES, presets
+from model.versions import SWITCHES, presets, published
 
 
 def initial(new):
@@ -138,6 +138,7 @@ SYSTEM = System(
         leader_learns_isr_is_refused, leader_gives_up_isr_write),
     claims=(*CLAIMS, *CLIENTS, *HEALTH),
     versions=presets(_SWITCHES),
+    also=published(_SWITCHES),
     default_version="2.5",
     bounds={
         "brokers": Bound(2, 2, "replicas of the partition"),

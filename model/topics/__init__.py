@@ -93,7 +93,7 @@ from model.topics.lifecycle import (
 from model.topics.progress import PROGRESS
 from model.topics.requests import request_is_lost
 from model.topics.state import STATE
-from model.versions import SWITCHES, presets
+from model.versions import SWITCHES, presets, published
 
 
 def initial(new):
@@ -148,6 +148,7 @@ SYSTEM = System(
         "2.8": replace(
             _NEWEST, name="2.8", switches={**_NEWEST.switches, "topics_have_ids": True},
             about="topics have ids, and brokers compare them (KIP-516)")},
+    also=published(_SWITCHES),
     default_version="2.3",
     bounds={
         "brokers": Bound(2, 1, "brokers, of which any may have a replica"),

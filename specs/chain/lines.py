@@ -178,7 +178,7 @@ FOUND = (
     Alternative("leader_reads_its_isr_back", _of_its_epoch, _write("unanswered")),
 )
 
-OFFICE = "who is the controller is election's affair; here only its writes count"
+CONTROLLERSHIP = "who is the controller is election's affair; here only its writes count"
 REFUSED = "nothing changes: the controller forgets what it read, or resigns"
 UNHEARD = "a request that moves nobody: what was sent stays sent, and may still arrive"
 CLIENT = "what clients are answered and read is below the high watermark that the proof speaks of"
@@ -198,12 +198,12 @@ LINES = (
     Line("broker_reconnects", SESSION),
     Line("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
     # the controller
-    Line("broker_becomes_controller", OFFICE),
-    Line("reply_is_lost", OFFICE),
-    Line("broker_learns_it_won", OFFICE),
-    Line("broker_finds_it_moved", OFFICE),
-    Line("controller_resigns", OFFICE),
-    Line("controller_node_is_deleted", OFFICE),
+    Line("broker_becomes_controller", CONTROLLERSHIP),
+    Line("reply_is_lost", CONTROLLERSHIP),
+    Line("broker_learns_it_won", CONTROLLERSHIP),
+    Line("broker_finds_it_moved", CONTROLLERSHIP),
+    Line("controller_resigns", CONTROLLERSHIP),
+    Line("controller_node_is_deleted", CONTROLLERSHIP),
     Line("controller_reads_partition", "what it read counts when it writes, by the version"),
     # its writes and orders
     Line("controller_elects_leader",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from model.language import terms as t
 from model.language.errors import ImpossibleValue, ProtocolError, a
@@ -19,6 +20,27 @@ from model.language.system import RecordedSystem
 from model.language.terms import Term
 from specs.lowering.enumerated import Enumerated, Environment
 from specs.lowering.instances import Instance, SuccessorCheck
+
+
+class _Choice(NamedTuple):
+    """A step with its parameters chosen, whatever number it gets among the instances.
+
+    `requires` and `refused_by` name requirements by their place in the step; the latter is the one
+    that the parameters alone refuse.
+    """
+
+    arguments: tuple[int | frozenset[int], ...]
+    requires: list[tuple[Term, int]]
+    refused_by: int | None
+    writes: dict[int, Term]
+    checks: list[SuccessorCheck]
+
+
+_MADE: dict[tuple[Any, ...], list[_Choice]] = {}
+"""Steps that were enumerated, by all that they depend on: systems that differ in a switch or in a
+requirement share most of them. Terms are kept for ever in any case."""
+
+_MOST_MADE = 4096
 
 
 class Grounded(Enumerated):
@@ -51,6 +73,9 @@ class Grounded(Enumerated):
                 key = (step.transition.name, requirement.reason)
                 self._reason_number[key] = len(self.reasons)
                 self.reasons.append(key)
+        self._layout = (
+            tuple(recorded.fields.values()), frozenset(self._kept), tuple(sorted(bounds.items()))
+        )  # fmt: skip
         self.refused_by_parameters: set[int] = set()
         self.instances: list[Instance] = []
         for step in recorded.steps:
@@ -103,32 +128,53 @@ class Grounded(Enumerated):
         yield from itertools.product(*domains)
 
     def _add_instances(self, step: Recorded) -> None:
-        for chosen in self._choices(step):
-            environment: Environment = {}
-            for name, value in zip(step.parameters, chosen, strict=True):
-                if isinstance(value, frozenset):
-                    environment[f"${name}"] = t.make("set", (value,), BOOL)
-                else:
-                    environment[f"${name}"] = t.const(value)
-            requires: list[tuple[Term, int]] = []
-            possible = True
-            for requirement in step.requires:
-                condition = self.ground(requirement.condition, environment)
-                number = self._reason_number[step.transition.name, requirement.reason]
-                if condition is t.TRUE:
-                    continue
-                requires.append((condition, number))
-                if condition is t.FALSE:
-                    self.refused_by_parameters.add(number)
-                    possible = False
-                    break
-            instance = Instance(len(self.instances), step, chosen, requires)
-            if possible:
-                for write in step.writes:
-                    self._apply(write, environment, instance.writes, instance.checks)
-                self._zero_junk(instance.writes)
-                self._check_domains(instance)
-            self.instances.append(instance)
+        """The step's instances, made once for all systems that share the step and the cells."""
+        key = (
+            self._layout, tuple(step.parameters.items()),
+            tuple(one.condition for one in step.requires), tuple(step.writes),
+        )  # fmt: skip
+        found = _MADE.get(key)
+        if found is None:
+            if len(_MADE) >= _MOST_MADE:
+                _MADE.clear()
+            found = _MADE[key] = [self._choice_of(step, chosen) for chosen in self._choices(step)]
+        numbers = [self._reason_number[step.transition.name, one.reason] for one in step.requires]
+        for one in found:
+            if one.refused_by is not None:
+                self.refused_by_parameters.add(numbers[one.refused_by])
+            requires = [(condition, numbers[place]) for condition, place in one.requires]
+            self.instances.append(
+                Instance(
+                    len(self.instances), step, one.arguments, requires, dict(one.writes),
+                    list(one.checks),
+                )
+            )  # fmt: skip
+
+    def _choice_of(self, step: Recorded, chosen: tuple[int | frozenset[int], ...]) -> _Choice:
+        """A step with its parameters chosen."""
+        environment: Environment = {}
+        for name, value in zip(step.parameters, chosen, strict=True):
+            if isinstance(value, frozenset):
+                environment[f"${name}"] = t.make("set", (value,), BOOL)
+            else:
+                environment[f"${name}"] = t.const(value)
+        requires: list[tuple[Term, int]] = []
+        for place, requirement in enumerate(step.requires):
+            condition = self.ground(requirement.condition, environment)
+            if condition is t.TRUE:
+                continue
+            requires.append((condition, place))
+            if condition is t.FALSE:
+                return _Choice(chosen, requires, place, {}, [])
+        writes: dict[int, Term] = {}
+        checks: list[SuccessorCheck] = []
+        for write in step.writes:
+            self._apply(write, environment, writes, checks)
+        self._zero_junk(writes)
+        self._check_domains(writes, checks)
+        # An always-false check belongs first; the same check twice only costs time.
+        checks = list({(check.fine, check.bound): check for check in checks}.values())
+        return _Choice(chosen, requires, None, writes, checks)
 
     def _apply(
         self,
@@ -263,15 +309,13 @@ class Grounded(Enumerated):
                 SuccessorCheck(t.or_(unless, t.le(value, t.const(domain[-1]))), bound, what)
             )
 
-    def _check_domains(self, instance: Instance) -> None:
-        for number, value in sorted(instance.writes.items()):
+    def _check_domains(self, writes: Mapping[int, Term], checks: list[SuccessorCheck]) -> None:
+        for number, value in sorted(writes.items()):
             made = self.cells[number]
             if made.field.sort is BOOL:
                 continue
             what = f"{made.name} would leave {made.domain[0]}..{made.domain[-1]}"
-            self._check_range(value, made.domain, made.field.sort, what, instance.checks)
-        # An always-false check belongs first; the same check twice only costs time.
-        instance.checks = list({(c.fine, c.bound): c for c in instance.checks}.values())
+            self._check_range(value, made.domain, made.field.sort, what, checks)
 
     def _zero_junk(self, writes: dict[int, Term]) -> None:
         """Cells of a log at and above its new end take their blank value."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import CodeType
 from typing import Any
 
 from model.language.errors import ImpossibleValue
@@ -92,6 +93,12 @@ class _Emitter:
         return self.expression(value) if low == 0 else f"({self.expression(value)}{-low:+d})"
 
 
+@lru_cache(maxsize=8192)
+def _compiled(source: str, name: str) -> CodeType:
+    """Systems that differ in a switch or in a requirement share most of what is generated."""
+    return compile(source, name, "exec")
+
+
 class PythonCode:
     """The compiled instance.
 
@@ -148,7 +155,7 @@ class PythonCode:
     def _compile(self, source: str, name: str) -> Any:
         copy: Callable[[State], Any] = bytearray if self.narrow else list
         space = {"pack": self._pack, "copy": copy, "ImpossibleValue": ImpossibleValue}
-        exec(compile(source, f"<generated {name}>", "exec"), space)
+        exec(_compiled(source, f"<generated {name}>"), space)
         return space[name]
 
     def _successors_source(self) -> str:

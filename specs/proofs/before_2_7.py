@@ -70,7 +70,7 @@ def begins_leadership(now, new, broker, epoch):
     new.sure.committed_in[epoch] = 0
 
 
-def is_told_the_state(now, new):
+def receives_the_state(now, new):
     new.sure.isr[now.zk.epoch] = now.zk.isr
     new.sure.gave_up[now.zk.epoch] = False
 
@@ -91,7 +91,7 @@ def gives_up(now, new, epoch):
 
 ALSO = {
     "broker_becomes_leader": begins_leadership,
-    "controller_repeats_the_state": is_told_the_state,
+    "controller_repeats_the_state": receives_the_state,
     "isr_write_is_executed": has_written,
     "leader_finds_isr_registered": has_written,
     "isr_write_is_refused": was_refused,
@@ -173,7 +173,7 @@ SYSTEM = replace(
 # -- the invariants of no_message_loss, of what is sure -------------------------------------------
 
 
-class _Office:
+class _LeaderWithSureIsr:
     def __init__(self, now, epoch):
         self._now, self._epoch = now, epoch
 
@@ -188,7 +188,7 @@ class _Leaders:
         self._now = now
 
     def __getitem__(self, epoch):
-        return _Office(self._now, epoch)
+        return _LeaderWithSureIsr(self._now, epoch)
 
 
 class Sure:

@@ -59,7 +59,7 @@ class _Each:
         return self._of(broker)
 
 
-class Office:
+class ElectionView:
     """The state of `election`, read off a state of `replication`.
 
     A broker that believes in an epoch holds its zkVersion: both move by one with every win. What a
@@ -86,7 +86,7 @@ class Office:
 
 
 def _of_the_controllership(one: Invariant) -> Invariant:
-    return replace(one, matrix=lambda now, *values: one.matrix(Office(now), *values))
+    return replace(one, matrix=lambda now, *values: one.matrix(ElectionView(now), *values))
 
 
 @invariant("whoever won and has not heard of it did win that epoch",
@@ -235,4 +235,4 @@ PROOF = Proof(
     ),
 )  # fmt: skip
 
-__all__ = ["PROOF", "Office", "composed"]
+__all__ = ["PROOF", "ElectionView", "composed"]

@@ -83,9 +83,9 @@ def as_invariant(claim) -> Invariant:
     return Invariant(f"{claim.name}_is_kept", claim.sentence, "the claim", claim.function)
 
 
-OFFICE = (epochs_were_won, one_winner_an_epoch, the_others_know_nothing,
+CONTROLLERSHIP = (epochs_were_won, one_winner_an_epoch, the_others_know_nothing,
           who_has_not_read_knows_nothing)
-LISTS = (*OFFICE, the_newest_knows_the_lists, the_newest_knows_no_gap,
+LISTS = (*CONTROLLERSHIP, the_newest_knows_the_lists, the_newest_knows_no_gap,
          who_removes_has_forgotten, as_invariant(lists_are_sound))
 DEAD = (as_invariant(the_dead_do_nothing),)
 ELECTIONS = (as_invariant(clean_election),)

@@ -64,7 +64,7 @@ def read_heading(text: str) -> Heading:
     bounds: dict[str, int] = {}
     for key, value in _pairs(words[2:]):
         if key == "version":
-            version = chosen.version(value).name
+            chosen.version(version := value)
         elif key in ("without", "with"):
             name, setting = _thrown_back(value) if key == "without" else _setting(value)
             if name not in chosen.switches:

@@ -113,6 +113,7 @@ LASTING = (
              cluster.RESIGNATIONS),
     _lasting("topics", "clean_election", "topics_clean_election", topics.ELECTIONS),
     _lasting("topics", "the_dead_do_nothing", "the_dead_do_nothing", topics.DEAD),
-    _lasting("topics", "tasks_are_of_controllers", "tasks_are_of_controllers", topics.OFFICE),
+    _lasting("topics", "tasks_are_of_controllers", "tasks_are_of_controllers",
+             topics.CONTROLLERSHIP),
     _lasting("topics", "lists_are_sound", "lists_are_sound", topics.LISTS),
 )  # fmt: skip

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(f"wrong: {line}", file=sys.stderr)
     if chosen.json is not None:
-        reported = _told(began, measured, before, after, wrong)
+        reported = _report(began, measured, before, after, wrong)
         chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
     return 1 if wrong else 0
 
@@ -122,7 +122,7 @@ def _load(load: tuple[float, ...]) -> str:
     return " ".join(f"{one:.2f}" for one in load)
 
 
-def _told(
+def _report(
     began: Sequence[SetUp],
     measured: Sequence[Measured],
     before: tuple[float, ...],

@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import median
 
 from impl import Simulator
-from impl.world.simulator import simulate_to
+from impl.world.trace import write_events
 from impl.world.wide import WideSimulator, WideWorld
 from tests.bench.storage import Bench
 from tests.impl.log.crashes import Wrong, campaign
@@ -96,7 +96,8 @@ def worlds(plan: Plan, folder: Path) -> list[Figure]:
 
     def traced(faults: str) -> None:
         for seed in range(plan.small_runs):
-            simulate_to(folder / "trace.ndjson", seed, plan.small_steps, faults)
+            events = Simulator(seed, faults).recorded(plan.small_steps)
+            write_events(folder / "trace.ndjson", *events)
 
     for faults in ("everything", "none"):
         cpu, wall = timed(plan.rounds, lambda faults=faults: small(faults))  # type: ignore[misc]

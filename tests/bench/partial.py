@@ -8,7 +8,7 @@
 Run it in the repository's folder. Every line shows leader, ISR and both epochs, with and without
 the name of its step; 8 steps may be hidden before a line. Runs of several seeds are recorded with
 just that, written as NDJSON and judged by what `insync check` calls, reading included; the median
-of the seeds counts, and the slowest is told. `changes` keeps only the lines at which something
+of the seeds counts, and the slowest is reported. `changes` keeps only the lines at which something
 changed, as a log would: with at most 8 hidden steps between two of them not every such run can be
 followed, and then the answer is unknown: that is counted, and never called broken. Memory is the
 most that this process has used so far, in megabytes, the trace included. Leaves with 1 if a trace
@@ -128,8 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     loads = [round(before, 1), round(os.getloadavg()[0], 1)]
     print(f"load average: {loads[0]} before, {loads[1]} after")
     if chosen.json is not None:
-        told_all = {"format": "insync.bench/1", "rows": rows, "load": loads}
-        chosen.json.write_text(json.dumps(told_all, indent=1) + "\n", encoding="utf-8")
+        report = {"format": "insync.bench/1", "rows": rows, "load": loads}
+        chosen.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     wrong = [
         row for row in rows
         if Verdict.BROKEN.value in row["verdicts"]

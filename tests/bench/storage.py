@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in wrong:
         print(f"wrong: {line}", file=sys.stderr)
     if chosen.json is not None:
-        reported = _told(benches, before, wrong)
+        reported = _report(benches, before, wrong)
         chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
     return 1 if wrong else 0
 
@@ -180,7 +180,7 @@ def _show(benches: Sequence[Bench], before: tuple[float, ...]) -> None:
     print(f"\nload before and after: {loads}; {os.cpu_count()} processors")
 
 
-def _told(
+def _report(
     benches: Sequence[Bench], before: tuple[float, ...], wrong: Sequence[str]
 ) -> dict[str, Any]:
     return {

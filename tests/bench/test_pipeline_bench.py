@@ -11,12 +11,12 @@ from tests.bench.pipeline.generated import Size
 
 
 def test_a_small_size_is_measured_and_what_was_planted_is_found(tmp_path: Path, capsys):
-    told_in = tmp_path / "pipeline.json"
+    target = tmp_path / "pipeline.json"
 
     sizes = ["--events", "2000", "--partitions", "5", "--skew", "--cores", "0", "--rounds", "1"]
-    code = main([*sizes, "--json", str(told_in)])
+    code = main([*sizes, "--json", str(target)])
 
-    reported = json.loads(told_in.read_text())
+    reported = json.loads(target.read_text())
     (size,) = reported["sizes"]
     assert (code, reported["wrong"]) == (0, [])
     assert set(size["lines_per_second_per_core"]) == {"read", "parse", "order", "check", "whole"}

@@ -142,7 +142,7 @@ def ask_for_no_acknowledgement(history: ClientHistory) -> None:
     history.sends.append(ProduceAttempt("none", 0, 0, 1, 0, False, 0.4, 0.5))
 
 
-def be_told_that_it_is_out_of_range(history: ClientHistory) -> None:
+def be_answered_that_it_is_out_of_range(history: ClientHistory) -> None:
     history.reads += [
         Read("reader 1", 1, 0, 4, (), 1.0, "OFFSET_OUT_OF_RANGE"),
         Read("reader 1", 1, 0, 3, ((3, "idempotent-2"),), 1.1),
@@ -187,7 +187,7 @@ def test_what_is_wrong_is_found_and_named(wrong: Callable[[ClientHistory], None]
         (commit_at_the_same_time, 0),
         (commit_in_another_group, 0),
         (ask_for_no_acknowledgement, 0),
-        (be_told_that_it_is_out_of_range, 1),
+        (be_answered_that_it_is_out_of_range, 1),
     ],
 )
 def test_what_may_happen_is_counted_and_no_anomaly(

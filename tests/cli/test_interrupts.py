@@ -35,8 +35,11 @@ class Ended:
     left: list[int]
 
 
-def interrupted(words: list[str], after_s: float, temporary: Path) -> Ended:
-    """Runs a command as the leader of a terminal's session, and types Ctrl-C after a while."""
+def interrupted(words: list[str], after_s: float, temporary: Path, begun: bytes = b"") -> Ended:
+    """Runs a command as the leader of a terminal's session, and types Ctrl-C after a while.
+
+    The while counts from when it has printed `begun`.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(ROOT)
@@ -44,6 +47,8 @@ def interrupted(words: list[str], after_s: float, temporary: Path) -> Ended:
         command = [sys.executable, "-m", "conformance.cli", *words]
         os.execve(sys.executable, command, environment)
     try:
+        if begun:
+            assert begun in _read_until(terminal, time.monotonic() + 60, begun)
         _read_until(terminal, time.monotonic() + after_s)
         assert os.waitpid(pid, os.WNOHANG) == (0, 0), "it ended by itself: give it longer work"
         os.write(terminal, CTRL_C)
@@ -61,10 +66,10 @@ def interrupted(words: list[str], after_s: float, temporary: Path) -> Ended:
     return Ended(code, lines, seconds, _alive(pid))
 
 
-def _read_until(terminal: int, deadline: float) -> bytes:
-    """What is printed until then, or until nobody has the terminal any more."""
+def _read_until(terminal: int, deadline: float, text: bytes | None = None) -> bytes:
+    """What is printed until then, or up to `text`, or until nobody has the terminal any more."""
     said = b""
-    while (left := deadline - time.monotonic()) > 0:
+    while (left := deadline - time.monotonic()) > 0 and (text is None or text not in said):
         if select.select([terminal], [], [], left)[0]:
             try:
                 more = os.read(terminal, 65536)
@@ -152,6 +157,37 @@ def ends_soon_and_leaves_nothing(words: list[str], after_s: float, folder: Path)
     assert ended.seconds < SOON_S
 
 
+AMID_AN_ARGUMENT = """
+import ctypes, os, signal
+from conformance.cli.main import LazyGroup
+from conformance.cli.__main__ import run
+
+class Argument:
+    @classmethod
+    def from_param(cls, value):
+        os.kill(os.getpid(), signal.SIGINT)
+
+def read():
+    strlen = ctypes.CDLL(None).strlen
+    strlen.argtypes = [Argument]
+    strlen(b"")
+
+LazyGroup.invoke = lambda *_: read()
+run()
+"""
+
+
+def test_ctrl_c_while_ctypes_converts_an_argument_is_no_defect_of_insync():
+    ended = subprocess.run(
+        [sys.executable, "-c", AMID_AN_ARGUMENT, "versions"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stderr.splitlines()) == (130, [LINE])
+
+
 @pytest.mark.parametrize("what", LONG)
 def test_ctrl_c_ends_a_command_soon_with_one_line_and_nothing_left(what: str, tmp_path: Path):
     ends_soon_and_leaves_nothing(*LONG[what], tmp_path)
@@ -174,7 +210,7 @@ def test_a_visit_that_keeps_its_levels_says_where(tmp_path: Path):
     kept = tmp_path / "kept"
     words = ["explore", "election", "--brokers", "3", "--bound", "epoch=3", "--checkpoint"]
 
-    ended = interrupted([*words, str(kept)], 4, tmp_path)
+    ended = interrupted([*words, str(kept)], 1, tmp_path, begun=b"states")
 
     assert ended.code == 130
     assert ended.lines == [

@@ -17,10 +17,10 @@ def test_all_walks_each_system_in_each_of_its_releases(answer: Answer, tmp_path:
     """Short walks without faults: what is looked at is that all of them are made and counted."""
     noted = tmp_path / "lines.json"
 
-    code, told = answer(f"lockstep --all --steps 20 --seeds 0..0 --faults none --coverage {noted}")
+    code, said = answer(f"lockstep --all --steps 20 --seeds 0..0 --faults none --coverage {noted}")
 
-    walked = Counter(one["system"] for one in told["profiles"])
-    assert (code, told["verdict"]) == (0, "holds")
+    walked = Counter(one["system"] for one in said["profiles"])
+    assert (code, said["verdict"]) == (0, "holds")
     assert walked == {system: len(releases) for system, releases in RELEASES.items()}
-    assert all(one["steps"] >= 20 and one["runs"] == 1 for one in told["profiles"])
+    assert all(one["steps"] >= 20 and one["runs"] == 1 for one in said["profiles"])
     assert 0.3 < json.loads(noted.read_text())["share"] < 0.95

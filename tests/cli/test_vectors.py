@@ -191,7 +191,7 @@ def test_an_answer_that_stumbles_has_failed_and_the_others_are_asked(tmp_path: P
         (
             "zk_store.json",
             '[{"source":"","case":"","versions":"2.0+","input":{"calls":[]},"expected":{}}]',
-            "case 0: its input follows no known schema",
+            "an input of calls is no operation of zk_store, and no case has another",
         ),
     ],
 )

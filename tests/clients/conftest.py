@@ -29,7 +29,7 @@ HERE = SETTINGS | {"log.dirs": ",".join(DIRECTORIES), "log.cleaner.backoff.ms": 
 
 
 class Wire:
-    """A connection that speaks Kafka's frames, and whatever else it is told to send."""
+    """A connection that speaks Kafka's frames, and whatever else a test sends."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.socket = socket.create_connection(address, timeout=10)

@@ -135,7 +135,7 @@ def test_partitions_move_and_preferred_leaders_are_elected(admin: Any, other: An
     assert errors == {topic: "ELECTION_NOT_NEEDED", "no-such": "UNKNOWN_TOPIC_OR_PART"}
 
 
-def test_directories_and_brokers_are_told(other: Any, admin: Any, topic: str):
+def test_directories_and_brokers_are_reported(other: Any, admin: Any, topic: str):
     create(admin, topic, 1, 3)
 
     def hosts() -> list[int]:

@@ -84,7 +84,7 @@ def test_acks_that_mean_nothing_are_refused(led: Wire, topic: str):
     assert produced(led, topic, BATCH, acks=7).error_code.name == "invalid_required_acks"
 
 
-def test_an_unknown_topic_is_told(wire: Wire, topic: str):
+def test_an_unknown_topic_is_reported(wire: Wire, topic: str):
     assert produced(wire, topic, BATCH).error_code.name == "unknown_topic_or_partition"
     assert fetched(wire, topic).error_code.name == "unknown_topic_or_partition"
 

@@ -79,7 +79,7 @@ class Desk:
 
     @property
     def offsets(self) -> str:
-        """What an administrator needs to be told of the ends of logs."""
+        """What an administrator needs to know of the ends of logs."""
         return self.by_admin("Metadata v4")
 
     def create(self, topic: str, *more: str) -> None:
@@ -115,7 +115,7 @@ class Desk:
 
     @property
     def plain_producer(self) -> tuple[str, ...]:
-        """Producers of 3.0 and later are idempotent unless they are told (KIP-679)."""
+        """Producers of 3.0 and later are idempotent unless configured otherwise (KIP-679)."""
         has = "InitProducerId" in self.offered or self.by_zookeeper
         return () if has else ("enable.idempotence=false",)
 

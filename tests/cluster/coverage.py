@@ -280,7 +280,7 @@ def variants() -> tuple[RecordedSystem, ...]:
     )
 
 
-def told() -> tuple[set[str], set[tuple[str, str]]]:
+def story_coverage() -> tuple[set[str], set[tuple[str, str]]]:
     """What the stories of `cluster` fire, and the guards that they show as the first to fail."""
     fired: set[str] = set()
     refused: set[tuple[str, str]] = set()
@@ -292,4 +292,4 @@ def told() -> tuple[set[str], set[tuple[str, str]]]:
     return fired, refused
 
 
-__all__ = ["CALM", "CLUSTER", "ROWS", "Row", "told", "variants"]
+__all__ = ["CALM", "CLUSTER", "ROWS", "Row", "story_coverage", "variants"]

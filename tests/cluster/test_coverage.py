@@ -9,7 +9,7 @@ import pytest
 from specs.explorer import explore
 from specs.marks import Marks, marks_of
 from specs.surgery import guards_of
-from tests.cluster.coverage import ROWS, Row, told, variants
+from tests.cluster.coverage import ROWS, Row, story_coverage, variants
 
 PLAIN = 50_000
 """States up to which generated Python is sooner done than machine code is made."""
@@ -24,7 +24,7 @@ def test_the_rows_fire_every_transition_of_every_release_and_of_every_switch_thr
 
 
 def test_what_is_left_to_large_instances_is_shown_by_a_story():
-    fired, _ = told()
+    fired, _ = story_coverage()
 
     left = {name for row in ROWS if row.deep for name in row.brings} - fired
 
@@ -48,7 +48,7 @@ def test_a_row_fires_what_it_is_there_for(row: Row):
 
 
 def test_each_guard_is_shown_by_a_story_to_refuse_or_the_code_says_what_implies_it():
-    _, refused = told()
+    _, refused = story_coverage()
 
     left = set()
     for recorded in variants():

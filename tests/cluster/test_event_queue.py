@@ -16,7 +16,7 @@ quietly controller_finds_no_request broker=1
 """
 
 
-def told(lines: str, brokers: int = 2) -> str:
+def played(lines: str, brokers: int = 2) -> str:
     """What the lines tell after broker 1 has become controller."""
     outcome = play(parse(f"{OPENING.format(brokers)}{BECOMES_CONTROLLER}{lines}----\n"))
     assert outcome.failed is None, outcome.failed
@@ -24,7 +24,7 @@ def told(lines: str, brokers: int = 2) -> str:
 
 
 def test_an_event_waits_for_those_before_it():
-    lines = told("""\
+    lines = played("""\
 quietly broker_asks_to_go broker=1
 quietly session_expires broker=2
 quietly shutdown_request_arrives broker=1 subject=1
@@ -37,7 +37,7 @@ show cache[1].events
 
 
 def test_two_changes_are_one_event_until_it_is_handled():
-    lines = told("""\
+    lines = played("""\
 quietly session_expires broker=2
 quietly broker_reconnects broker=2
 show cache[1].events
@@ -49,7 +49,7 @@ controller_sees_bounced_brokers broker=1
 
 
 def test_an_event_finds_what_is_there_when_it_is_handled_and_that_may_be_nothing():
-    lines = told("""\
+    lines = played("""\
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
 quietly broker_reconnects broker=2
@@ -67,7 +67,7 @@ controller_finds_brokers_unchanged broker=1
 
 
 def test_a_change_after_the_handler_has_read_is_another_event():
-    lines = told("""\
+    lines = played("""\
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
 broker_reconnects broker=2
@@ -77,7 +77,7 @@ broker_reconnects broker=2
 
 
 def test_a_session_that_expires_takes_the_events_of_its_watches_with_it():
-    lines = told("""\
+    lines = played("""\
 quietly session_expires broker=2
 quietly session_expires broker=1
 refused controller_sees_dead_brokers broker=1
@@ -89,7 +89,7 @@ broker_reconnects broker=1
 
 
 def test_one_event_takes_up_who_is_new_who_bounced_and_who_died_and_nothing_in_between():
-    lines = told(
+    lines = played(
         """\
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1
@@ -118,7 +118,7 @@ controller_sees_dead_brokers broker=1
 
 
 def test_a_request_that_a_new_controller_finds_is_the_last_part_of_its_failover():
-    lines = told("""\
+    lines = played("""\
 quietly admin_asks_for_preferred_leaders
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
@@ -138,7 +138,7 @@ controller_begins_preferred_election broker=2
 
 
 def test_a_request_of_the_last_registration_is_refused_by_who_has_read_the_new_one():
-    lines = told("""\
+    lines = played("""\
 quietly broker_asks_to_go broker=2
 quietly session_expires broker=2
 quietly controller_sees_dead_brokers broker=1

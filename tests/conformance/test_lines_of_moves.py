@@ -20,7 +20,7 @@ from impl.zookeeper.port import wait
 LINE = re.compile(r"\[[^]]*\] (\w+) (.*) \((\S+)\)")
 
 
-class Told:
+class ReportedLines:
     """A running controller that writes its log, and what is in it."""
 
     def __init__(self, folder: Path, version: str) -> None:
@@ -73,7 +73,7 @@ UNKNOWN = {
 def test_a_request_that_is_ignored_and_a_move_that_waits_are_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
-    reported = Told(tmp_path, version)
+    reported = ReportedLines(tmp_path, version)
     reported.asks("t", 1, 2)
     reported.asks("gone", 1)
     reported.asks("t", 3, 2)
@@ -118,7 +118,7 @@ def begun(version: str) -> list[str]:
 def test_an_entry_that_leaves_the_request_is_reported_in_the_releases_words(
     tmp_path: Path, version: str
 ):
-    reported = Told(tmp_path, version)
+    reported = ReportedLines(tmp_path, version)
     reported.asks("t", 3, 2)
     reported.isr(1, 2, 3)
 
@@ -142,7 +142,7 @@ SEVERAL = {
 def test_entries_that_are_refused_leave_the_request_one_by_one_and_together_since_2_0(
     tmp_path: Path, version: str
 ):
-    reported = Told(tmp_path, version)
+    reported = ReportedLines(tmp_path, version)
     other = TopicPartition("gone", 1) if version == "2.4" else TopicPartition("t", 0)
     goals = {TopicPartition("gone", 0): (1,), other: (2,) if version == "2.4" else (1, 2)}
     path = paths.REASSIGN_PARTITIONS
@@ -159,7 +159,7 @@ def test_entries_that_are_refused_leave_the_request_one_by_one_and_together_sinc
 def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_created(
     tmp_path: Path, version: str
 ):
-    reported = Told(tmp_path, version)
+    reported = ReportedLines(tmp_path, version)
     reported.asks("t", 3, 2)
     reported.stage.leader_writes_isr(TopicPartition("t", 0), (1, 2, 3))
     wait(reported.stage.admin.port.delete(paths.state("t", 0)))
@@ -187,7 +187,7 @@ def test_the_state_of_a_moving_partition_that_is_gone_is_reported_as_never_creat
 def test_a_move_of_a_topic_that_is_being_deleted_is_reported_as_skipped(
     tmp_path: Path, version: str, level: str, words: str
 ):
-    reported = Told(tmp_path, version)
+    reported = ReportedLines(tmp_path, version)
     reported.stage.stop_broker(2)
     reported.stage.run(reported.controller)
     wait(reported.stage.admin.request_deletion("t"))

@@ -46,7 +46,7 @@ class Removing:
         self.logs.delete(("t", 0))
         self.now_ms += DELAY_MS
 
-    def told(self) -> list[tuple[str, str, str]]:
+    def log_lines(self) -> list[tuple[str, str, str]]:
         """Level, message and logger of each line of server.log."""
         text = (self.folder / "server.log").read_text(encoding="utf-8")
         found = filter(None, map(LINE.fullmatch, text.splitlines()))
@@ -69,7 +69,7 @@ def test_a_deleted_log_that_is_removed_is_reported(tmp_path: Path, version: str,
     removing = Removing(tmp_path, version)
     removing.logs.remove_due()
 
-    reported = removing.told()
+    reported = removing.log_lines()
 
     assert reported == [
         ("INFO", f"Deleted log for partition {name} in {PLACE}.", "kafka.log.LogManager")
@@ -89,7 +89,7 @@ def test_a_log_that_the_disk_does_not_let_go_is_tried_again_or_ends_its_director
     removing.now_ms += DELAY_MS
     removing.logs.remove_due()
 
-    reported = removing.told()
+    reported = removing.log_lines()
     why = removing.logs.directories[0].failure
 
     if version < "1.0":
@@ -126,7 +126,7 @@ def test_an_error_that_nobody_expects_of_a_removal_is_reported_and_the_disk_stay
     monkeypatch.undo()
     removing.now_ms += DELAY_MS
 
-    reported = removing.told()
+    reported = removing.log_lines()
 
     assert reported == [("ERROR", text, "kafka.log.LogManager")]
     assert ANY.read(reported[0][2], reported[0][1]) is not None

@@ -7,7 +7,7 @@ from hypothesis import settings
 
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mapping import AS_RELEASED, ROWS, STEPS_OF, UNOBSERVED
-from conformance.partner import ModelStepper
+from conformance.model_stepper import ModelStepper
 from conformance.walks import walk
 from impl import KINDS, Step, World
 from impl.releases import DEFAULT

@@ -91,7 +91,7 @@ def test_every_edge_of_a_move_with_one_fault_is_covered(name: str, edges: int, f
 
 
 def test_a_deposed_controller_and_its_successor_are_followed_as_far_as_one_goes() -> None:
-    family = MAP.families["office"]
+    family = MAP.families["deposed"]
     bounds = {**MAP.small, **family.bounds}
 
     report = walk_edges(bounds, 400, about=MAP, version=family.version, family=family)
@@ -166,6 +166,17 @@ def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.M
 def test_lists_of_two_among_three_brokers_are_walked_in_a_family_alone() -> None:
     with pytest.raises(ValueError, match="the family two_targets begins with one replica"):
         walk_edges({**MAP.small, "brokers": 3, "replicas": 2}, about=MAP)
+
+
+def test_faults_are_walked_in_a_family_alone() -> None:
+    with pytest.raises(
+        ValueError, match="one family at a time: write --family NAME, one of leader"
+    ):
+        walk_edges({**MAP.small, "faults": 1}, about=MAP)
+
+    assert walk_edges(
+        {**MAP.small, "faults": 1}, 1, about=MAP, family=MAP.families["withdrawn"]
+    ).covered
 
 
 def test_what_may_not_be_done_says_what_is_missing() -> None:

@@ -204,7 +204,7 @@ def test_several_replicas_that_leave_at_once_are_a_difference_that_the_map_names
 def test_a_refusal_that_only_a_better_model_has_does_not_apply() -> None:
     reported = retell(read_story(STORIES / "cluster_refused_around_nothing_to_write.story"))
 
-    assert reported.why_not == "no release does what it tells (isr_takes_the_living)"
+    assert reported.why_not == "no release does what it shows (isr_takes_the_living)"
     assert reported.kind is ReasonKind.DESIGN
 
 
@@ -235,7 +235,7 @@ leader_gives_up_isr_write leader=1
     released = LEADER.replace("2.3 brokers", "2.3 without lost_isr_answer_blocks brokers")
 
     assert retell(story(LEADER + grown)).why_not == (
-        "no release does what it tells (lost_isr_answer_blocks)"
+        "no release does what it shows (lost_isr_answer_blocks)"
     )
     assert retell(story(released + grown)).verdict is Verdict.HOLDS
 
@@ -254,12 +254,12 @@ leader_gives_up_isr_write leader=1
     ],
 )
 def test_what_a_release_did_is_played_by_that_release(name: str, release: str) -> None:
-    told = retell(read_story(STORIES / f"{name}.story"))
+    replayed = retell(read_story(STORIES / f"{name}.story"))
 
-    assert (told.release, told.verdict, told.failed) == (release, Verdict.HOLDS, None)
+    assert (replayed.release, replayed.verdict, replayed.failed) == (release, Verdict.HOLDS, None)
 
 
 def test_a_story_that_asserts_nothing_is_played_in_no_other_release() -> None:
-    told = retell(story(LEADER.replace("version 2.3", "version 2.3 without fetch_fencing")))
+    found = retell(story(LEADER.replace("version 2.3", "version 2.3 without fetch_fencing")))
 
-    assert told.why_not == "the implementation is as released, without a switch for fetch_fencing"
+    assert found.why_not == "the implementation is as released, without a switch for fetch_fencing"

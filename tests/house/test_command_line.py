@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -68,10 +68,16 @@ def insync(*args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def processor_seconds_of_children() -> float:
+    """What ended children used; a clock on the wall would count other tests that run meanwhile."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_help_is_instant_and_lists_every_command():
-    start = time.monotonic()
+    start = processor_seconds_of_children()
     done = insync("--help")
-    seconds = time.monotonic() - start
+    seconds = processor_seconds_of_children() - start
 
     assert done.returncode == 0
     assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
@@ -105,9 +111,9 @@ def test_help_imports_nothing_heavy():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_an_example_and_can_write_json(name: str):
-    done = insync(name, "--help")
+    done = CliRunner().invoke(main, [name, "--help"])
 
-    assert done.returncode == 0, done.stderr.splitlines()[-2:]
+    assert done.exit_code == 0, done.stderr.splitlines()[-2:]
     assert "Example" in done.stdout
     assert f"insync {name}" in done.stdout
     assert "--json FILE" in done.stdout

@@ -97,7 +97,9 @@ def test_what_pytest_says_becomes_the_exit_code(
 def test_a_test_that_hangs_is_ended_and_named(
     checkout: Checkout, capfd: pytest.CaptureFixture[str]
 ):
-    result = checkout.insync_test(HANGING, "-o", "faulthandler_timeout=1", workers=1)
+    limits = ["-o", "faulthandler_timeout=1", "--max-worker-restart", "0"]
+
+    result = checkout.insync_test(HANGING, *limits, workers=1)
 
     shown = capfd.readouterr()
     assert result.exit_code == 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.cli import tables
 from conformance.cli.common import fitted
-from conformance.cli.tables import Table
+from specs import rendering
+from specs.rendering import TableLayout
 
 COLUMNS = ["claim", "of", "verdict", "counts", "s"]
 LONG = "no_message_loss", "replication 2.3 without lost_isr_answer_blocks"
@@ -17,8 +17,8 @@ CELLS = [
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, width: int | None) -> list[str]:
-    monkeypatch.setattr(tables, "terminal_width", lambda: width)
-    return Table(COLUMNS, CELLS, ["s"], ["of", "verdict", "counts"]).lines()
+    monkeypatch.setattr(rendering, "terminal_width", lambda: width)
+    return TableLayout(COLUMNS, CELLS, ["s"], ["of", "verdict", "counts"]).lines()
 
 
 def test_a_pipe_gets_each_row_whole_on_one_line(monkeypatch):

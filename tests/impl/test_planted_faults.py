@@ -19,6 +19,7 @@ from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetcherThread
+from impl.core.metadata_cache import MetadataCache
 from impl.core.partition import Partition
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.truncation import follower_truncation
@@ -43,9 +44,9 @@ class Fault(NamedTuple):
 
 STALE_AND_NOT_COMPARED = """\
 if state is None or not self._is_of(asked[key], state):
-            continue  # removed, or told to follow anew, while the question was on its way
+            continue  # removed, or made to follow anew, while the question was on its way
         if state.offset == asked[key].offset and state.phase is Phase.FETCHING:"""
-"""Up to 2.6 who is told to follow anew compares logs first, so that either check is enough."""
+"""Up to 2.6 who is made to follow anew compares logs first, so that either check is enough."""
 
 PLANTED = {
     "consumers read above the high watermark": Fault(
@@ -115,7 +116,7 @@ PLANTED = {
         answers.current_leader_epoch_error, "if asked is not None and asked > current:",
         "if False:", "though it asked in",
     ),
-    "a replica that is told an older leader epoch obeys": Fault(
+    "a replica that is sent an older leader epoch obeys": Fault(
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
         "brokers lead|knows version|below its high watermark|never comes to rest|hold different",
     ),
@@ -123,7 +124,7 @@ PLANTED = {
         BrokerEvents.failed, "context.shutting_down.discard(broker)", "pass",
         "nothing is left to happen, and of the brokers that are about to go", "operators",
     ),
-    "a controller does not read the ISRs of which it is told": Fault(
+    "a controller does not read the ISRs of which it is notified": Fault(
         EventController.isrs_changed, "await self.core.read_states(partitions)", "pass",
         "nothing is left to happen, and of the state of", "sessions",
     ),
@@ -135,7 +136,7 @@ PLANTED = {
         ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",
     ),
-    "a producer is told nothing when its leader is deposed": Fault(
+    "a producer is answered nothing when its leader is deposed": Fault(
         AcksAwaited.outcome, "return manager.not_leader", "return None",
         "nothing is left to happen, and of the partitions whose producers", "sessions",
     ),
@@ -151,9 +152,33 @@ PLANTED = {
         EventController.deletion_requested, 'if self.release.since("0.10.1")', "if True",
         "nobody carries out", "no-deletion", "0.10.0",
     ),
-    "brokers are not told of the ISRs that changed": Fault(
+    "brokers are not sent the ISRs that changed": Fault(
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
         "nothing is left to happen, and of what broker . tells clients", "sessions",
+    ),
+    "a producer that waits for nobody waits for the ISR": Fault(
+        ReplicaManager.append, "awaited if acks == -1 else None", "awaited",
+        "to whoever asks for a record", "clients",
+    ),
+    "a client is not fenced by the leader epoch that it names (KIP-320)": Fault(
+        ReplicaManager._leader, 'asked = epoch if self.release.since("2.1") else None',
+        "asked = None", "to whoever asks for the end of epoch", "clients",
+    ),
+    "a new leader says at once how far consumers may read (KIP-207)": Fault(
+        Partition.list_offset, "if self.hw_may_be_stale:", "if False:",
+        "to whoever asks for the offset of", "clients",
+    ),
+    "a fetch gives more bytes than were asked for": Fault(
+        ReplicaManager.read, "max(0, left - reply.batch.length)", "left",
+        "to whoever asks for .* bytes of all that is led", "clients",
+    ),
+    "topics are mixed up in what clients are told": Fault(
+        MetadataCache.partitions_of, "if one.topic == topic", "if True",
+        "to whoever asks for the partitions of", "clients",
+    ),
+    "a producer whose time is up is told that all is well": Fault(
+        answers.produce_error_after, 'return "REQUEST_TIMED_OUT"', "return NONE",
+        "to whoever asks for whether .* is committed", "clients",
     ),
 }  # fmt: skip
 
@@ -194,7 +219,10 @@ ALONE = {
     "the controller on broker": PLANTED[
         "a controller does not fence a leader of an older leader epoch (KIP-497)"
     ],
-    "nothing is left to happen": PLANTED["a controller does not read the ISRs of which it is told"],
+    "to whoever asks for": PLANTED["a producer that waits for nobody waits for the ISR"],
+    "nothing is left to happen": PLANTED[
+        "a controller does not read the ISRs of which it is notified"
+    ],
 }  # fmt: skip
 """Claims by their words, each with a fault that breaks it where nobody looks at the others."""
 

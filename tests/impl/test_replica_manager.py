@@ -34,7 +34,7 @@ def a_broker() -> Replicas:
     return World(3).brokers[1].replicas
 
 
-def told(
+def receives(
     replicas: Replicas,
     leader: int = 1,
     leader_epoch: int = 1,
@@ -71,7 +71,7 @@ def test_a_broker_leads_from_its_log_end_and_knows_nothing_of_the_others() -> No
     replicas = a_broker()
     replicas.log.log.append((0, 0))
 
-    assert told(replicas) == "NONE"
+    assert receives(replicas) == "NONE"
 
     partition = replicas.partition
     assert (replicas.role, partition.leader_epoch, partition.zk_version) == ("leader", 1, 4)
@@ -85,10 +85,10 @@ def test_a_broker_leads_from_its_log_end_and_knows_nothing_of_the_others() -> No
 def test_a_leader_that_is_elected_anew_keeps_what_it_knows_of_the_others() -> None:
     """``makeLeader``: their log ends are forgotten only if another led before."""
     replicas = a_broker()
-    told(replicas)
+    receives(replicas)
     fetches(replicas, 2, 1, 0)
 
-    told(replicas, leader_epoch=2)
+    receives(replicas, leader_epoch=2)
 
     assert known_ends(replicas) == {2: 0, 3: -1}
 
@@ -96,11 +96,11 @@ def test_a_leader_that_is_elected_anew_keeps_what_it_knows_of_the_others() -> No
 def test_a_follower_with_an_epoch_in_its_cache_must_compare_it_first() -> None:
     empty, holding, led = a_broker(), a_broker(), a_broker()
     holding.log.log.append((0, 0))
-    told(led)
+    receives(led)
 
-    told(empty, leader=2)
-    told(holding, leader=2)
-    told(led, leader=2, leader_epoch=2)
+    receives(empty, leader=2)
+    receives(holding, leader=2)
+    receives(led, leader=2, leader_epoch=2)
 
     assert (empty.truncating, holding.truncating, led.truncating) == (False, True, True)
     assert holding.partition.isr == ()
@@ -109,17 +109,17 @@ def test_a_follower_with_an_epoch_in_its_cache_must_compare_it_first() -> None:
 def test_a_request_for_an_earlier_registration_is_refused_whole() -> None:
     replicas = a_broker()
 
-    assert told(replicas, broker_epoch=BROKER_EPOCH - 1) == "STALE_BROKER_EPOCH"
+    assert receives(replicas, broker_epoch=BROKER_EPOCH - 1) == "STALE_BROKER_EPOCH"
     assert replicas.controller_epoch == 0
     assert replicas.role == "none"
 
 
 def test_an_older_controller_is_refused_and_nothing_changes() -> None:
     replicas = a_broker()
-    told(replicas, controller_epoch=5)
+    receives(replicas, controller_epoch=5)
     before = replicas.save()
 
-    answer = told(replicas, leader_epoch=9, controller_epoch=4)
+    answer = receives(replicas, leader_epoch=9, controller_epoch=4)
 
     assert answer == "STALE_CONTROLLER_EPOCH"
     assert replicas.save() == before
@@ -130,10 +130,10 @@ def test_a_leader_epoch_that_is_not_higher_is_refused_but_the_controller_is_note
     leader_epoch: int,
 ) -> None:
     replicas = a_broker()
-    told(replicas, leader_epoch=3)
+    receives(replicas, leader_epoch=3)
     before = replicas.partition.memory()
 
-    answer = told(replicas, leader=2, leader_epoch=leader_epoch, controller_epoch=2)
+    answer = receives(replicas, leader=2, leader_epoch=leader_epoch, controller_epoch=2)
 
     assert answer == "STALE_CONTROLLER_EPOCH"
     assert replicas.partition.memory() == before
@@ -142,9 +142,9 @@ def test_a_leader_epoch_that_is_not_higher_is_refused_but_the_controller_is_note
 
 def test_a_request_without_a_leader_does_not_advance_the_leader_epoch() -> None:
     replicas = a_broker()
-    told(replicas, leader_epoch=1)
+    receives(replicas, leader_epoch=1)
 
-    assert told(replicas, leader=-1, leader_epoch=2) == "NONE"
+    assert receives(replicas, leader=-1, leader_epoch=2) == "NONE"
 
     assert replicas.partition.leader_epoch == 1
     assert replicas.partition.leads
@@ -152,9 +152,9 @@ def test_a_request_without_a_leader_does_not_advance_the_leader_epoch() -> None:
 
 def test_followers_of_another_epoch_are_fenced_by_kafkas_codes() -> None:
     replicas = a_broker()
-    told(replicas, leader_epoch=3)
+    receives(replicas, leader_epoch=3)
     codes = [asks_epoch(replicas, 2, epoch) for epoch in (2, 4)]
-    told(replicas, leader=2, leader_epoch=5)
+    receives(replicas, leader=2, leader_epoch=5)
 
     not_leading = fetches(replicas, 3, 5, 0)
 
@@ -164,7 +164,7 @@ def test_followers_of_another_epoch_are_fenced_by_kafkas_codes() -> None:
 
 def test_a_fetch_beyond_the_log_end_is_refused_and_not_remembered() -> None:
     replicas = a_broker()
-    told(replicas)
+    receives(replicas)
 
     assert fetches(replicas, 2, 1, 1).error.name == "OFFSET_OUT_OF_RANGE"
     assert known_ends(replicas)[2] == -1
@@ -172,7 +172,7 @@ def test_a_fetch_beyond_the_log_end_is_refused_and_not_remembered() -> None:
 
 def test_a_fetch_returns_one_record_and_the_high_watermark_of_before() -> None:
     replicas = a_broker()
-    told(replicas)
+    receives(replicas)
     replicas.append(7, 1)
     replicas.append(8, 1)
 
@@ -209,14 +209,14 @@ def no_client() -> ZnodeClient:
     raise AssertionError("no ISR is written")
 
 
-def test_up_to_0_10_a_follower_cuts_its_log_when_it_is_told_and_keeps_no_epochs():
+def test_up_to_0_10_a_follower_truncates_its_log_at_once_and_keeps_no_epochs():
     replicas = World(3, version="0.10").brokers[1].replicas
-    assert told(replicas, leader=1) == "NONE"
+    assert receives(replicas, leader=1) == "NONE"
     for record in (1, 2):
         replicas.append(record, 1)
     replicas.log.high_watermark = 1
 
-    assert told(replicas, leader=2, leader_epoch=2) == "NONE"
+    assert receives(replicas, leader=2, leader_epoch=2) == "NONE"
 
     assert (replicas.log.log_end, replicas.log.latest_epoch()) == (1, None)
 
@@ -224,10 +224,10 @@ def test_up_to_0_10_a_follower_cuts_its_log_when_it_is_told_and_keeps_no_epochs(
 def test_up_to_2_0_a_fetcher_takes_what_its_leader_answers_in_whatever_epoch_it_was_asked():
     for release, appended in (("2.0", 1), ("2.1", 0)):
         replicas = World(3, version=release).brokers[1].replicas
-        told(replicas, leader=2, leader_epoch=1)
+        receives(replicas, leader=2, leader_epoch=1)
         asked = replicas.ask(2)
-        told(replicas, leader=3, leader_epoch=2)
-        told(replicas, leader=2, leader_epoch=3)
+        receives(replicas, leader=3, leader_epoch=2)
+        receives(replicas, leader=2, leader_epoch=3)
         replicas.ask(2)
 
         replicas.apply(2, replace(asked, reply=FetchReply(Answer.NONE, ((7, 1),), 0)))

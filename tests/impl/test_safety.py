@@ -52,7 +52,7 @@ def test_runs_see_zombies_while_records_are_committed() -> None:
     assert controllers >= 2
 
 
-def test_a_client_that_was_told_otherwise_is_noticed() -> None:
+def test_a_client_that_saw_otherwise_is_noticed() -> None:
     simulator = Simulator(2, "none")
     ghost = PartitionHistory(simulator.world)
     for _ in range(400):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
-from impl.world.simulator import FIRST_INSTANT_MS, simulate_to
-from impl.world.trace import lines_of, parse_trace, rebuild, show, write_trace
+from impl.world.simulator import FIRST_INSTANT_MS
+from impl.world.trace import lines_of, parse_trace, rebuild, show, write_events, write_trace
 
 RUN = simulate(seed=5, steps=120)
 
@@ -152,7 +152,7 @@ def test_a_run_that_is_written_as_it_goes_is_the_run_that_is_kept(tmp_path: Path
     kept, streamed = tmp_path / "kept.ndjson", tmp_path / "streamed.ndjson"
 
     write_trace(kept, simulate(4, 150, "crashes"))
-    events = simulate_to(streamed, 4, 150, "crashes")
+    events = write_events(streamed, *Simulator(4, "crashes").recorded(150))
 
     assert events == 150
     assert streamed.read_bytes() == kept.read_bytes()
@@ -161,7 +161,7 @@ def test_a_run_that_is_written_as_it_goes_is_the_run_that_is_kept(tmp_path: Path
 def test_a_line_shows_what_is_new_of_a_log_however_long_that_is(tmp_path: Path) -> None:
     """It is not the step's number that decides how long its line is: logs of 400 records."""
     path = tmp_path / "run.ndjson"
-    simulate_to(path, 1, 3_000)
+    write_events(path, *Simulator(1).recorded(3_000))
     _, *lines, _ = path.read_text().splitlines()
 
     longest = [max(map(len, part)) for part in (lines[:1_000], lines[-1_000:])]

@@ -121,7 +121,7 @@ def settled(release: str, brokers: int, faults: str, seed: int, steps: int) -> W
 
 
 def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
-    """KIP-380: a broker that goes and comes before the controller looks is told nothing."""
+    """KIP-380: a broker that goes and comes before the controller looks is sent nothing."""
     for release, overlooked in (("2.1", True), ("2.3", False)):
         worlds = [settled(release, 3, "operators", seed, 800) for seed in range(1, 9)]
 
@@ -159,6 +159,7 @@ def test_every_step_is_taken_by_somebody() -> None:
             taken.update(run_wide(seed, 900, faults, settle=False).taken)
         for faults in ("everything", "crashes", "directories", "retention"):
             taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)
+        taken.update(run_wide(seed, 300, "clients", settle=False).taken)
         taken.update(run_wide(seed, 2_000, "requests", release="2.7", settle=False).taken)
 
     assert {name for name in WIDE_KINDS if not taken[name]} == set()
@@ -248,7 +249,7 @@ def broken_run(seeds: int, faults: str = "everything") -> str:
     return next((run.broken for run in runs if run.broken), "")
 
 
-def test_a_leader_that_counts_its_own_log_alone_loses_what_it_told(
+def test_a_leader_that_counts_its_own_log_alone_loses_what_it_acknowledged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def alone(self: Partition[LeaderLog], now_ms: int) -> None:

@@ -107,7 +107,7 @@ def test_which_registration_was_read_is_found_in_zookeepers_own_log(tmp_path: Pa
     assert read == [({"1": 5, "2": 9}, 9), ({"1": 5, "2": 30}, 30), ({"1": 5}, None)]
 
 
-def test_a_broker_that_leaves_is_told_what_it_still_leads(tmp_path: Path) -> None:
+def test_a_broker_that_leaves_is_answered_what_it_still_leads(tmp_path: Path) -> None:
     found = events_of(
         tmp_path, (EVENTS, ELECTED), (EVENTS, "[Controller id=1] Shutting down broker 2"),
         (EVENTS, "[Controller id=1] All leaders = t-0 -> (Leader:2,ISR:2,LeaderEpoch:1),t-1 -> "

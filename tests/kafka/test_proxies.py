@@ -13,7 +13,7 @@ import pytest
 
 from conformance.kafka.messages import ANSWER, REQUEST, KafkaReader, Message, ZooKeeperReader
 from conformance.kafka.proxy import Gate, Proxy
-from conformance.kafka.schedule import Release, Rule, Which, parse_line
+from conformance.kafka.schedule import MessageRule, ReleaseMessage, Which, parse_line
 from impl.wire import Fields, Header, api_key, encode_request
 
 PATIENCE_S = 5.0
@@ -91,7 +91,7 @@ def test_a_message_passes_and_is_heard_with_who_says_what_to_whom(stage: Stage) 
 
 def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(stage: Stage) -> None:
     rule = parse_line(["hold", "Fetch", "from", "2", "to", "1", "nth", "1"])
-    assert isinstance(rule, Rule)
+    assert isinstance(rule, MessageRule)
     stage.gate.apply(rule)
     with stage.connect() as connection:
         connection.sendall(fetch(1) + fetch(2))
@@ -99,13 +99,13 @@ def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(stag
         assert held is not None
         assert [one.correlation for one in stage.gate.all_held()] == [1]
         line = parse_line(["release", "Fetch", "from", "2"])
-        assert not isinstance(line, Rule)
+        assert not isinstance(line, MessageRule)
         stage.gate.apply(line)  # type: ignore[arg-type]
         assert [answered(connection), answered(connection)] == [1, 2]
 
 
 def test_an_answer_is_held_on_its_way_back(stage: Stage) -> None:
-    stage.gate.add(Rule("hold", Which("Fetch", ANSWER)))
+    stage.gate.add(MessageRule("hold", Which("Fetch", ANSWER)))
     with stage.connect() as connection:
         connection.sendall(fetch(1))
         held = stage.gate.await_held(Which("Fetch", ANSWER), PATIENCE_S)
@@ -119,7 +119,7 @@ def test_an_answer_is_held_on_its_way_back(stage: Stage) -> None:
 
 
 def test_what_is_dropped_takes_its_connection_with_it(stage: Stage) -> None:
-    stage.gate.add(Rule("drop", Which("Fetch"), nth=2))
+    stage.gate.add(MessageRule("drop", Which("Fetch"), nth=2))
     with stage.connect() as connection:
         connection.sendall(fetch(1))
         assert answered(connection) == 1
@@ -128,18 +128,18 @@ def test_what_is_dropped_takes_its_connection_with_it(stage: Stage) -> None:
 
 
 def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: Stage) -> None:
-    rule = Rule("duplicate", Which("Fetch", REQUEST))
+    rule = MessageRule("duplicate", Which("Fetch", REQUEST))
     stage.gate.add(rule)
     with stage.connect() as connection:
         connection.sendall(fetch(5))
         assert struct.unpack(">iii", connection.recv(12, socket.MSG_WAITALL)) == (8, 5, 0)
-        stage.gate.apply(Release("pass", rule.which))
+        stage.gate.apply(ReleaseMessage("pass", rule.which))
         connection.sendall(fetch(6))
         assert struct.unpack(">iii", connection.recv(12, socket.MSG_WAITALL)) == (8, 6, 2)
 
 
 def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(stage: Stage) -> None:
-    stage.gate.add(Rule("hold", Which("Fetch", REQUEST)))
+    stage.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
     first, second = stage.connect(), stage.connect()
     first.sendall(fetch(1))
     second.sendall(fetch(2))
@@ -157,7 +157,7 @@ def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(stage
 def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         found = Stage(server.getsockname()[1])
-        found.gate.add(Rule("hold", Which("Fetch", REQUEST)))
+        found.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
         with contextlib.closing(found), found.connect() as connection:
             connection.sendall(fetch(4))
             process, _ = server.accept()
@@ -174,8 +174,8 @@ def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None
 
 
 def test_a_claimed_request_is_answered_though_its_sender_is_gone(stage: Stage) -> None:
-    stage.gate.add(Rule("hold", Which("Fetch", ANSWER)))
-    stage.gate.add(Rule("hold", Which("Fetch", REQUEST)))
+    stage.gate.add(MessageRule("hold", Which("Fetch", ANSWER)))
+    stage.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
     connection = stage.connect()
     connection.sendall(fetch(4))
     held = stage.gate.await_held(Which("Fetch"), PATIENCE_S)

@@ -20,7 +20,7 @@ from conformance.kafka.java import NoJava, java_for
 from conformance.kafka.lab import Lab, ended_at_last
 from conformance.kafka.mixed import Course, MixedReport, go_through
 from conformance.kafka.releases import release_of
-from conformance.kafka.replay import Answer, Report, replay
+from conformance.kafka.replay import ReplayAnswer, ReplayedOnKafka, replay
 from conformance.kafka.run import run_of
 from conformance.kafka.soak import Plan, rounds_in, soak
 from impl.wire import error_name
@@ -39,7 +39,7 @@ def needs(version: str) -> None:
         pytest.skip(str(error))
 
 
-def replayed(story: str, version: str, folder: Path) -> Report:
+def replayed(story: str, version: str, folder: Path) -> ReplayedOnKafka:
     needs(version)
     return replay(run_of(read_story(STORIES / f"{story}.story")), release_of(version), folder)
 
@@ -62,9 +62,9 @@ def test_a_bug_is_shown_on_the_release_that_has_it_and_not_on_the_one_that_fixed
     story: str, bug: str, fixed: str, tmp_path: Path
 ) -> None:
     needs(fixed)
-    assert replayed(story, bug, tmp_path / "bug").answer is Answer.SHOWN
+    assert replayed(story, bug, tmp_path / "bug").answer is ReplayAnswer.SHOWN
     report = replayed(story, fixed, tmp_path / "fixed")
-    assert report.answer is Answer.NOT_SHOWN
+    assert report.answer is ReplayAnswer.NOT_SHOWN
     assert report.stopped is not None
     assert report.broken == []
 
@@ -79,7 +79,9 @@ def test_the_lesson_shows_what_its_replays_show_now(tmp_path: Path) -> None:
         report = replay(run_of(read_story(story)), release_of(version), tmp_path / version)
         for done in report.done[11:]:
             assert f"{done.number:3}  {done.label}:" in text
-        assert report.answer is (Answer.SHOWN if version == "0.10.2.2" else Answer.NOT_SHOWN)
+        assert report.answer is (
+            ReplayAnswer.SHOWN if version == "0.10.2.2" else ReplayAnswer.NOT_SHOWN
+        )
 
 
 def read_lesson_text(text: str) -> list[str]:
@@ -101,7 +103,7 @@ def test_a_soak_of_real_kafka_is_judged_line_by_line(tmp_path: Path) -> None:
 def test_a_controller_of_kafka_that_is_deposed_is_fenced_as_in_the_model(tmp_path: Path) -> None:
     report = replayed("deposed_controller_writes_fenced", "2.1.1", tmp_path / "lab")
 
-    assert report.answer is Answer.FOLLOWED
+    assert report.answer is ReplayAnswer.FOLLOWED
     assert (report.state["controller"], report.state["state_version"]) == (2, 0)
 
 
@@ -175,20 +177,20 @@ def shown(lab: Lab, broker: int) -> tuple[int, int]:
     return requests.high_watermark(lab.own_port(broker), "t")
 
 
-def test_a_bounce_is_overlooked_until_registrations_are_told_apart(tmp_path: Path) -> None:
+def test_a_bounce_is_overlooked_until_registrations_are_distinguished(tmp_path: Path) -> None:
     with led_astray("KAFKA-7235", "2.1.1", tmp_path / "bug") as course:
         course.until("broker 2 is in the ISR", lambda: course.states("t")[0]["isr"] == [1])
         time.sleep(10.0)
         assert course.states("t")[0]["isr"] == [1]
     with led_astray("KAFKA-7235", "2.2.2", tmp_path / "fixed") as course:
         course.until(
-            "broker 2 is not back", lambda: told(course.lab, 2, "Received LeaderAndIsr", 2)
+            "broker 2 is not back", lambda: logged(course.lab, 2, "Received LeaderAndIsr", 2)
         )
         course.until("broker 2 is not in the ISR", lambda: len(course.states("t")[0]["isr"]) == 2)
         assert produced(course.lab, -1) == 0
 
 
-def told(lab: Lab, broker: int, words: str, times: int) -> bool:
+def logged(lab: Lab, broker: int, words: str, times: int) -> bool:
     text = (lab.logs(broker) / "state-change.log").read_text(errors="replace")
     return text.count(words) >= times
 
@@ -223,7 +225,7 @@ def test_a_replica_that_was_added_again_is_deleted_until_leader_epochs_are_named
         assert course.states("t")[0]["isr"] == [1, 2]
     with led_astray("KAFKA-9539", "2.6.3", tmp_path / "fixed") as course:
         words = "is smaller than the current leader epoch"
-        course.until("the request is not refused", lambda: told(course.lab, 2, words, 1))
+        course.until("the request is not refused", lambda: logged(course.lab, 2, words, 1))
         time.sleep(5.0)
         assert (course.lab.data(2) / "t-0").exists()
         assert sorted(course.states("t")[0]["isr"]) == [1, 2]
@@ -256,22 +258,22 @@ def test_a_leader_of_a_move_acknowledges_what_a_member_of_its_isr_lacks(
 def test_a_move_of_real_kafkas_controller_is_that_of_the_model(tmp_path: Path) -> None:
     report = replayed("reassign_twelve_steps", "2.3.1", tmp_path / "lab")
 
-    assert report.answer is Answer.FOLLOWED
+    assert report.answer is ReplayAnswer.FOLLOWED
     assert report.state["assignment"] == [2, 3, 4]
     assert report.state["leader epoch"] == 3
 
 
-def test_clients_are_told_of_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
+def test_clients_are_given_an_epoch_that_is_no_more_until_2_4(tmp_path: Path) -> None:
     story = "reassign_clients_know_the_old_epoch"
 
-    assert replayed(story, "2.3.1", tmp_path / "bug").answer is Answer.SHOWN
-    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is Answer.NOT_SHOWN
+    assert replayed(story, "2.3.1", tmp_path / "bug").answer is ReplayAnswer.SHOWN
+    assert replayed(story, "2.4.1", tmp_path / "fixed").answer is ReplayAnswer.NOT_SHOWN
 
 
 def test_what_the_model_assumes_of_known_log_ends_kafka_does_not_do(tmp_path: Path) -> None:
     report = replayed("known_ends_outlive_an_epoch", "2.3.1", tmp_path / "lab")
 
-    assert report.answer is Answer.SHOWN
+    assert report.answer is ReplayAnswer.SHOWN
     assert report.acknowledged == ["r0"]
 
 

@@ -89,7 +89,7 @@ def a_maven(folder: Path, script: str) -> None:
     mvn.chmod(0o755)
 
 
-def test_what_maven_refuses_is_told_and_nothing_half_fetched_stays(
+def test_what_maven_refuses_is_reported_and_nothing_half_fetched_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -9,9 +9,9 @@ import pytest
 from conformance.kafka.messages import ANSWER, REQUEST, Message
 from conformance.kafka.schedule import (
     Act,
+    MessageRule,
     Operate,
-    Release,
-    Rule,
+    ReleaseMessage,
     Which,
     WrongSchedule,
     parse_schedule,
@@ -42,17 +42,17 @@ def test_a_schedule_names_messages_processes_and_disks() -> None:
     until isr t 1,3
     """
     assert parse_schedule(text) == [
-        Rule("hold", Which("Fetch", REQUEST, "2", "1")),
-        Rule("drop", Which("LeaderAndIsr", ANSWER, "controller", "2", epoch=5)),
-        Rule("delay", Which("SetData", REQUEST, "1", "zookeeper", path="/brokers/topics"),
+        MessageRule("hold", Which("Fetch", REQUEST, "2", "1")),
+        MessageRule("drop", Which("LeaderAndIsr", ANSWER, "controller", "2", epoch=5)),
+        MessageRule("delay", Which("SetData", REQUEST, "1", "zookeeper", path="/brokers/topics"),
              delay_ms=500),
-        Rule("duplicate", Which("StopReplica"), nth=2),
-        Release("release", Which("Fetch", REQUEST, "2")),
-        Release("await", Which("any", REQUEST, "3", "zookeeper", path="/brokers/topics")),
+        MessageRule("duplicate", Which("StopReplica"), nth=2),
+        ReleaseMessage("release", Which("Fetch", REQUEST, "2")),
+        ReleaseMessage("await", Which("any", REQUEST, "3", "zookeeper", path="/brokers/topics")),
         Act("kill", 1),
         Act("controller", 3),
         Act("restore", 1, "before"),
-        Release("claim", Which("StopReplica", REQUEST, to="2")),
+        ReleaseMessage("claim", Which("StopReplica", REQUEST, to="2")),
         Operate("topic", "t", (1, 2)),
         Operate("assign", "t", (1, 3)),
         Operate("until", "t", (1, 3), "isr"),
@@ -91,7 +91,7 @@ def test_a_line_that_says_nothing_is_named_with_what_would_be_right(line: str, w
 
 
 def test_a_rule_takes_what_fits_in_every_word_and_only_the_one_it_counts_to() -> None:
-    rule = Rule("hold", Which("Fetch", REQUEST, "2", "1", topic="t", epoch=3), nth=2)
+    rule = MessageRule("hold", Which("Fetch", REQUEST, "2", "1", topic="t", epoch=3), nth=2)
     fits = message(topics=frozenset({"t"}), epochs=frozenset({3}))
     others = [
         message(api="Produce"), message(kind=ANSWER), message(sender="3"), message(to="3"),
@@ -104,7 +104,7 @@ def test_a_rule_takes_what_fits_in_every_word_and_only_the_one_it_counts_to() ->
 
 
 def test_a_rule_about_zookeeper_goes_by_the_path() -> None:
-    rule = Rule("drop", Which("SetData", path="/controller"))
+    rule = MessageRule("drop", Which("SetData", path="/controller"))
 
     assert rule.takes(message(api="SetData", details={"path": "/controller_epoch"}))
     assert not rule.takes(message(api="SetData", details={"path": "/brokers/ids"}))

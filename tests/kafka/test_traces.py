@@ -26,7 +26,7 @@ from conformance.kafka.schedule import parse_line
 from conformance.kafka.soak import (
     OtherSoak,
     Plan,
-    Round,
+    SoakRound,
     rounds_in,
     seen_by_clients,
     summary,
@@ -290,7 +290,7 @@ def test_a_lab_of_which_nothing_was_recorded_has_no_trace(tmp_path: Path) -> Non
         write_trace(lab)
 
 
-def test_a_fetch_that_waited_is_told_where_it_was_read_and_where_it_was_read_again(
+def test_a_fetch_that_waited_is_traced_where_it_was_read_and_where_it_was_read_again(
     lab: Lab, files: list[Path]
 ) -> None:
     leader = next(one for one in files if one.name == "broker2-1.ndjson")
@@ -436,7 +436,7 @@ def leads(partition: str, epoch: int, offset: int = 5) -> str:
     )
 
 
-def told_of(partition: str, leader: int, epoch: int) -> str:
+def receives(partition: str, leader: int, epoch: int) -> str:
     return (
         "[Broker id=1] Received LeaderAndIsr request PartitionState(controllerEpoch=1, leader="
         f"{leader}, leaderEpoch={epoch}, isr=2, zkVersion=4, replicas=1,2, isNew=false) "
@@ -542,7 +542,7 @@ def raises(offset: int) -> str:
 def test_threads_that_raise_a_high_watermark_at_once_did_so_in_the_order_of_their_appends(
     tmp_path: Path,
 ) -> None:
-    leads_alone = (told_of("t-0", 1, 3).replace("isr=2", "isr=1"), appends(0, 5), leads("t-0", 3))
+    leads_alone = (receives("t-0", 1, 3).replace("isr=2", "isr=1"), appends(0, 5), leads("t-0", 3))
     late = events_of(
         tmp_path, *leads_alone, appends(5, 6), *by_another(appends(6, 8)), raises(6),
         *by_another(raises(8)),
@@ -697,11 +697,11 @@ def test_a_fetch_that_never_came_to_the_proxy_is_not_a_later_one_of_its_number(
     assert [step for step, _ in found] == ["records_asked"] * of
 
 
-def test_a_high_watermark_that_is_told_of_when_a_follower_is_beyond_it_is_no_step(
+def test_a_high_watermark_that_is_logged_when_a_follower_is_beyond_it_is_no_step(
     tmp_path: Path,
 ) -> None:
     found = events_of(
-        tmp_path, told_of("t-0", 1, 3).replace("isr=2", "isr=1,2"), appends(0, 5), leads("t-0", 3),
+        tmp_path, receives("t-0", 1, 3).replace("isr=2", "isr=1,2"), appends(0, 5), leads("t-0", 3),
         appends(5, 9), *by_another(raises(9)), raises(7),
     )  # fmt: skip
 
@@ -733,7 +733,7 @@ def test_an_isr_write_whose_session_ended_was_asked_for_before_that_is_known(
     assert wants["wanted"] == [1, 2]
 
     refused = events_of(tmp_path, NO_ANSWER.format("BadVersion"))
-    assert refused == []  # that is told by the partition, in a line of its own
+    assert refused == []  # that is logged by the partition, in a line of its own
 
 
 def test_who_is_in_a_leader_epoch_by_a_request_that_failed_follows_without_a_fetcher(
@@ -751,7 +751,7 @@ def test_who_is_in_a_leader_epoch_by_a_request_that_failed_follows_without_a_fet
         "[Broker id=1] Ignoring LeaderAndIsr request from controller 2 with correlation id 6 epoch "
         "1 for partition t-1 since its associated leader epoch 3 matches the current leader epoch"
     )
-    reported = (told_of("t-1", 2, 3), told_of("t-0", 2, 3))
+    reported = (receives("t-1", 2, 3), receives("t-0", 2, 3))
     found = events_of(
         tmp_path, *reported, begins.format("t-1"), begins.format("t-0"), fails, *reported, again
     )
@@ -881,7 +881,7 @@ def test_what_clients_saw_counts_beside_the_trace() -> None:
     assert seen_by_clients(history("w-0", "w-1"), "no leader")["verdict"] == "unknown"
     assert seen_by_clients(ClientHistory(), "")["verdict"] == "not checked"
 
-    done = [Round(1, 1001, "2.8.2", clients=lost), Round(2, 1002, "2.8.2", clients=fine)]
+    done = [SoakRound(1, 1001, "2.8.2", clients=lost), SoakRound(2, 1002, "2.8.2", clients=fine)]
     reported = summary(Plan(release_of("2.8.2"), 2, 1, 0, clients=(OURS,)), done)
     assert reported["clients"]["lost"] == 1
     assert reported["clients"]["acknowledged"] == 4

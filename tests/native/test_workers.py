@@ -30,7 +30,7 @@ BROKEN = [
 """Sizes of every system; in the first two claims break."""
 
 
-def told(size: Size, **more: Any) -> dict[str, Any]:
+def explored(size: Size, **more: Any) -> dict[str, Any]:
     chosen = SYSTEMS[size.system]
     recorded = chosen.recorded(size.version, size.changed)
     return common(as_data(explore(recorded, chosen.limits(dict(size.bounds)), **more)))
@@ -55,16 +55,16 @@ def shared_early(monkeypatch):
 @each([*BROKEN, *sizes("classic")[2:]])
 @pytest.mark.parametrize("symmetry", [False, True], ids=["plain", "orbits"])
 def test_one_two_and_three_workers_tell_the_same(shared_early, size, symmetry):
-    alone, *together = (told(size, workers=n, symmetry=symmetry) for n in (1, 2, 3))
+    alone, *together = (explored(size, workers=n, symmetry=symmetry) for n in (1, 2, 3))
 
     assert all(one == alone for one in together)
 
 
 @each(BROKEN)
 def test_runs_of_several_workers_are_those_of_plain_python(shared_early, size):
-    found = told(size, workers=3)
+    found = explored(size, workers=3)
 
-    assert found == told(size, engine="python")
+    assert found == explored(size, engine="python")
     assert any(one["trace"] for one in found["claims"].values())
 
 
@@ -120,14 +120,14 @@ def test_steps_that_break_a_claim_are_found_by_any_number_of_workers(monkeypatch
 def test_more_workers_than_processors_or_states_tell_the_same(monkeypatch, size):
     monkeypatch.setattr("specs.native.search.WORTH_SHARING", 0)
 
-    assert told(size, workers=8) == told(size, workers=1)
+    assert explored(size, workers=8) == explored(size, workers=1)
 
 
 @pytest.mark.parametrize("limit", [60, 1000, 5000])
 def test_a_bound_on_states_ends_the_search_at_the_same_level_for_any_workers(shared_early, limit):
     size = Size("classic", "kip_320")
 
-    alone, *together = (told(size, workers=n, max_states=limit) for n in (1, 2, 3))
+    alone, *together = (explored(size, workers=n, max_states=limit) for n in (1, 2, 3))
 
     assert alone["stopped"] == f"the bound of {limit} states is reached"
     assert all(one == alone for one in together)
@@ -166,12 +166,12 @@ def test_shards_hold_no_state_twice(shared_early):
 @pytest.mark.parametrize("symmetry", [False, True], ids=["plain", "orbits"])
 def test_tiny_tables_batches_and_outboxes_change_nothing(monkeypatch, workers, symmetry):
     size, other = BROKEN[1], BROKEN[3]
-    expected = [told(one, symmetry=symmetry) for one in (size, other)]
+    expected = [explored(one, symmetry=symmetry) for one in (size, other)]
 
     for name, value in (("search.WORTH_SHARING", 20), ("search.BATCH", 7), ("search.OUTBOX", 1),
                         ("store.FIRST_TABLE", 16)):  # fmt: skip
         monkeypatch.setattr(f"specs.native.{name}", value)
-    found = [told(one, symmetry=symmetry, workers=workers) for one in (size, other)]
+    found = [explored(one, symmetry=symmetry, workers=workers) for one in (size, other)]
 
     assert found == expected
 
@@ -183,14 +183,14 @@ def test_the_table_is_never_fuller_than_its_load_and_grows_by_doubling(monkeypat
 
     searched(
         Size("classic", "kip_320", (("log", 1), ("records", 1))),
-        report=lambda line: seen.append(_told_by(line)),
+        report=lambda line: seen.append(_figures_of(line)),
     )
 
     assert max(load for _, load in seen) <= 0.75
     assert len({load for _, load in seen}) > 10
 
 
-def _told_by(line: str) -> tuple[int, float]:
+def _figures_of(line: str) -> tuple[int, float]:
     states, *_, table = line.split(", ")
     return int(states.split(" ")[0].replace(",", "")), int(table.split(" ")[1].rstrip("%")) / 100
 
@@ -309,7 +309,7 @@ def test_different_last_words_make_different_hashes():
 def test_two_workers_agree_with_one_on_millions_of_states():
     size = Size("classic", "kip_320", (("log", 3), ("records", 3), ("epoch", 2)))
 
-    alone, together = (told(size, workers=n) for n in (1, 2))
+    alone, together = (explored(size, workers=n) for n in (1, 2))
 
     assert alone == together
     assert alone["distinct"] == 4_093_531
@@ -318,7 +318,8 @@ def test_two_workers_agree_with_one_on_millions_of_states():
 @pytest.mark.deep
 def test_the_published_design_has_the_counts_that_other_programs_found():
     found = [
-        told(Size("classic", "kip_320", (("log", n), ("records", n), ("epoch", 2)))) for n in (2, 3)
+        explored(Size("classic", "kip_320", (("log", n), ("records", n), ("epoch", 2))))
+        for n in (2, 3)
     ]
 
     assert [(one["distinct"], one["depth"], one["complete"]) for one in found] == [

@@ -15,7 +15,7 @@ import pytest
 
 from conformance.ingest.pieces import Piece
 from conformance.pipeline import streaming_state
-from conformance.pipeline.partitions import Partition, rows_of
+from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import FINDING, Said, Standing
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import Size
@@ -70,7 +70,7 @@ class Watch:
 
     def __init__(self, folder: Path) -> None:
         self.reader, self.standing = Reader(folder), Standing("logs")
-        self.partitions: dict[tuple[str, int], Partition] = defaultdict(Partition)
+        self.partitions: dict[tuple[str, int], KeptPartition] = defaultdict(KeptPartition)
         self.said: list[Said] = []
 
     def trigger(self, final: bool = False) -> int:
@@ -91,8 +91,8 @@ class Watch:
         packed = self.standing.packed()
         self.standing = Standing.unpacked(*packed)
         kept = {tp: each.packed() for tp, each in self.partitions.items()}
-        self.partitions = defaultdict(Partition) | {
-            tp: Partition.unpacked(each) for tp, each in kept.items()
+        self.partitions = defaultdict(KeptPartition) | {
+            tp: KeptPartition.unpacked(each) for tp, each in kept.items()
         }
         return sum(map(len, packed)) + sum(map(len, kept.values()))
 

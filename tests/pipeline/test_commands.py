@@ -16,8 +16,9 @@ from click.testing import CliRunner, Result
 
 from conformance.cli.ingest import ingest, suited
 from conformance.ingest.files import LogSources, discover
-from conformance.pipeline import store, tables
+from conformance.pipeline import store
 from conformance.pipeline.local import LocalEngine
+from specs.rendering import Table, as_lines
 from tests.pipeline.written import changed, json_of, obeys, run_check, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
@@ -155,7 +156,7 @@ def test_rejected_lines_are_counted_with_the_first_place(good: Path):
     assert f"before it: 1, such as {good / 'state-change.log.1'}:1" in said
 
 
-def test_lines_that_two_files_repeat_are_counted_and_told(good: Path):
+def test_lines_that_two_files_repeat_are_counted_and_reported(good: Path):
     write(good, {"copy/state-change.log": [changed(2, (1, 4), 2, 6, "1,2")]})
 
     said = run_check(str(good)).stdout
@@ -407,11 +408,10 @@ def test_an_output_of_another_version_is_refused_by_name(tmp_path: Path):
 def test_a_table_fits_the_terminal_and_is_never_broken_in_a_pipe(
     monkeypatch: pytest.MonkeyPatch, at_a_terminal: bool
 ):
-    said: list[str] = []
     monkeypatch.setattr(sys.stdout, "isatty", lambda: at_a_terminal, raising=False)
     monkeypatch.setenv("COLUMNS", "60")
 
-    tables._table(said.append, "Files", ("file", "lines"), [("a/very/long/name" * 20, 3)])
+    lines = as_lines(Table(("lines", "file"), [(3, "a/very/long/name" * 20)], "Files"))
 
-    widest = max(len(line) for text in said for line in text.splitlines())
-    assert (widest <= 60) == at_a_terminal
+    assert (max(map(len, lines[:-1])) <= 60) == at_a_terminal
+    assert ("no room for: file" in lines[-1]) == at_a_terminal

@@ -102,7 +102,7 @@ def test_files_that_are_no_logs_are_skipped_with_the_reason(tmp_path: Path):
     }
 
 
-def test_a_log_under_another_name_is_told_by_its_lines(tmp_path: Path):
+def test_a_log_under_another_name_is_known_by_its_lines(tmp_path: Path):
     write(tmp_path, {"broker-output.txt": [obeys(1, 1, 1, 1)]})
 
     assert names(tmp_path) == ["broker-output.txt"]

@@ -60,12 +60,12 @@ class Walked:
         rise = self.cell(after, "zk.leader_epoch") - self.cell(now, "zk.leader_epoch")
         writer = self.cell(after, "zk.state_epoch") - self.cell(now, "zk.state_epoch")
         sign = (writer > 0) - (writer < 0)
-        self.writes.append((name, self.told(now), self.told(after), rise, sign))
+        self.writes.append((name, self.state_of(now), self.state_of(after), rise, sign))
 
     def cell(self, state, name: str, *index: int) -> int:
         return int(state[self.at[name, index]])
 
-    def told(self, state) -> State:
+    def state_of(self, state) -> State:
         isr = frozenset(b for b in (1, 2, 3) if self.cell(state, "zk.isr", b))
         return self.cell(state, "zk.leader") or -1, isr
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
 from conformance.pipeline import streaming_state
-from conformance.pipeline.partitions import NEWEST, Partition, rows_of
+from conformance.pipeline.partitions import NEWEST, KeptPartition, rows_of
 from conformance.pipeline.streaming_state import FINDING, Said, Standing
 from tests.pipeline.written import changed, elected, line, write
 
@@ -21,7 +21,7 @@ def states(folder: Path) -> list[tuple[bytes, str]]:
 
 
 def test_a_partition_that_goes_on_and_on_keeps_its_last_lines_and_hands_on_none(tmp_path: Path):
-    partition = Partition()
+    partition = KeptPartition()
     lines = [changed(n, (1, 4), 1, n, "1,2") for n in range(1, 900)]
 
     handed = partition.advance("c", states(write(tmp_path, {"state-change.log": lines})), "2.3")
@@ -29,11 +29,11 @@ def test_a_partition_that_goes_on_and_on_keeps_its_last_lines_and_hands_on_none(
     assert handed.events.num_rows == 0
     assert handed.looked["checked"]["leader_epochs_never_go_back"] == 898
     assert len(partition.events) == NEWEST
-    assert len(Partition.unpacked(partition.packed()).events) == NEWEST
+    assert len(KeptPartition.unpacked(partition.packed()).events) == NEWEST
 
 
 def test_a_value_that_goes_back_between_two_triggers_is_handed_on_once(tmp_path: Path):
-    partition = Partition()
+    partition = KeptPartition()
     lines = [changed(n, (1, 4), 1, n, "1,2") for n in range(1, 9)]
     parts = [[*lines], [changed(9, (1, 4), 1, 3, "1,2")], [changed(10, (1, 4), 1, 9, "1,2")]]
     handed: list[list[int]] = []
@@ -43,7 +43,7 @@ def test_a_value_that_goes_back_between_two_triggers_is_handed_on_once(tmp_path:
         rows = states(write(tmp_path, {"state-change.log": whole}))
         piece = partition.advance("c", rows, "2.3")
         handed.append(piece.events["line"].to_pylist())
-        partition = Partition.unpacked(partition.packed())
+        partition = KeptPartition.unpacked(partition.packed())
 
     assert handed == [[], [6, 7, 8, 9], [10]]
 
@@ -52,7 +52,7 @@ def test_a_cut_in_a_file_whose_broker_is_not_known_yet_is_handed_on(tmp_path: Pa
     cut = line(5, "[Log partition=orders-0, dir=/d] Truncating to offset 3", "kafka.log.Log")
     rows = states(write(tmp_path, {"server.log": [cut]}))
 
-    handed = Partition().advance("c", rows, None)
+    handed = KeptPartition().advance("c", rows, None)
 
     assert handed.events.to_pylist()[0]["kind"] == "log_truncated"
     assert handed.events.to_pylist()[0]["broker"] is None
@@ -95,13 +95,13 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     assert 8 not in cluster.events["line"].to_pylist()
 
 
-def test_a_state_that_does_not_follow_is_told_while_the_logs_grow(tmp_path: Path):
-    """A neighbour is known where the partition is kept; the finding is told by the cluster."""
+def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: Path):
+    """A neighbour is known where the partition is kept; the finding is reported by the cluster."""
     lines = [elected(0, 1, 4), changed(1, (1, 4), 1, 0, "1,2", frm="NewPartition")]
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(2, 40)]
     lines.append(changed(40, (1, 4), 1, 0, "1,2", frm="NewPartition"))
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(41, 60)]
-    whole, partition, offset = Standing("c"), Partition(), Offset()
+    whole, partition, offset = Standing("c"), KeptPartition(), Offset()
     said: list[Said] = []
 
     for end in (10, 45, 60, 60, 60):
@@ -114,7 +114,7 @@ def test_a_state_that_does_not_follow_is_told_while_the_logs_grow(tmp_path: Path
         handed = partition.advance("c", [(e, b) for _, t, _, e, b in rows if t], None)
         said += whole.advance([*own, handed])
         whole = Standing.unpacked(*whole.packed())
-        partition = Partition.unpacked(partition.packed())
+        partition = KeptPartition.unpacked(partition.packed())
 
     assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [
         (FINDING, "partition_states_follow_one_another", 41)

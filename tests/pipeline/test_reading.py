@@ -165,7 +165,7 @@ def test_a_gzip_with_a_wrong_byte_is_damaged(tmp_path: Path):
     assert "gzip is damaged" in summary(path)["reason"]
 
 
-def test_what_is_no_log_of_kafka_is_told_by_its_content(tmp_path: Path):
+def test_what_is_no_log_of_kafka_is_known_by_its_content(tmp_path: Path):
     cases = {
         b"": "is empty",
         gzip.compress(b"", mtime=0): "is empty",

@@ -297,7 +297,7 @@ def test_a_cut_to_more_than_the_leader_had_is_found_at_its_line(tmp_path: Path):
     assert found == [("a_follower_cuts_where_its_leader_began", number)]
 
 
-def test_what_a_leader_lost_with_its_disk_is_told_and_no_broker_is_blamed():
+def test_what_a_leader_lost_with_its_disk_is_reported_and_no_broker_is_blamed():
     losses = [
         finding
         for finding in judged("kafka-2.5.0-a")["findings"]
@@ -315,7 +315,7 @@ def test_what_a_leader_lost_with_its_disk_is_told_and_no_broker_is_blamed():
     assert "began with a log that ended at 0" in losses[3]["why"]
 
 
-def test_unclean_elections_that_a_real_controller_told_are_in_the_report():
+def test_unclean_elections_that_a_real_controller_logged_are_in_the_report():
     reported = [
         finding
         for finding in judged("kafka-0.10.2.1-a")["findings"]

@@ -10,8 +10,9 @@ import pytest
 from conformance.ingest.files import discover
 from conformance.pipeline.drawing import MOST_ROWS, Axis, drawing
 from conformance.pipeline.local import LocalEngine
-from conformance.pipeline.page import _findings, table
-from conformance.pipeline.timeline import State, Term, Timeline, timelines
+from conformance.pipeline.page import _findings
+from conformance.pipeline.timeline import ControllerTerm, LeadershipState, Timeline, timelines
+from specs.rendering import Table, as_html
 from tests.pipeline.written import obeys, run_check, write
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
@@ -24,7 +25,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out.read_text(encoding="utf-8")
 
 
-def test_a_finding_is_told_with_the_lines_around_it(report: str):
+def test_a_finding_is_reported_with_the_lines_around_it(report: str):
     finding = re.search(r"<small>(\S*planted/broker1/server\.log):29</small>", report)
 
     assert finding is not None
@@ -104,12 +105,14 @@ def line_of(partitions: int, states: int) -> Timeline:
     """A cluster in which every partition has a history of its own."""
     found = {
         f"orders-{n}": [
-            State(20_000 * (n + 60 * number), 1 + number % 3, number, (1, 2, 3), f"f:{number}")
+            LeadershipState(
+                20_000 * (n + 60 * number), 1 + number % 3, number, (1, 2, 3), f"f:{number}"
+            )
             for number in range(states)
         ]
         for n in range(partitions)
     }
-    return Timeline("big", 0, 20_000 * 90 * states, [Term(1, 7, 0, None, "f:1")], found)
+    return Timeline("big", 0, 20_000 * 90 * states, [ControllerTerm(1, 7, 0, None, "f:1")], found)
 
 
 def test_of_many_partitions_the_busiest_are_drawn_and_the_others_counted():
@@ -126,7 +129,7 @@ def test_changes_too_near_to_be_seen_are_drawn_as_one():
 
 
 def test_partitions_with_one_history_share_a_row_that_names_them_all():
-    states = [State(5000, 1, 3, (1, 2), "f:1"), State(9000, 2, 4, (2,), "f:2")]
+    states = [LeadershipState(5000, 1, 3, (1, 2), "f:1"), LeadershipState(9000, 2, 4, (2,), "f:2")]
     twins = {f"orders-{n}": states for n in range(3)}
 
     picture = drawing(Timeline("one", 0, 10_000, [], twins))
@@ -147,15 +150,15 @@ def test_a_quiet_month_leaves_room_for_a_busy_second():
 def test_what_is_too_much_for_a_page_is_folded_and_counted():
     rows = [(f"name {n}", n) for n in range(700)]
 
-    text = table(("name", "count"), rows)
+    text = as_html(Table(("name", "count"), rows))
 
     assert "<summary>475 more</summary>" in text
     assert "and 200 more" in text
 
 
 def test_a_page_escapes_what_lines_say():
-    assert "<script>" not in table(("name",), [("<script>",)])
-    twin = Timeline("<b>", 0, 9, [], {"<i>-0": [State(5, 1, 3, (1,), "<u>:1")]})
+    assert "<script>" not in as_html(Table(("name",), [("<script>",)]))
+    twin = Timeline("<b>", 0, 9, [], {"<i>-0": [LeadershipState(5, 1, 3, (1,), "<u>:1")]})
     assert not re.search("<[bu]>|<i>", drawing(twin))
 
 
@@ -193,7 +196,7 @@ def test_the_picture_zooms_and_moves_by_keys_and_needs_nothing_from_outside(repo
 
 
 def test_bars_too_narrow_to_be_seen_say_how_wide_they_are():
-    states = [State(1000 + n, 1, n, (1, 2), f"f:{n}") for n in range(30)]
+    states = [LeadershipState(1000 + n, 1, n, (1, 2), f"f:{n}") for n in range(30)]
 
     picture = drawing(Timeline("one", 0, 10_000_000, [], {"orders-0": states}))
 

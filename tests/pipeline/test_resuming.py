@@ -1,4 +1,4 @@
-"""A watch that is killed at any moment goes on: nothing is told twice, and nothing is lost.
+"""A watch that is killed at any moment goes on: nothing is reported twice, and nothing is lost.
 
 The steps of a trigger are taken as Spark takes them: the offset is written down first, then the
 state is advanced and what it says is kept and told, then the trigger is done. Killed in between,
@@ -15,7 +15,7 @@ import pytest
 
 from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
-from conformance.pipeline.partitions import Partition, rows_of
+from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import Said, Standing
 from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.written import changed, checked, elected, obeys
@@ -38,7 +38,7 @@ def log(size: int) -> list[str]:
 
 
 class Watch:
-    """What survives a kill: the logs, the checkpoint, what was told."""
+    """What survives a kill: the logs, the checkpoint, what was reported."""
 
     def __init__(self, logs: Path, kept: Path) -> None:
         self.logs, self.kept = logs, kept
@@ -61,7 +61,7 @@ class Watch:
         handed = []
         for key in sorted({(topic, number) for _, topic, number, _, _ in rows if topic}):
             mine = [(e, b) for _, topic, number, e, b in rows if (topic, number) == key]
-            partition = Partition.unpacked(parts[key]) if key in parts else Partition()
+            partition = KeptPartition.unpacked(parts[key]) if key in parts else KeptPartition()
             handed.append(partition.advance("logs", mine, None))
             parts[key] = partition.packed()
         standing = Standing.unpacked(*self.state)
@@ -122,7 +122,7 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 8))]
 )
-def test_logs_that_are_cut_and_removed_underneath_are_neither_told_twice_nor_lost(
+def test_logs_that_are_cut_and_removed_underneath_are_neither_reported_twice_nor_lost(
     tmp_path: Path, seed: int
 ):
     """What `copytruncate` of logrotate does, and who makes room on a disk."""

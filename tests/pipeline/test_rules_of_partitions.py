@@ -248,14 +248,14 @@ def _passes_on(release: str, *after: str) -> list[str]:
     """A partition that moves: its controller raises the leader epoch to 6, and tells 5 again."""
     head = "[Controller id=1 epoch=4] Sending"
     raised = "PartitionState(controllerEpoch=4, leader=1, leaderEpoch={}, isr={}, zkVersion={}, "
-    told = raised.format(5, "[1, 2]", 5) + "replicas=[3, 1, 2], offlineReplicas=[])"
+    transition = raised.format(5, "[1, 2]", 5) + "replicas=[3, 1, 2], offlineReplicas=[])"
     moved = "replicas=3,1,2, isNew={}) to broker {} for partition orders-0"
     return [
         line(0, f"Kafka version: {release}", "org.apache.kafka.common.utils.AppInfoParser"),
         changed(1, (1, 4), 1, 5, "1,2"),
         line(2, f"{head} become-leader LeaderAndIsr request "
                 f"{raised.format(6, '1,2', 6)}{moved.format('false', 1)}", level="TRACE"),
-        line(3, f"{head} UpdateMetadata request {told} to brokers Set(1, 2, 3) for partition "
+        line(3, f"{head} UpdateMetadata request {transition} to brokers Set(1, 2, 3) for partition "
                 "orders-0", level="TRACE"),
         line(4, f"{head} become-follower LeaderAndIsr request "
                 f"{raised.format(5, '1,2', 5)}{moved.format('true', 3)}", level="TRACE"),

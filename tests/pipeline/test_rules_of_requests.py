@@ -283,12 +283,12 @@ def test_a_controller_starts_in_its_own_log_in_no_epoch_above_what_it_writes_lat
 # --- one thread writes both
 
 
-@pytest.mark.parametrize("head, told, broken", [(4, 4, False), (5, 4, True), (4, 3, True)])
+@pytest.mark.parametrize("head, sent, broken", [(4, 4, False), (5, 4, True), (4, 3, True)])
 def test_a_failed_change_tells_its_controllers_epoch_twice(
-    tmp_path: Path, head: int, told: int, broken: bool
+    tmp_path: Path, head: int, sent: int, broken: bool
 ):
     text = (
-        f"[Controller id=1 epoch={head}] Controller 1 epoch {told} failed to change state for "
+        f"[Controller id=1 epoch={head}] Controller 1 epoch {sent} failed to change state for "
         "partition orders-0 from OfflinePartition to OnlinePartition"
     )
 

@@ -193,7 +193,7 @@ def test_a_new_zookeeper_that_began_within_hours_began_not_between_two_lines_of_
     assert history.reset(one, elsewhere) is not None
 
 
-def test_a_leader_whose_process_began_anew_may_start_again_and_its_loss_is_told(tmp_path: Path):
+def test_a_leader_whose_process_began_anew_may_start_again_and_its_loss_is_reported(tmp_path: Path):
     server = [*starting(0, 1), starts(5, 1, 3, 2, 90), *starting(50, 1), starts(60, 1, 3, -1, 40)]
 
     rows = result(tmp_path, b1__server=server)["findings"]
@@ -387,12 +387,12 @@ def test_a_refused_write_may_be_of_an_older_version_after_a_restart_only(tmp_pat
     assert ("versions_strictly_grow" in rules) is not restarted
 
 
-@pytest.mark.parametrize("told, broken", [("1, 2", 0), ("2, 1", 0), ("1, 2, 3", 0), ("1, 3", 1)])
+@pytest.mark.parametrize("named, broken", [("1, 2", 0), ("2, 1", 0), ("1, 2, 3", 0), ("1, 3", 1)])
 def test_the_news_of_a_topic_tell_the_replicas_that_its_partitions_are_made_with(
-    tmp_path: Path, told: str, broken: int
+    tmp_path: Path, named: str, broken: int
 ):
     news = line(1, "[Controller id=1] New topics: [Set(orders)], deleted topics: [Set()], new "
-                f"partition replica assignment [Map(orders-0 -> Vector({told}))]",
+                f"partition replica assignment [Map(orders-0 -> Vector({named}))]",
                 CONTROLLER)  # fmt: skip
     lines = [
         line(2, "[Controller id=1 epoch=4] Changed partition orders-0 state from "

@@ -91,7 +91,7 @@ def test_an_isr_write_that_the_next_request_does_not_know_is_found_at_the_reques
     assert found(tmp_path, *lines, wrote(3, 8, 3, 8, "3, 2")) == [("impossible", FITS, 3)]
 
 
-def test_an_isr_write_that_the_leader_told_and_the_controller_lost_is_found(tmp_path: Path):
+def test_an_isr_write_that_the_leader_logged_and_the_controller_lost_is_found(tmp_path: Path):
     lines = (received(1, 6, 1, 7, "1, 2, 3"), updated(2, "1,2", 7))
 
     assert found(tmp_path, *lines, wrote(3, 8, 3, 8, "3, 2")) == [("impossible", FITS, 3)]

@@ -114,7 +114,7 @@ def test_an_isr_in_brackets_is_no_partition():
     assert said["isr"] == [5, 4]
 
 
-def test_before_2_0_an_unavailable_leader_is_told_with_the_epoch_of_the_state():
+def test_before_2_0_an_unavailable_leader_is_reported_with_the_epoch_of_the_state():
     old = (
         "Broker 0 received LeaderAndIsrRequest with correlation id 1 from controller 0 epoch 7 for "
         "partition orders-0 but cannot become follower since the new leader -1 is unavailable."
@@ -160,3 +160,10 @@ def test_unknown_lines_are_counted_by_their_shape():
 def test_a_release_without_a_dialect_is_refused_with_those_that_have_one():
     with pytest.raises(KeyError, match=r"no dialect for release 4\.0; there is one of: 2\.0, 2\.1"):
         dialect_for("4.0")
+
+
+@pytest.mark.parametrize(
+    ("release", "line"), [("2.7.2", "2.7"), ("0.10.2.1", "0.10"), ("3.9.1", "3.9")]
+)
+def test_a_patch_is_read_as_its_line(release: str, line: str):
+    assert dialect_for(release) is dialect_for(line)

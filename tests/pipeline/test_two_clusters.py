@@ -34,7 +34,7 @@ def test_two_clusters_in_one_folder_are_refused_by_name(tmp_path: Path):
     assert result["verdict"] == "not checked"
 
 
-def test_folders_of_two_clusters_are_told_apart_by_their_ids(tmp_path: Path):
+def test_folders_of_two_clusters_are_distinguished_by_their_ids(tmp_path: Path):
     files = {
         "n1/server.log": [*identified(0, 1, "a"), hello(3000, 1)],
         "n2/server.log": [*identified(5, 2, "b"), hello(3000, 2)],

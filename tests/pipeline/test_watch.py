@@ -1,4 +1,4 @@
-"""`insync watch`: told once, at once, and after a kill neither lost nor told again."""
+"""`insync watch`: a finding is reported once, at once, and a kill neither loses nor repeats it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from conformance.pipeline.spark import SparkEngine
 from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import FINDING, Said
 from conformance.pipeline.watch_store import WatchStore
-from tests.pipeline.test_standing import places
+from tests.pipeline.test_streaming_state import places
 from tests.pipeline.written import changed, checked, elected, obeys, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 
 def read_all(folder: Path, reported: WatchStore, final: bool = False) -> list[Said]:
-    """Follow a folder until nothing is new in it; what was told meanwhile."""
+    """Follow a folder until nothing is new in it; what was reported meanwhile."""
     said: list[Said] = []
     query = stream.watch(str(folder), reported, said.append, seconds=0, final=final)
     try:
@@ -69,7 +69,7 @@ def test_a_watch_that_goes_on_says_what_a_check_says_and_nothing_twice(
     second.close()
 
 
-def test_what_was_kept_and_not_told_is_told_by_the_trigger_that_is_done_again(tmp_path: Path):
+def test_what_was_kept_and_not_reported_is_reported_when_a_trigger_is_repeated(tmp_path: Path):
     (tmp_path / "logs").mkdir()
     reported = WatchStore(str(tmp_path / "kept"), str(tmp_path / "logs"))
     words: list[Said] = []

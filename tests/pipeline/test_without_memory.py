@@ -93,7 +93,7 @@ def test_what_is_kept_of_them_is_the_same_with_the_lines_that_no_rule_reads(
     assert any(row["kind"] == NOTE for row in rows)
 
 
-def test_how_much_is_read_is_told_while_files_are_read(tmp_path: Path):
+def test_how_much_is_read_is_reported_while_files_are_read(tmp_path: Path):
     generated.write(Size(30_000, 7, False), tmp_path)
     shares = []
 
@@ -149,7 +149,7 @@ def test_months_made_of_a_clusters_days_hold_as_the_days_do(tmp_path: Path):
     assert engine.judge(corpus).findings == []
 
 
-def test_what_is_being_done_is_told_up_to_its_end():
+def test_what_is_being_done_is_reported_up_to_its_end():
     reported: list[tuple[str, float]] = []
     engine = LocalEngine(lambda what, share: reported.append((what, share)), whole=10, part=SMALL)
 

@@ -80,7 +80,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("hw_beyond_log", "a follower keeps a high watermark beyond its log", "fetching", ((
         "hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))",
         "hw=slot.hw)"),), by_issue=True),
-    Fault("hw_told_is_end", "the leader tells the end of its log as its high watermark",
+    Fault("hw_sent_is_end", "the leader tells the end of its log as its high watermark",
           "fetching", (("        hw=now.replica[leader].hw)\n    new.known_end",
                         "        hw=log.end)\n    new.known_end"),)),
     Fault("end_is_taken_for_known", "a leader takes a fetcher for caught up", "fetching", ((
@@ -358,11 +358,11 @@ def older_controller"""),)),
                           "cache.leader, isr,"),)),
     Fault("isr_becomes_empty", "a removal takes the last member out of the ISR", "controller", ((
         "        isr = when(cache.isr.is_only(replica), cache.isr, isr)\n", "        pass\n"),)),
-    Fault("informs_of_all", "a broker that starts is told that all are in the ISR", "controller", ((
+    Fault("informs_of_all", "a broker that starts is sent that all are in the ISR", "controller", ((
         """        "in_flight": True, "isr": zk.isr, "version": zk.version}
 """, """        "in_flight": True, "isr": zk.registered, "version": zk.version}
 """),)),
-    Fault("informs_of_what_was_read", "a broker that starts is told what the controller had read",
+    Fault("informs_of_what_was_read", "a broker that starts is sent what the controller had read",
           "controller", ((
               """        "in_flight": True, "isr": zk.isr, "version": zk.version}
 """, """        "in_flight": True, "isr": now.cache[broker].isr, "version": zk.version}
@@ -385,7 +385,7 @@ NOTICED: dict[str, tuple[str, str]] = {
     "hw_during_write": ('leader_advances_hw', 'leader_advances_hw: no ISR write of it is under way'),
     "hw_by_registered_isr": ('leader_advances_hw', 'leader_advances_hw: every other ISR member is known to have them'),
     "hw_beyond_log": ('follower_appends', 'high_watermarks_are_no_higher'),
-    "hw_told_is_end": ('leader_answers_fetch', 'answers_were_sent'),
+    "hw_sent_is_end": ('leader_answers_fetch', 'answers_were_sent'),
     "end_is_taken_for_known": ('leader_answers_fetch', 'leaders_know_the_same_ends'),
     "refused_fetch_counts": ('leader_refuses_fetch', 'leaders_know_the_same_ends'),
     "fetch_of_any_epoch": ('leader_answers_fetch', 'answers_were_sent'),
@@ -463,7 +463,7 @@ SEEN_BEFORE = frozenset(
     {
         "hw_ignores_unknown",
         "hw_during_write",
-        "hw_told_is_end",
+        "hw_sent_is_end",
         "end_is_taken_for_known",
         "refused_fetch_counts",
         "fetch_of_any_epoch",

@@ -81,7 +81,7 @@ def test_every_transition_has_a_line_or_is_named_as_outside_of_the_chain():
 # That it is proved is asked by the command that shows it: tests/cli/test_chain.py.
 
 
-def test_the_invariants_of_the_refinement_are_as_many_as_are_told(proof):
+def test_the_invariants_of_the_refinement_are_as_many_as_are_stated(proof):
     assert len(proof.invariants) == 37
 
 
@@ -146,7 +146,7 @@ def test_a_line_that_leaves_a_step_out_is_open_where_the_step_was_needed():
     assert [one.invariant for one in result.open] == ["fetches_were_asked"]
 
 
-def test_a_line_that_takes_a_step_twice_is_told_which_reason_fails():
+def test_a_line_that_takes_a_step_twice_is_answered_which_reason_fails():
     (stage,) = next(one.stages for one in LINES if one.transition == "leader_appends")
     both = with_line("leader_appends", stages=(stage, stage))
 
@@ -231,7 +231,7 @@ def test_an_end_before_all_is_followed_proves_nothing():
     assert result.exploration.stopped is not None
 
 
-def test_a_step_after_which_the_two_differ_is_told_with_the_run_and_the_rule():
+def test_a_step_after_which_the_two_differ_is_reported_with_the_run_and_the_rule():
     result = follow_everywhere(compose(changed={"isr_write_locks": False}), limits(TWO_EPOCHS))
 
     assert (result.verdict, result.claim) == (Verdict.BROKEN, COUPLED)
@@ -242,7 +242,7 @@ def test_a_step_after_which_the_two_differ_is_told_with_the_run_and_the_rule():
     assert len(result.run.steps) < 12
 
 
-def test_a_rule_that_is_wrong_is_told_by_its_name():
+def test_a_rule_that_is_wrong_is_known_by_its_name():
     both = with_line("follower_asks_records", stages=())
 
     result = follow_everywhere(both, limits(COMES_BACK))
@@ -251,7 +251,7 @@ def test_a_rule_that_is_wrong_is_told_by_its_name():
     assert result.rule.name == "fetches_were_asked"
 
 
-def test_a_step_that_is_none_there_is_told_with_its_reason():
+def test_a_step_that_is_none_there_is_reported_with_its_reason():
     (stage,) = next(one.stages for one in LINES if one.transition == "leader_appends")
     both = with_line("leader_appends", stages=(stage, stage))
 

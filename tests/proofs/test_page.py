@@ -39,13 +39,13 @@ def test_every_invariant_is_on_the_page_and_the_reverse():
     assert reported == {one.name for one in PROOF.invariants}
 
 
-def test_every_invariant_is_told_under_its_own_heading():
+def test_every_invariant_is_reported_under_its_own_heading():
     reported = {heading.lower(): names(text) for heading, text in sections().items()}
 
     for group, members in GROUPS.items():
         heading = HEADINGS.get(group, group).lower()
         missing = {one.name for one in members} - reported[heading]
-        assert missing <= {"what_is_committed_may_be"}, group  # told where its notion is
+        assert missing <= {"what_is_committed_may_be"}, group  # explained where its notion is
 
 
 # -- what happens in the end ----------------------------------------------------------------------

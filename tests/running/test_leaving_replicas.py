@@ -25,7 +25,7 @@ def state(zxid: int, version: int, isr: Sequence[int] = (1, 2, 3)) -> Step:
     return zk(zxid, 1, ("SetData" if version else "Create", path, version, data))
 
 
-def told(version: int, replicas: Sequence[int], isr: Sequence[int] = (1, 2, 3)) -> Step:
+def sent(version: int, replicas: Sequence[int], isr: Sequence[int] = (1, 2, 3)) -> Step:
     order = {"leader": 1, "leader_epoch": version, "isr": [*isr], "controller_epoch": 1,
              "zk_version": version, "replicas": [*replicas]}  # fmt: skip
     return "leader_and_isr_received", {"partition": "t-0", "order": order, "sender": SENDER}
@@ -62,7 +62,7 @@ STORE = [
 RAISED: Step = ("high_watermark_raised", {"partition": "t-0", "before": 0, "now": 1})
 HAS_ONE: Step = ("records_replicated", {"partition": "t-0", "offset": 0, "log_end": 1,
                                         "high_watermark": 0})  # fmt: skip
-FOLLOWS = [told(0, [1, 2, 3]), ("became_follower", {"partition": "t-0", "leader": 1,
+FOLLOWS = [sent(0, [1, 2, 3]), ("became_follower", {"partition": "t-0", "leader": 1,
                                                     "leader_epoch": 0})]  # fmt: skip
 
 
@@ -71,9 +71,9 @@ def replayed(replicas: Sequence[int], fetched: int, *last: Step) -> Replayed:
     broker 3 nothing. Then it leads anew, of these replicas, and does what comes last."""
     asked = range(fetched + 1)
     leader = [
-        ("controller_elected", {"epoch": 1, "epoch_version": 1}), told(0, [1, 2, 3]), leads(0, 0),
+        ("controller_elected", {"epoch": 1, "epoch_version": 1}), sent(0, [1, 2, 3]), leads(0, 0),
         ("records_appended", {"partition": "t-0", "leader_epoch": 0, "first": 0, "end": 1}),
-        *map(serves, asked), told(1, replicas), leads(1, 1), *last,
+        *map(serves, asked), sent(1, replicas), leads(1, 1), *last,
     ]  # fmt: skip
     follower = [*FOLLOWS, asks(0), *[one for at in asked[1:] for one in (HAS_ONE, asks(at))]]
     return judged(STORE, leader, follower)
@@ -139,7 +139,7 @@ MOVED_BACK = [
     state(12, 3, [1, 2]),
 ]  # fmt: skip
 COMES_BACK = [
-    told(3, [1, 2, 3], [1, 2]),
+    sent(3, [1, 2, 3], [1, 2]),
     ("became_follower", {"partition": "t-0", "leader": 1, "leader_epoch": 3}), asks(0, 3),
 ]  # fmt: skip
 STOPPED: Step = ("stop_replica_completed", {"partition": "t-0", "delete": True, "error": "NONE"})
@@ -150,7 +150,7 @@ CREATED: Step = ("log_created", {"partition": "t-0", "directory": "/data"})
 def moved_back(*third: Step) -> Replayed:
     """Broker 3 has what broker 1 has, and a move takes it away and brings it back."""
     leader: list[Step] = [
-        ("controller_elected", {"epoch": 1, "epoch_version": 1}), told(0, [1, 2, 3]), leads(0, 0),
+        ("controller_elected", {"epoch": 1, "epoch_version": 1}), sent(0, [1, 2, 3]), leads(0, 0),
         ("records_appended", {"partition": "t-0", "leader_epoch": 0, "first": 0, "end": 1}),
         ("fetch_served", {**serves(0)[1], "reader": 3, "client": "broker-3-fetcher-0"}),
     ]  # fmt: skip
@@ -197,7 +197,7 @@ def test_a_leader_that_is_told_to_stop_and_not_deleted_may_answer_as_one(answer:
     """Kafka's stops its fetchers alone (`ReplicaManager.stopReplica`); ours leads no more."""
     stops = STOPPED[0], {**STOPPED[1], "delete": False}
     done = judged(STORE, [
-        ("controller_elected", {"epoch": 1, "epoch_version": 1}), told(0, [1, 2, 3]), leads(0, 0),
+        ("controller_elected", {"epoch": 1, "epoch_version": 1}), sent(0, [1, 2, 3]), leads(0, 0),
         ("records_appended", {"partition": "t-0", "leader_epoch": 0, "first": 0, "end": 1}),
         serves(0), stops, answer,
     ], [*FOLLOWS, asks(0), HAS_ONE, asks(1)])  # fmt: skip

@@ -99,19 +99,19 @@ def replayed(
 ) -> Replayed:
     """The trace of ZooKeeper, of broker 1, which is controller, and of others, which say nothing
     but that they are registered."""
-    told = {1: list(controller)}
+    traces = {1: list(controller)}
     for _, args in store:
         for op in args.get("ops", ()):
             if op["op"] == "Create" and op["path"].startswith("/brokers/ids/"):
                 broker = int(op["path"].rpartition("/")[2])
                 if broker != 1:
                     known = {"epoch": args["zxid"], "session": args["session"]}
-                    told.setdefault(broker, []).append(("registered", known))
+                    traces.setdefault(broker, []).append(("registered", known))
     starts = [_start(("zookeeper", 0), store, [])]
-    starts += [_start(("broker", one), steps, unseen) for one, steps in told.items()]
+    starts += [_start(("broker", one), steps, unseen) for one, steps in traces.items()]
     order = ordered(Gathered(starts))
     assert not order.stuck
-    return replay_cluster(order, sorted(told), "2.3", SWITCHES)
+    return replay_cluster(order, sorted(traces), "2.3", SWITCHES)
 
 
 def _start(process: Process, steps: Sequence[Step], unseen: Sequence[str]) -> ProcessStart:
@@ -155,7 +155,7 @@ def test_an_isr_change_that_was_read_and_not_sent_is_found() -> None:
     assert "UpdateMetadata about t-0 in version 1" in done.misfit.allowed
 
 
-def test_who_registers_after_it_has_read_is_told_of_by_the_watch_that_the_reading_set() -> None:
+def test_who_registers_after_it_has_read_is_shown_by_the_watch_that_the_reading_set() -> None:
     store = [*MADE[:1], *MADE[2:3], registers(4, 2)]
     controller = [
         *ELECTED, reads(4, b1=1), tells(1, [1], 0, 4),

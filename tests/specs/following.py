@@ -85,7 +85,7 @@ def codes(instance: Instance) -> dict[str, int | frozenset[int]]:
 
 
 def follow(exploration: Exploration, run: Run) -> list[SparseState]:
-    """The run's states by the twin: each step is possible and changes exactly what is told."""
+    """The run's states by the twin: each step is possible and changes exactly what is written."""
     grounded = exploration.grounded
     recorded = grounded.recorded
     twin = Evaluator(recorded, run.bounds)

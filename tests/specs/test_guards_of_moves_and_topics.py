@@ -23,7 +23,7 @@ RELEASES = [(one.name, version) for one in (REASSIGNMENT, TOPICS) for version in
 
 
 @functools.lru_cache(maxsize=2)
-def told(system: str) -> set[tuple[str, str]]:
+def refusals_of(system: str) -> set[tuple[str, str]]:
     """(step, reason) of every refusal that a story of the system tells."""
     found: set[tuple[str, str]] = set()
     for path in STORIES:
@@ -36,7 +36,7 @@ def told(system: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(("system", "version"), RELEASES)
 def test_each_guard_is_covered_by_a_story_or_marked_or_a_claim_breaks_without_it(system, version):
     recorded = SYSTEMS[system].recorded(version)
-    shown, marks = told(system), marks_of(recorded)
+    shown, marks = refusals_of(system), marks_of(recorded)
 
     left = [
         guard for guard in guards_of(recorded)
@@ -53,7 +53,7 @@ def test_stories_tell_what_most_guards_refuse_and_marks_are_few():
     recorded = REASSIGNMENT.recorded()
     guards = guards_of(recorded)
 
-    by_story = [one for one in guards if (one.step, one.reason) in told("reassignment")]
+    by_story = [one for one in guards if (one.step, one.reason) in refusals_of("reassignment")]
 
     assert len(guards) == 354
     assert len(by_story) > 300

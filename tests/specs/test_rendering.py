@@ -15,7 +15,7 @@ from conformance.campaign.plan import CampaignPlan
 from conformance.campaign.summary import SummaryLine
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.run import ChaosPlan, ChaosReport
-from conformance.cli.found import ClaimAnswer
+from conformance.cli.claim_answer import ClaimAnswer
 from conformance.cli.lockstep import WalkCampaign
 from conformance.cli.zoo import EntryReport
 from conformance.coverage import CoreCoverage, Missing

@@ -88,7 +88,7 @@ def small(*steps: Any, claims: tuple[Claim, ...] = CLAIMS, **parameters: Any) ->
     return system(*steps, claims=(*claims, epoch_is_nine), **parameters)
 
 
-def told(found: Exploration) -> dict[str, tuple[str, int | None]]:
+def verdicts(found: Exploration) -> dict[str, tuple[str, int | None]]:
     return {name: (one.verdict.value, one.depth) for name, one in found.claims.items()}
 
 
@@ -99,8 +99,8 @@ def told(found: Exploration) -> dict[str, tuple[str, int | None]]:
 def test_a_claim_about_steps_holds_where_no_step_breaks_it(engine):
     found = explore(small(epoch_grows), BOUNDS, engine=engine)
 
-    assert told(found)["epoch_never_falls"] == ("holds", None)
-    assert told(found)["epoch_changes"] == ("holds", None)
+    assert verdicts(found)["epoch_never_falls"] == ("holds", None)
+    assert verdicts(found)["epoch_changes"] == ("holds", None)
 
 
 @ENGINES
@@ -120,7 +120,7 @@ def test_a_step_that_changes_nothing_is_a_step(engine):
 
     assert run is not None
     assert [step.step for step in run.steps] == ["nothing_moves"]
-    assert told(found)["epoch_changes"] == ("broken", 2)
+    assert verdicts(found)["epoch_changes"] == ("broken", 2)
 
 
 @ENGINES
@@ -133,7 +133,7 @@ def test_a_step_beyond_a_bound_is_not_judged(engine):
         small(epoch_grows, claims=(epoch_stays_small, epoch_is_one)), BOUNDS, engine=engine
     )
 
-    assert told(found)["epoch_stays_small"] == ("holds", None)
+    assert verdicts(found)["epoch_stays_small"] == ("holds", None)
     assert found.pruned == {"epoch": 1}
 
 
@@ -153,8 +153,8 @@ def test_a_level_that_is_not_whole_settles_no_step(engine):
     cut, whole = (explore(small(*steps), BOUNDS, engine=engine, max_states=most) for most in (3, 4))
 
     # The third level's steps lead to a fourth state: with three allowed, none of them counts.
-    assert told(cut)["epoch_never_falls"] == ("unknown", None)
-    assert told(whole)["epoch_never_falls"] == ("broken", 4)
+    assert verdicts(cut)["epoch_never_falls"] == ("unknown", None)
+    assert verdicts(whole)["epoch_never_falls"] == ("broken", 4)
 
 
 # -- engines, workers, symmetry -----------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_engines_choose_the_same_step_among_many_that_break_a_claim():
         for engine in ("native", "python")
     )
 
-    assert told(one)["epoch_never_falls"] == ("broken", 3)
+    assert verdicts(one)["epoch_never_falls"] == ("broken", 3)
     assert common(one) == common(other)
 
 
@@ -187,7 +187,7 @@ def test_the_shortest_run_does_not_depend_on_workers(monkeypatch, workers):
     found = explore(recorded, limits, workers=workers)
 
     assert common(found) == common(explore(recorded, limits, engine="python"))
-    assert told(found)["controller_epoch_never_falls"] == ("broken", bug.depth)
+    assert verdicts(found)["controller_epoch_never_falls"] == ("broken", bug.depth)
     assert found.engine.workers == workers
 
 

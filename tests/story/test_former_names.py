@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,18 @@ from click.testing import CliRunner
 
 from conformance.cli.main import main
 from conformance.cli.theorems import NAMES
-from model.former_names import CLAIMS, FIELDS, STEPS, claim_now, field_now, line_now, step_now
+from conformance.mapping import map_of
+from model.former_names import (
+    CLAIMS,
+    FAMILIES,
+    FIELDS,
+    STEPS,
+    claim_now,
+    family_now,
+    field_now,
+    line_now,
+    step_now,
+)
 from model.systems import SYSTEMS
 from specs.story import parse, play
 from specs.verdict import Verdict
@@ -64,6 +76,10 @@ def test_former_names_are_gone_and_the_names_of_now_are_there():
     for old, new in CLAIMS.items():
         assert old not in claims
         assert claim_now(old) == new in claims
+    for system, renamed in FAMILIES.items():
+        for old, new in renamed.items():
+            assert old not in map_of(system).families
+            assert family_now(system, old) == new in map_of(system).families
     for system, renamed in FIELDS.items():
         fields = SYSTEMS[system].recorded().fields
         for old, new in renamed.items():
@@ -78,3 +94,13 @@ def test_commands_know_a_claim_by_its_former_name():
 
     assert found.exit_code == 0
     assert "registered_controller_is_active" in found.output
+
+
+def test_commands_know_a_part_of_a_graph_by_its_former_name():
+    asked = ["edges", "reassignment", "--max-states", "1", "--json", "-", "--family"]
+
+    former, now = (CliRunner().invoke(main, [*asked, name]) for name in ("office", "deposed"))
+
+    assert former.exit_code == now.exit_code == 2
+    assert json.loads(former.stdout)["fired"] == json.loads(now.stdout)["fired"]
+    assert CliRunner().invoke(main, [*asked, "offices"]).exit_code == 64

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from impl.releases import PUBLISHED
+from model.language import ProtocolError
 from specs.story import StoryError, parse, read_story
-from specs.story.heading import read_heading
+from specs.story.heading import heading_line, read_heading
 
 ELECTION = "system election version 2.3 brokers 2\n"
 CLASSIC = "system classic brokers 3 log 2 records 2 epoch 1\n"
@@ -174,3 +176,34 @@ def test_a_switch_is_known_by_the_name_that_it_had_before(given):
     heading = read_heading(f"system cluster version 2.3 {given.format('leaving_leader_is_told')}")
 
     assert heading.recorded.without == {"leaving_leader_is_notified": False}
+
+
+@pytest.mark.parametrize("name", ["cluster", "election", "reassignment", "replication", "topics"])
+def test_each_release_that_kafka_published_is_a_version_that_a_story_names(name: str):
+    names = [
+        f"{line}{patch}" for line, last in PUBLISHED.items()
+        for patch in ("", *(f".{number}" for number in range(last + 1)))
+    ]  # fmt: skip
+    refused = []
+    for text in names:
+        try:
+            read_heading(f"system {name} version {text}")
+        except ProtocolError:
+            refused.append(text)
+
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("version", "is_called"),
+    [
+        ("2.3.1", "2.3"),
+        ("0.10.2.1", "0.10"),
+        ("0.10.0", "0.10 without waits_for_dead_targets"),
+        ("2.2", "2.3 without dead_replicas_taken_offline"),
+    ],
+)
+def test_another_name_of_a_release_is_that_release_with_what_differs(version: str, is_called: str):
+    heading = read_heading(f"system reassignment version {version} brokers 2")
+
+    assert heading_line(heading.recorded, {}) == f"system reassignment version {is_called}"

@@ -47,7 +47,7 @@ def test_an_address_of_another_text_of_the_model_says_so_and_is_played_as_far_as
 
 @pytest.mark.parametrize(
     "asked, nearest",
-    [("2.2", "2.1"), ("0.9", "0.10"), ("2.10", "2.7"), ("kip_101", "2.5")],
+    [("2.3.9", "2.3"), ("0.9", "0.10"), ("2.10", "2.7"), ("kip_101", "2.5")],
 )
 def test_an_address_of_a_version_that_there_is_not_offers_the_nearest(asked: str, nearest: str):
     back = opened(SHORT.replace("version+0.10", f"version+{asked}"))

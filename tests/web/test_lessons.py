@@ -116,7 +116,7 @@ def test_a_story_that_tells_something_else_is_reported_with_its_line(tmp_path: P
 
     wrong = read_lesson(written(tmp_path, f"# 1. X\n\n```story\n{story}```\n")).check()
 
-    assert [line.partition(": ")[2] for line in wrong] == ["the story tells something else"]
+    assert [line.partition(": ")[2] for line in wrong] == ["the story shows something else"]
 
 
 def test_markup_in_a_lesson_stays_text(tmp_path: Path):

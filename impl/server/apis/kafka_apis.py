@@ -91,11 +91,11 @@ class KafkaApis:
 
     def _versions(self, header: Header, error: str) -> list[Any]:
         """A client that asks in a version which is not known here is answered in version 0."""
-        told = error == "NONE" or self.release.since("2.4")  # KIP-511: which version to ask in
+        readable = error == "NONE" or self.release.since("2.4")  # KIP-511: which version to ask in
         known = [
             Fields(api_key=key, min_version=oldest, max_version=latest)
             for key, oldest, latest in offered(self.release)
-            if told and (error == "NONE" or key == API_VERSIONS)
+            if readable and (error == "NONE" or key == API_VERSIONS)
         ]
         reply = Fields(
             error_code=error_code(error), api_keys=known, throttle_time=no_throttle(),

@@ -98,7 +98,7 @@ def _missing(asked: ApiRequest, name: str) -> str:
     if not allowed or not (name == OFFSETS_TOPIC or config.truth("auto.create.topics.enable")):
         return "UNKNOWN_TOPIC_OR_PARTITION"
     if not asked.shared.metadata.brokers:
-        return "LEADER_NOT_AVAILABLE"  # nobody has told this broker of the cluster yet
+        return "LEADER_NOT_AVAILABLE"  # this broker has no metadata yet
     return create(asked.shared, name)
 
 

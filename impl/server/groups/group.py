@@ -37,7 +37,7 @@ class GroupState(Enum):
 
 @dataclass(frozen=True)
 class Joined:
-    """The answer to JoinGroup; only the leader is told the members, with what they asked for."""
+    """The answer to JoinGroup; only the leader gets the members, with their metadata."""
 
     error: str
     member_id: str = ""
@@ -228,7 +228,7 @@ class Group:
         if self.leader == old_id:
             self.leader = new_id
         if self.state in (GroupState.STABLE, GroupState.COMPLETING) and same:
-            # As the old leader is named, the member assigns nothing: nobody would be told.
+            # As the old leader is named, the member assigns nothing: nobody would get a partition.
             return _answered(
                 Joined(NONE, new_id, self.generation, self.protocol or "", leader or new_id)
             )

@@ -20,6 +20,7 @@ from impl.world.wide.controller_answers import (
     wrong_answer,
 )
 from impl.world.wide.ghosts import (
+    ClientAnswered,
     ConsumerRead,
     FetchAnswered,
     FetchApplied,
@@ -92,6 +93,9 @@ class WideClaims:
                     for one, replicas in remaining.items():
                         _claim(len(replicas) > 1, f"the controller on broker {broker} keeps back a "
                                f"broker that goes, for {one}, which nobody else has")  # fmt: skip
+                case ClientAnswered(question, answer, wanted):
+                    _claim(answer == wanted, f"broker {broker} answers {answer} to whoever asks "
+                           f"for {question}, and it is {wanted}")  # fmt: skip
                 case IsrsAnswered() | MovesAnswered() | MovesListed() | LeadersAnswered():
                     wrong = wrong_answer(self.world, self.world.nodes[broker], happened)
                     _claim(not wrong, f"the controller on broker {broker} answers {wrong}")

@@ -78,6 +78,15 @@ class ConsumerRead:
     records: dict[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class ClientAnswered:
+    """A client asked a broker a ``question``: what it was answered, and what it should be."""
+
+    question: str
+    answer: object
+    wanted: object
+
+
 def values_in(data: bytes) -> Iterator[tuple[int, int]]:
     """Offset and number of each record in whole batches."""
     for at, batch in batches_in(data):

@@ -44,6 +44,10 @@ WIDE_PROFILES: dict[str, Weights] = {
     "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
     "one-replica": {"shutdowns": 2, "crashes": 1, "moves": 2, "elections": 1},
     "small-fetches": {"crashes": 1, "losses": 4, "shutdowns": 1},
+    "clients": {
+        "clients": 12, "crashes": 1, "sessions": 1, "pauses": 1, "losses": 4, "shutdowns": 1,
+        "directories": 4, "record_deletions": 1,
+    },
     "no-deletion": {"deletions": 6, "controllers": 2, "crashes": 1, "moves": 1},
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
@@ -52,6 +56,7 @@ SWARM = "swarm"
 
 _WORLDS: dict[str, dict[str, Any]] = {
     "directories": {"directories": 2},
+    "clients": {"directories": 2},
     "one-replica": {"factor": 1},
     "small-fetches": {"fetch_bytes": 1},
     "no-deletion": {"config": ControllerConfig(delete_topics=False)},

@@ -3,7 +3,7 @@
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS
 from specs.invariants import given, invariant
-from specs.proofs.no_message_loss.words import is_told_without
+from specs.proofs.no_message_loss.words import is_reached_without
 
 
 def is_newest_or_unheard(now, b, e):
@@ -18,7 +18,7 @@ def is_newest_or_unheard(now, b, e):
            why="controllers only take members out; a leader takes in whom it heard in its epoch")
 def members_were_in_older_requests(now, b, e):
     return implies(
-        all_of(now.zk.isr.has(b), now.request[e].sent, is_told_without(now, b, e)),
+        all_of(now.zk.isr.has(b), now.request[e].sent, is_reached_without(now, b, e)),
         now.request[e].isr.has(b))
 
 
@@ -31,7 +31,7 @@ def members_were_in_older_requests(now, b, e):
 def candidates_were_in_older_requests(now, b, e, later):
     return implies(
         all_of(now.request[later].sent, now.request[later].isr.has(b), now.request[e].sent,
-               e < later, is_told_without(now, b, e)),
+               e < later, is_reached_without(now, b, e)),
         now.request[e].isr.has(b))
 
 

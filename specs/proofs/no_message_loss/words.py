@@ -33,7 +33,7 @@ def has_died_leading(now, broker):
     return all_of(now.replica[broker].role == "down", is_named(now, broker))
 
 
-def is_told_without(now, broker, epoch):
+def is_reached_without(now, broker, epoch):
     """The broker has not heard of the epoch, or nobody leads one as new: it may not know yet."""
     return any_of(now.replica[broker].epoch < epoch, now.newest < epoch)
 

@@ -1,4 +1,4 @@
-"""How a watch keeps up with logs that grow: lines a second, and how late a finding is told.
+"""How a watch keeps up with logs that grow: lines a second, and how late a finding is reported.
 
     python -m tests.bench.pipeline.watching --seconds 60 --rate 1000 --partitions 100
 

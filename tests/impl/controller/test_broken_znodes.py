@@ -74,7 +74,7 @@ def test_a_partition_whose_state_cannot_be_read_has_no_leader_and_the_others_get
     ]
 
 
-def test_a_controller_takes_office_over_broken_znodes_and_names_each():
+def test_a_broker_becomes_controller_over_broken_znodes_and_names_each():
     stage, _, _ = a_cluster("2.4")
     broken(stage, paths.state(*T0), '{"version":1,"leader":"two"}')
     broken(stage, paths.topic("u"), "[]")

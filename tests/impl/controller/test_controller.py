@@ -143,7 +143,7 @@ def test_a_deposed_controller_resigns_at_its_first_write_and_sends_nothing():
     assert all(not isinstance(request, LeaderAndIsr) for _, request in stage.take_sent())
 
 
-def test_a_broker_stands_for_office_when_the_controller_is_gone():
+def test_a_broker_stands_for_election_when_the_controller_is_gone():
     stage, first = a_cluster()
     a_topic(stage, first, 2, 3)
     second = EventController(2, stage.sessions[2], R23, stage.send)
@@ -169,7 +169,7 @@ def test_a_controller_whose_session_is_gone_forgets_everything():
     assert controller.core.context.partitions() == []
 
 
-def test_a_batch_that_was_left_unsent_moves_the_office_to_somebody_else():
+def test_a_batch_that_was_left_unsent_moves_the_controllership_to_another_broker():
     stage, controller = a_cluster()
     a_topic(stage, controller, 1, 2)
     controller.core.batch.add_update_metadata([2], [])
@@ -254,7 +254,7 @@ def test_a_rebalance_gives_leadership_back_unless_something_is_being_moved():
     assert state.leader == 2
 
 
-def test_an_isr_change_is_read_told_to_all_and_removed():
+def test_an_isr_change_is_read_sent_to_all_and_removed():
     stage, controller = a_cluster()
     a_topic(stage, controller, 2, 3)
     stage.leader_writes_isr(T0, (2,))

@@ -30,7 +30,7 @@ class Expiring(EmbeddedSession):
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_registration_is_answered_when_the_session_is_over_and_the_broker_is_not_in_office(
+def test_a_registration_is_answered_when_the_session_is_over_and_the_broker_is_not_the_controller(
     answered: bool,
 ) -> None:
     zookeeper = ZooKeeper()

@@ -29,7 +29,7 @@ def says(stage: ControllerStage, broker: int, host: str, jmx: int = -1) -> None:
 
 
 @pytest.mark.parametrize("release", ["1.1", "2.3", "2.7"])
-def test_other_endpoints_are_told_to_every_broker(release: str) -> None:
+def test_other_endpoints_are_sent_to_every_broker(release: str) -> None:
     stage, controller = a_cluster(release)
 
     says(stage, 2, "elsewhere")
@@ -45,7 +45,7 @@ def test_other_endpoints_are_told_to_every_broker(release: str) -> None:
     assert controller.core.context.broker_infos[2].endpoints == ("PLAINTEXT://farther:9092",)
 
 
-def test_what_is_no_endpoint_is_not_told() -> None:
+def test_what_is_no_endpoint_is_not_sent() -> None:
     stage, controller = a_cluster("2.3")
 
     says(stage, 2, "b2", jmx=7)
@@ -75,7 +75,7 @@ def test_a_broker_that_comes_back_elsewhere_is_a_matter_of_its_registration() ->
     assert controller.brokers.last_change["bounced"] == [2]
 
 
-def test_other_endpoints_are_told_though_brokers_came_and_went_meanwhile() -> None:
+def test_other_endpoints_are_sent_though_brokers_came_and_went_meanwhile() -> None:
     """What a BrokerChange reads of those who stayed is not taken for known (KIP-226)."""
     stage, controller = a_cluster("2.3")
 

@@ -83,7 +83,7 @@ def test_a_request_that_comes_before_its_predecessors_end_is_noticed_is_seen(rel
         wait(moving.controller.handle_watch_event(event, 0))
     assert moving.requested() == {}
 
-    # Nothing that ZooKeeper told since has reached the controller yet.
+    # Nothing that ZooKeeper reported since has reached the controller yet.
     text = encode_reassignment({T0: (1,)})
     wait(moving.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
     moving.run()
@@ -150,7 +150,7 @@ def test_a_move_whose_work_fails_leaves_the_request_and_the_others_go_on(release
 
 
 @pytest.mark.parametrize("release", PRESETS)
-def test_a_move_that_fails_while_a_controller_takes_office_leaves_the_request(release: str) -> None:
+def test_a_move_that_fails_while_a_controller_begins_leaves_the_request(release: str) -> None:
     moving = Moving(release)
     text = encode_reassignment({T0: (2,), T1: (3,)})
     wait(moving.stage.admin.port.create(paths.REASSIGN_PARTITIONS, text))
@@ -169,7 +169,7 @@ def test_a_move_that_fails_while_a_controller_takes_office_leaves_the_request(re
 
 @pytest.mark.parametrize("release", PRESETS)
 @pytest.mark.parametrize("found", [{}, {T1: (3,)}], ids=["nothing", "a_request"])
-def test_a_request_changed_while_a_controller_takes_office_is_written_over_from_2_0_to_2_3(
+def test_a_request_changed_while_a_controller_begins_is_written_over_from_2_0_to_2_3(
     release: str, found: dict[TopicPartition, tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it read is written again when it has begun that (KAFKA-6617), unseen what came since."""
@@ -200,7 +200,7 @@ def test_a_request_changed_while_a_controller_takes_office_is_written_over_from_
 
 
 @pytest.mark.parametrize("release", ["2.0", "2.1", "2.3"])
-def test_a_request_of_which_nothing_is_left_is_seen_again_by_who_took_office(release: str) -> None:
+def test_a_request_of_which_nothing_is_left_is_seen_again_by_a_new_controller(release: str) -> None:
     moving = Moving(release)
 
     moving.ask({T0: (2,)})
@@ -244,7 +244,7 @@ def test_a_preferred_leader_that_leads_is_not_elected_again_but_from_1_1_to_2_1(
 
 
 @pytest.mark.parametrize("release", PRESETS)
-def test_a_preferred_leader_that_leads_is_left_alone_by_who_takes_office(release: str) -> None:
+def test_a_preferred_leader_that_leads_is_left_alone_by_a_new_controller(release: str) -> None:
     moving = Moving(release)
     moving.stage.stop_broker(2)
     moving.run()
@@ -257,3 +257,48 @@ def test_a_preferred_leader_that_leads_is_left_alone_by_who_takes_office(release
 
     assert (moving.epoch(T0), moving.epoch(T1)) == (0, 0)
     assert not wait(moving.stage.admin.preferred_election())
+
+
+def changes_hands(moving: Moving, other: EventController | None) -> EventController:
+    """`/controller` is deleted, and the other of brokers 1 and 2 gets it; gives that one."""
+    wait(moving.stage.admin.port.delete(paths.CONTROLLER))
+    before = moving.controller
+    if other is None:
+        other = moving.stage.controller(2)
+    else:
+        moving.stage.run(other)
+    moving.stage.run(before)
+    assert other.active
+    assert not before.active
+    moving.controller = other
+    return before
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.11", "2.3"])
+def test_who_resigned_begins_its_moves_again_up_to_0_10(release: str) -> None:
+    """KAFKA-5310: a move of an earlier term is begun once more, though nobody asks for it."""
+    moving = Moving(release, 1)
+    moving.ask({T0: (2,)})
+    wait(moving.stage.admin.port.delete(paths.REASSIGN_PARTITIONS))
+    first = changes_hands(moving, None)
+    moving.ask({T0: (1,)})
+    assert moving.replicas(T0) == (1,)
+
+    changes_hands(moving, first)
+
+    assert moving.replicas(T0) == ((2, 1) if release == "0.10" else (1,))
+    assert moving.requested() == {}
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.11"])
+def test_what_is_asked_for_now_comes_before_a_move_of_an_earlier_term(release: str) -> None:
+    moving = Moving(release, 1)
+    moving.ask({T0: (2,)})
+    wait(moving.stage.admin.port.delete(paths.REASSIGN_PARTITIONS))
+    first = changes_hands(moving, None)
+    moving.ask({T0: (3, 1)})
+
+    changes_hands(moving, first)
+    moving.catch_up(T0)
+
+    assert moving.replicas(T0) == (3, 1)

@@ -22,7 +22,7 @@ class Leader:
 
     def __init__(self) -> None:
         self.requests = AlterIsrManager()
-        self.told: list[TopicPartition] = []
+        self.observed: list[TopicPartition] = []
         self.hosted = Partition(
             1, T0, LogEnds(3), 1000, R27, isr_requests=self.requests, observer=self.observe
         )
@@ -30,7 +30,7 @@ class Leader:
 
     def observe(self, event: ReplicaEvent) -> None:
         if isinstance(event, IsrUpdated):
-            self.told.append(event.partition)
+            self.observed.append(event.partition)
 
     def leads(self, epoch: int, *isr: int) -> None:
         state = LeaderIsrAndControllerEpoch(1, epoch, isr or (1, 2), 9, 6)
@@ -75,7 +75,7 @@ def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave
     assert (held_by_3, held_still, hosted.hw) == (3, 3, 5)
     assert leaving == state((1, 2), version=7)
     assert (hosted.isr, hosted.zk_version, hosted.pending) == ((1, 2), 8, None)
-    assert leader.told == [T0, T0]
+    assert leader.observed == [T0, T0]
 
 
 def test_one_change_is_asked_for_at_a_time(leader: Leader):

@@ -131,7 +131,7 @@ def test_a_consumer_reads_nothing_above_the_high_watermark() -> None:
 
 
 class Silent(EmbeddedSession):
-    """A session on which ZooKeeper does not answer writes until it is told to."""
+    """A session on which ZooKeeper does not answer writes until the test says so."""
 
     def __init__(self, zookeeper: ZooKeeper) -> None:
         super().__init__(zookeeper)

@@ -1,4 +1,4 @@
-"""Real files and the memory disk do the same; the memory disk also dies as it is told."""
+"""Real files and the memory disk do the same; the memory disk also fails where a test says."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ the midst of a recovery), and starts again. What must be there then:
 * the high watermark is within the log, no higher than it was, no lower than its checkpoint or the
   log's end; so every record below it is there;
 * the epoch cache answers as the records do;
-* whatever was cut or built again is told, and the log goes on.
+* whatever was cut or built again is reported, and the log goes on.
 
 A disk that lies about syncs breaks Kafka's assumption: there every log must still be readable, or
 refused with the name of a file, and no record may be there that was never appended at its offset.

@@ -60,7 +60,7 @@ def read(log: Log) -> dict[int, bytes | None]:
 
 
 def check(log: Log, notes: list[str]) -> None:
-    """It can be read, cut and appended to; what is missing between two records was told."""
+    """It can be read, cut and appended to; what is missing between two records was reported."""
     found = read(log)
     assert found == {offset: WRITTEN[offset] for offset in found}
     assert log.log_start <= log.high_watermark <= log.log_end

@@ -156,7 +156,7 @@ def test_a_snapshot_is_printed_producer_by_producer():
         (".index", 8, b"\x00\x00\x00\x01", "byte 8: offset 1", 2),
     ],
 )
-def test_damage_is_told_with_its_byte(suffix, position, content, where, printed):
+def test_damage_is_reported_with_its_byte(suffix, position, content, where, printed):
     log = a_log()
     overwrite(log.disk, f"{BASE}{suffix}", position, content)
 

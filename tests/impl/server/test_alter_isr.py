@@ -75,12 +75,12 @@ def test_an_older_protocol_keeps_leaders_writing_to_zookeeper_in_2_7(start: Star
 
 
 def tells(cluster: Cluster, broker: int, line: str) -> bool:
-    """A broker's log has a line; it comes after the write that it tells of."""
+    """A broker's log has a line; it comes after the write that it announces."""
     return line in (cluster.folder / "logs" / f"broker{broker}" / "server.log").read_text()
 
 
 class Controller:
-    """A controller that answers as it is told to, one answer a request."""
+    """A controller that answers as the test says, one answer a request."""
 
     def __init__(self, *answers: Fields) -> None:
         self.answers = list(answers)
@@ -91,9 +91,9 @@ class Controller:
         metadata = MetadataCache()
         metadata.controller = 7
         metadata.brokers = {7: self.listener.address}
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.requests = IsrRequests(1, BrokerLock(), metadata, lambda: 33,
-                                    self.told.append)  # fmt: skip
+                                    self.reported.append)  # fmt: skip
         self.requests.start()
 
     def answer(self, frame: bytes, _host: str) -> list[Any]:
@@ -136,7 +136,7 @@ def test_a_request_that_is_refused_as_a_whole_is_sent_again():
     assert came
     assert answers == [("NONE", LeaderIsrAndControllerEpoch(1, 4, (1,), -1, 7))]
     assert [one.broker_epoch for one in controller.asked] == [33, 33, 33]
-    assert [text.split(": ")[1].split(";")[0] for text in controller.told] == [
+    assert [text.split(": ")[1].split(";")[0] for text in controller.reported] == [
         "NOT_CONTROLLER", "STALE_BROKER_EPOCH"
     ]  # fmt: skip
 

@@ -62,7 +62,7 @@ def test_what_was_acknowledged_survives_its_leaders_sudden_end_and_a_restart(sta
     client.port.close()
 
 
-def isr_told(client: Client) -> list[int]:
+def isr_in_metadata(client: Client) -> list[int]:
     """The ISR of t-0 as a broker tells it."""
     [topic] = [one for one in client.refresh().topics if one.name == "t"]
     return list(topic.partitions[0].isr_nodes)
@@ -76,8 +76,8 @@ def test_too_small_an_isr_refuses_a_record_that_all_must_have(start: Start):
     with Producer(cluster.addresses(), timeout_s=2) as producer:
         producer.send("t", [b"both"])
         cluster.kill(2)
-        # The leader was told as well: of it, every broker hears after the leader's own order.
-        assert eventually(lambda: isr_told(producer) == [1])
+        # The leader was notified as well: of it, every broker hears after the leader's own order.
+        assert eventually(lambda: isr_in_metadata(producer) == [1])
         with pytest.raises(ClientError) as refused:
             producer.send("t", [b"one alone"])
 

@@ -42,7 +42,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
     found.stop()
 
 
-def told(port: Port) -> list[object]:
+def asked(port: Port) -> list[object]:
     """One history, with whatever each operation answers."""
     me = port.session
     steps = [
@@ -77,14 +77,14 @@ def told(port: Port) -> list[object]:
 def test_behind_a_socket_it_answers_as_it_does_in_memory(running: Running):
     client = EmbeddedClient(running.address, 5000)
 
-    there, here = told(client), told(EmbeddedSession(ZooKeeper()))
+    there, here = asked(client), asked(EmbeddedSession(ZooKeeper()))
     client.close()
 
     assert there == here
     assert {NodeExists, BadVersion, NoNode} <= {one[0] for one in here if isinstance(one, tuple)}
 
 
-def test_a_session_that_is_silent_for_too_long_expires_and_others_are_told(running: Running):
+def test_a_session_that_is_silent_for_too_long_expires_and_others_are_notified(running: Running):
     silent, watching = EmbeddedClient(running.address, 300), EmbeddedClient(running.address, 5000)
     wait(silent.create("/mine", "", ephemeral=True))
     wait(watching.exists("/mine", watch=True))

@@ -85,7 +85,7 @@ ENDS = "(offset=5, leaderEpoch=7)"
         ),
     ],
 )
-def test_fetchers_that_are_added_and_removed_are_told_in_the_releases_words(
+def test_fetchers_that_are_added_and_removed_are_logged_in_the_releases_words(
     tmp_path: Path, version: str, reported: list[str]
 ):
     assert lines(tmp_path, version) == reported

@@ -97,7 +97,7 @@ def test_who_does_not_join_again_in_time_is_left_behind():
     assert second not in group.members
 
 
-def test_a_follower_that_asks_again_is_told_of_its_generation_and_disturbs_nobody():
+def test_a_follower_that_asks_again_is_given_its_generation_and_disturbs_nobody():
     group, (_, second) = stable("a", "b")
     reported = group.join(second, who("b"), 1.0).result(0)
 

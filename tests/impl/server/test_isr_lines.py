@@ -30,7 +30,7 @@ OLD = "since we sent an old leader epoch. Giving up."
          "Retrying."),
     ],
 )  # fmt: skip
-def test_an_isr_that_the_controller_refuses_is_told_in_the_words_of_the_release(
+def test_an_isr_that_the_controller_refuses_is_logged_in_the_words_of_the_release(
     version: str, error: str, level: str, text: str
 ) -> None:
     written: list[tuple[str, str]] = []

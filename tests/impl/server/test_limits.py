@@ -33,7 +33,7 @@ def listen() -> Iterator[Listen]:
             ("127.0.0.1", 0), lambda frame, host: [framed(b"%d" % len(frame))], limits=limits,
             rejected=reported.append,
         )  # fmt: skip
-        made.told = reported  # type: ignore[attr-defined]
+        made.reported = reported  # type: ignore[attr-defined]
         begun.append(made)
         made.start()
         return made
@@ -78,7 +78,7 @@ def test_an_address_has_no_more_connections_than_it_may(listen: Listen):
 
     assert refused
     assert again
-    assert listener.told[0] == (  # type: ignore[attr-defined]
+    assert listener.reported[0] == (  # type: ignore[attr-defined]
         "Rejected connection from /127.0.0.1, address already has the configured maximum of 2 "
         "connections."
     )

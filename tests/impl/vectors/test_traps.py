@@ -344,7 +344,7 @@ def test_26_a_controlled_shutdown_leaves_partitions_of_one_replica_alone():
     assert (reported["leader"], reported["leaderEpoch"]) == (1, 0)
 
 
-def test_27_isr_changes_are_told_when_they_have_settled_or_after_a_minute():
+def test_27_isr_changes_are_announced_when_they_have_settled_or_after_a_minute():
     def due(changed: int, reported: int) -> bool:
         found: bool = ask("controller_flow", "isrPropagation", now=100_000, lastChange=changed,
                           lastPropagation=reported)["propagate"]  # fmt: skip

@@ -97,7 +97,7 @@ def test_apis_and_errors_have_the_names_of_each_release():
     assert error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
-def test_an_unknown_api_and_an_unknown_version_are_told_apart():
+def test_an_unknown_api_and_an_unknown_version_are_distinguished():
     with pytest.raises(UnknownApi, match="no API has the key 999"):
         decode_request(struct.pack(">hhih", 999, 0, 1, -1))
     with pytest.raises(UnknownVersion, match="no version 99 of ApiVersions") as caught:

@@ -23,7 +23,7 @@ from impl.zookeeper.real import RealSession
 from impl.zookeeper.server import ZooKeeperServer
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
-Told = list[tuple[int, Request]]
+Sent = list[tuple[int, Request]]
 WATCHED = (paths.TOPICS, "/admin", "/config", paths.ISR_CHANGES, paths.CONTROLLER_EPOCH)
 
 
@@ -45,7 +45,7 @@ class Tour:
             self.stage.start_broker(broker)
         self.config = ControllerConfig(delete_topics=True)
         self.controller: EventController = self.stage.controller(1, self.config)
-        self.seen: list[tuple[dict[str, tuple[str, int]], Told]] = []
+        self.seen: list[tuple[dict[str, tuple[str, int]], Sent]] = []
 
     def look(self) -> None:
         """Handle what there is, and note what ZooKeeper holds and what was sent."""

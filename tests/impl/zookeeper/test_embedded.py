@@ -88,7 +88,7 @@ def test_a_child_watch_tells_of_children_that_come_and_go_and_not_of_their_data(
     assert mine.events() == [WatchEvent(CHILDREN, "/a")]
 
 
-def test_who_watches_the_data_and_the_children_is_told_of_the_end_once():
+def test_who_watches_the_data_and_the_children_is_notified_of_the_end_once():
     mine, yours = two_sessions()
     wait(yours.create("/a"))
     wait(mine.get("/a", watch=True))

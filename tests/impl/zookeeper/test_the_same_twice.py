@@ -153,7 +153,7 @@ class Twins(RuleBasedStateMachine):
     # How it is compared
 
     @invariant()
-    def everybody_was_told_the_same(self) -> None:
+    def everybody_was_notified_of_the_same(self) -> None:
         for embedded, real in self.sessions:
             assert embedded.events() == real.events()
 

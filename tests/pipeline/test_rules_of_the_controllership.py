@@ -117,7 +117,7 @@ def test_clocks_of_brokers_that_are_hours_apart_change_nothing(tmp_path: Path):
     )
 
 
-def test_an_election_without_the_loss_of_the_former_office_is_impossible(tmp_path: Path):
+def test_an_election_without_the_loss_of_the_former_controllership_is_impossible(tmp_path: Path):
     logs = [elected(10, 1, 7), ready(11, 1, 7), elected(30, 1, 8), ready(31, 1, 8)]
 
     result = judged(tmp_path, b1__controller=logs)
@@ -169,7 +169,7 @@ def test_an_epoch_that_goes_back_is_found_at_its_line_and_what_follows_is_not(tm
     assert found(tmp_path, **lines) == [("impossible", "b2", 1)]
 
 
-def test_acts_of_a_broker_that_was_never_elected_are_told_once(tmp_path: Path):
+def test_acts_of_a_broker_that_was_never_elected_are_reported_once(tmp_path: Path):
     acts = [changed(second, (1, 8), 1, 6 + second, "1,2") for second in range(31, 40)]
     lines: dict[str, Any] = {
         "b1__controller": [elected(10, 1, 7), ready(11, 1, 7), finds(60, 1, 2), resigned(70, 1)],
@@ -184,7 +184,7 @@ def test_acts_of_a_broker_that_was_never_elected_are_told_once(tmp_path: Path):
     assert "and in 8 lines after it, and no line says that it was elected" in rows[0]["why"]
 
 
-def test_acts_after_the_office_was_left_are_impossible(tmp_path: Path):
+def test_acts_after_it_resigned_are_impossible(tmp_path: Path):
     lines: dict[str, Any] = {
         "b1__controller": [elected(10, 1, 7), resigned(20, 1)],
         "b1__state": [changed(15, (1, 7), 1, 6, "1,2"), changed(30, (1, 7), 1, 7, "1")],
@@ -295,7 +295,7 @@ def test_a_refusal_of_what_is_not_older_is_impossible(tmp_path: Path):
     assert found(tmp_path, **lines) == [("impossible", "b3", 2)]
 
 
-def test_who_is_found_in_office_was_elected(tmp_path: Path):
+def test_who_is_found_as_controller_was_elected(tmp_path: Path):
     logs = [elected(10, 1, 7), finds(20, 1, 3), resigned(21, 1)]
     other = [elected(3, 3, 6), resigned(4, 3), finds(400, 3, 2)]
 
@@ -338,7 +338,7 @@ def test_epochs_of_a_run_are_as_large_as_they_come():
     assert model.refusal("broker_wins_election", 2) == "the broker has a session"
 
 
-def test_a_watched_cluster_is_told_of_an_election_without_the_loss_of_the_office(tmp_path: Path):
+def test_an_election_without_a_loss_of_controllership_is_reported_while_watched(tmp_path: Path):
     logs = [elected(10, 1, 7), ready(11, 1, 7)]
     write(tmp_path, {"b1/controller.log": logs})
     standing, reader = Standing("logs"), Reader(tmp_path)
@@ -350,4 +350,4 @@ def test_a_watched_cluster_is_told_of_an_election_without_the_loss_of_the_office
     assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [
         (FINDING, RULE, 3)
     ]
-    assert standing.judged().office["broker_wins_election"] == 2
+    assert standing.judged().election_steps["broker_wins_election"] == 2

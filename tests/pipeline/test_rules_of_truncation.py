@@ -56,7 +56,7 @@ def test_a_broker_that_says_it_itself_is_taken_at_its_word(tmp_path: Path):
     assert found(tmp_path, [cuts(9, 12, own_words=True)], [began(5, 4, 20)]) == [("violation", 3)]
 
 
-def test_where_the_leader_lost_its_log_the_loss_is_told_and_the_follower_not_blamed(tmp_path: Path):
+def test_where_the_leader_lost_its_log_the_loss_is_reported_and_no_follower_blamed(tmp_path: Path):
     kinds = found(tmp_path, [loaded(1, 5, 16), cuts(9, 0)], [began(5, 4, 0)])
 
     assert kinds == [("explained", 4)]
@@ -130,7 +130,7 @@ def test_where_retention_took_all_epochs_before_they_end_where_the_log_begins(tm
     assert cutting(tmp_path / "above", [cut_to(9, 23)], leader) == [("violation", CUT, 3)]
 
 
-def test_a_follower_that_cuts_to_its_own_high_watermark_was_told_nothing(tmp_path: Path):
+def test_a_follower_that_cuts_to_its_own_high_watermark_was_answered_nothing(tmp_path: Path):
     assert cutting(tmp_path, [cuts(8, 21), cut_to(9, 21)], [starts(5, 20, 16)]) == []
 
 

@@ -1,4 +1,4 @@
-"""What a replica cuts from its log: never what it knew to be committed, unless its leader lost it.
+"""What a replica truncates: never what it knew to be committed, unless its leader lost it.
 
 A replica's high watermark only grows while its process lives, and is at most what the leader had
 committed; so a cut below it takes committed records away. A process that starts again may know
@@ -17,7 +17,7 @@ from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
 from conformance.pipeline.findings import (
     COMMITTED_IS_KEPT,
-    CUT_AS_TOLD,
+    CUT_TO_EPOCH_END,
     WATERMARK_IN_LOG,
     Kind,
 )
@@ -82,7 +82,7 @@ def _where_the_leader_began(bench: RuleContext) -> None:
     epoch is the last of them. Where retention or DeleteRecords took the records of all epochs
     before, that epoch begins where its log does now: what is below is owed to nobody. A leader that
     began twice in an epoch may have lost more meanwhile, and who cuts to its own high watermark was
-    told nothing: neither is judged.
+    answered nothing: neither is judged.
     """
     began: dict[tuple[int, str, int, int], list[Event]] = defaultdict(list)
     lines: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
@@ -111,10 +111,10 @@ def _where_the_leader_began(bench: RuleContext) -> None:
                 epoch = followed.leader_epoch or 0
                 starts = began.get((followed.leader or 0, topic, partition, epoch), [])
                 begins = raised[followed.leader or 0, topic, partition]
-                _cut_as_told(bench, event, followed, starts, begins)
+                _cut_to_epoch_end(bench, event, followed, starts, begins)
 
 
-def _cut_as_told(
+def _cut_to_epoch_end(
     bench: RuleContext, cut: Event, followed: Event, starts: list[Event], begins: int
 ) -> None:
     """``begins``: where the leader's log began at most."""
@@ -123,7 +123,7 @@ def _cut_as_told(
     (start,) = starts
     if _began_anew(bench, followed, cut) or bench.history.topic_began(start, cut):
         return
-    bench.looked(CUT_AS_TOLD)
+    bench.looked(CUT_TO_EPOCH_END)
     if cut.offset <= max(start.offset or 0, begins):
         return
     file = bench.history.places[start.file]
@@ -135,7 +135,7 @@ def _cut_as_told(
     more = "" if sure else "; a later start of either process may be missing"
     bench.report(
         Kind.VIOLATION if sure else Kind.INCOMPLETE,
-        CUT_AS_TOLD,
+        CUT_TO_EPOCH_END,
         cut,
         f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
         f"leader, broker {start.broker}, began leader epoch {start.leader_epoch} with a log that "

@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.cli.choice import Variant, described, refusals, system_named
-from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, write_atomically
-from conformance.cli.tables import show_table
+from conformance.cli.common import (
+    Progress,
+    WrongUse,
+    emit_json,
+    finish,
+    say,
+    show_table,
+    write_atomically,
+)
 from model.language.errors import unknown_name
 from specs.invariants import Proof
 from specs.rendering import as_data

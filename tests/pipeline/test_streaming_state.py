@@ -1,8 +1,9 @@
-"""A cluster judged while its logs grow: the findings of the whole logs, each told once."""
+"""A cluster judged while its logs grow: the findings of the whole logs, each reported once."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,22 @@ def unpacked(folder: Path, into: Path) -> Path:
     return into
 
 
-def test_a_finding_is_told_when_it_has_stood_twice(tmp_path: Path):
+def test_a_state_that_an_earlier_version_kept_is_read(tmp_path: Path):
+    write(tmp_path, {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
+    standing, reader = Standing("logs"), Reader(tmp_path)
+    standing.advance(reader.trigger())
+    standing.advance(reader.trigger())
+    events, book = standing.packed()
+    former = json.loads(book)
+    former |= {"told": former.pop("reported"), "office": former.pop("election_steps")}
+
+    read = Standing.unpacked(events, json.dumps(former).encode())
+
+    assert read.reported
+    assert read.packed()[1] == book
+
+
+def test_a_finding_is_reported_when_it_has_stood_twice(tmp_path: Path):
     write(tmp_path, {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
     standing, reader = Standing("logs"), Reader(tmp_path)
 
