@@ -116,10 +116,22 @@ TEMPLATES = (
         STATE,
         "Follower {tp} starts at leader epoch {leader_epoch} from offset {offset} with partition "
         "epoch {version} and high watermark {high_watermark}. "
-        "{...=(?:Current leader is -?\\d+\\. )?}Previous leader {...}epoch was {previous_epoch}.",
+        "{...=(?:Current leader is -?\\d+\\. )?}Previous leader epoch was {previous_epoch}.",
+        "[Broker id=5] Follower orders-0 starts at leader epoch 2 from offset 17 with partition "
+        "epoch 3 and high watermark 16. Current leader is 4. Previous leader epoch was 1.",
+    ),
+    # From 3.6 a follower takes the new leader and epoch before it logs them as the previous ones
+    # (Partition.makeFollower): what it held is not in the line.
+    Template(
+        "follower_starts_3_6",
+        "follower_started",
+        STATE,
+        "Follower {tp} starts at leader epoch {leader_epoch} from offset {offset} with partition "
+        "epoch {version} and high watermark {high_watermark}. Current leader is {...=-?\\d+}. "
+        "Previous leader {...=None|Some\\(-?\\d+\\)} and previous leader epoch was {...=-?\\d+}.",
         "[Broker id=5] Follower orders-0 starts at leader epoch 2 from offset 17 with partition "
         "epoch 3 and high watermark 16. Current leader is 4. Previous leader Some(4) and previous "
-        "leader epoch was 1.",
+        "leader epoch was 2.",
     ),
     Template(
         "become_skipped_3",

@@ -389,8 +389,7 @@ JUDGING = tuple(rule for rule in RULES if rule.needs)
 
 FINDINGS = pa.schema(
     {
-        # "finding"; "checked", "requests", "fired", "election" with a count; "clock"
-        "what": pa.string(),
+        "what": pa.string(),  # "finding", "clock", or what a count is of
         "cluster": pa.string(),
         "kind": pa.string(),
         "file": pa.string(),
