@@ -88,6 +88,25 @@ def test_a_replica_applies_a_leader_epoch_above_the_one_it_held(
     assert violations(result) == (found if broken else [])
 
 
+FOLLOWS_3_6 = (
+    "[Broker id=2] Follower orders-0 starts at leader epoch {0} from offset 17 with partition "
+    "epoch 3 and high watermark 16. Current leader is 4. Previous leader Some(4) and previous leader "
+    "epoch was {0}."
+)
+
+
+@pytest.mark.parametrize("epochs, broken", [((5, 6), False), ((6, 5), True)])
+def test_a_follower_from_3_6_logs_the_epoch_that_it_takes_as_the_one_before(
+    tmp_path: Path, epochs: tuple[int, int], broken: bool
+):
+    lines = [line(second, FOLLOWS_3_6.format(epoch)) for second, epoch in enumerate(epochs, 1)]
+
+    result = state(tmp_path, *lines)
+
+    found = [("no_older_leader_epoch_is_applied", "state-change.log", 2)]
+    assert violations(result) == (found if broken else [])
+
+
 def test_a_replica_that_was_loaded_again_still_applies_no_older_epoch(tmp_path: Path):
     server = [*starting(0, 2), *starting(50, 2), line(90, "[KafkaServer id=2] hello", SERVER)]
 
