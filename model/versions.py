@@ -257,8 +257,15 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "requests_loaded_whole", (False, True),
-            "every entry of a reassignment request is in memory before the first is worked on",
-            "KAFKA-6193 (1.1)",
+            "no entry of a reassignment request is lost when another leaves it: all are in memory "
+            "before the first is worked on, or what is left is read again",
+            "KAFKA-6193, of what was to become 1.1: no release had it",
+        ),
+        Switch(
+            "requests_read_again", (False, True),
+            "who takes an entry out of a reassignment request leaves what ZooKeeper says by then, "
+            "not what is in memory",
+            "KAFKA-6193 (1.1) had it written from memory; KIP-455 (2.4)",
         ),
         Switch(
             "requests_left_alone", (False, True),
@@ -344,7 +351,7 @@ _LEFT_OUT: dict[str, object] = {
     "high_watermark_waits_for_isr": True,
     "isr_takes_the_living": True,
     "preferred_needs_isr": True, "node_owner_checked": True, "responses_fenced": True,
-    "requests_left_alone": True,
+    "requests_left_alone": True, "requests_loaded_whole": True,
     "dead_replicas_stay": True,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
@@ -357,7 +364,7 @@ _0_10: dict[str, object] = {
     "late_answers_ignored": True, "isr_join_needs_epoch_start": False,
     # Up to 1.0 the last member is kept only while unclean election is off, as it is from 0.11.
     "unclean_leader_election": True, "isr_keeps_last_member": False,
-    "moves_forgotten_on_resign": False, "requests_loaded_whole": False,
+    "moves_forgotten_on_resign": False, "requests_read_again": True,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
     "shutdown_fenced": False, "preferred_leaders_stay": False, "leaving_leader_is_notified": True,
@@ -373,7 +380,7 @@ _0_11: dict[str, object] = {
     "moves_forgotten_on_resign": True,
 }  # fmt: skip
 _1_1: dict[str, object] = {
-    **_0_11, "requests_loaded_whole": True, "delete_topic_enable": True,
+    **_0_11, "requests_read_again": False, "delete_topic_enable": True,
     "broker_data_watched": True, "log_dirs_fail_alone": True,
     "leaving_leader_is_notified": False,            # the one place where a release went back
 }  # fmt: skip
@@ -392,7 +399,7 @@ _2_3: dict[str, object] = {
     "shutdown_fenced": True, "preferred_leaders_stay": True,
     "dead_replicas_taken_offline": True, "offline_becomes_ineligible": True,
 }  # fmt: skip
-_2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455"}
+_2_4: dict[str, object] = {**_2_3, "reassignment": "kip_455", "requests_read_again": True}
 _2_5: dict[str, object] = {**_2_4, "fetch_session_caches_epoch": True}
 _2_7: dict[str, object] = {**_2_5, "stops_fenced": True}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conformance.pipeline.rules_controllers import SAYS
 
@@ -35,6 +36,8 @@ FOR_CLOCKS = (
 
 SAMPLE = 16  # one request in so many, by its number, is kept to compare clocks by
 BLOCK = 200_000  # lines of one file that are looked at together
+_TELLS_BEGINNINGS = ("leader_and_isr_applied", "leader_and_isr_received")
+"""Kinds by which a log's creation is compared with what its broker does next, by the clock."""
 _WITH_STATE = frozenset(("leader_and_isr_sent", "leader_and_isr_received"))
 _HOUR = 3_600_000
 _COLUMNS = (
@@ -80,6 +83,37 @@ def kept_of_file(events: pa.Table, for_clocks: bool = True) -> pa.Table:
             run[2] = number
     for runs in seen.values():
         kept.update(_ends(runs))
+    return events.take(pa.array(sorted(kept), pa.int64()))
+
+
+def for_parts(events: pa.Table) -> pa.Table:
+    """Of what the whole cluster needs, as `kept_of_file` has it, the lines that its parts ask for.
+
+    Two thirds are lines in which a broker shows which controller it knows, or is; only whom it
+    obeys is asked of the cluster by parts (`History.obeyed_before`), when a term's first act was,
+    who writes at all, and what follows on the creation of a log.
+    """
+    of_runs = pc.is_in(events["kind"], pa.array([kind for kind in SIGHTED if kind != "obeyed"]))
+    made = events.filter(pc.is_in(events["kind"], pa.array(ANCHORS)))
+    names = ("broker", "topic", "partition")
+    anchored = set(zip(*(made[name].to_pylist() for name in names), strict=True))
+    earliest = pc.min(events["at"]).as_py()
+    columns = ("kind", "broker", *names[1:], "controller", "controller_epoch", "file", "line")
+    rows = zip(*(events[name].to_pylist() for name in (*columns, "at", "to_state")), strict=True)
+    first: dict[tuple[object, ...], tuple[int, int]] = {}
+    writers: set[int | None] = set()
+    kept = set()
+    for number, (in_run, row) in enumerate(zip(of_runs.to_pylist(), rows, strict=True)):
+        kind, broker, topic, partition, controller, epoch, file, line, at, state = row
+        beginning = kind in _TELLS_BEGINNINGS and (broker, topic, partition) in anchored
+        new = state in ("NewPartition", "Stopped") or broker not in writers
+        if not in_run or beginning or new or at == earliest:
+            kept.add(number)
+        if in_run and kind in SAYS and controller == broker:
+            term = broker, epoch, file, kind
+            first[term] = min(first.get(term, (line, number)), (line, number))
+        writers.add(broker)
+    kept.update(number for _, number in first.values())
     return events.take(pa.array(sorted(kept), pa.int64()))
 
 

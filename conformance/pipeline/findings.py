@@ -389,7 +389,8 @@ JUDGING = tuple(rule for rule in RULES if rule.needs)
 
 FINDINGS = pa.schema(
     {
-        "what": pa.string(),  # "finding", "checked", "fired", "election" with a count, "clock"
+        # "finding"; "checked", "requests", "fired", "election" with a count; "clock"
+        "what": pa.string(),
         "cluster": pa.string(),
         "kind": pa.string(),
         "file": pa.string(),

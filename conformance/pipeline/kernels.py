@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
 
-from conformance.ingest.schema import events_of
+from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Judged
 from conformance.pipeline.cycles import few_cycles
@@ -17,10 +17,9 @@ from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
 
 _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
-_CLOCK, _ELECTION = "clock", "election"
+_CLOCK, _ELECTION, _REQUESTS = "clock", "election", "requests"
 
 
-@few_cycles
 def judge_cluster(
     events: pa.Table, places: Mapping[str, Place], reduced: bool = False, marked: bool = False
 ) -> pa.Table:
@@ -28,16 +27,28 @@ def judge_cluster(
 
     `reduced` and `marked` as `judge` takes them.
     """
-    inside = events_of(events)
+    return judge_events(events_of(events), places, reduced, marked)
+
+
+@few_cycles
+def judge_events(
+    inside: Sequence[Event],
+    places: Mapping[str, Place],
+    reduced: bool = False,
+    marked: bool = False,
+) -> pa.Table:
+    """The same of events, where their table need not be held as well."""
     cluster = inside[0].cluster if inside else ""
     bench = judge(inside, places, reduced, marked)
     rows: list[dict[str, Any]] = [
         {"what": _FINDING} | asdict(finding) | {"positions": list(finding.positions)}
         for finding in bench.findings
     ]
+    others = {rule: count - bench.of_requests[rule] for rule, count in bench.checked.items()}
     rows += [
-        {"what": _CHECKED, "cluster": cluster, "rule": rule, "count": count}
-        for rule, count in sorted(bench.checked.items())
+        {"what": what, "cluster": cluster, "rule": rule, "count": count}
+        for what, counted in ((_CHECKED, others), (_REQUESTS, bench.of_requests))
+        for rule, count in sorted(counted.items())
     ]
     rows += [
         {"what": _FIRED, "cluster": cluster, "rule": step, "count": count}
@@ -72,7 +83,7 @@ def judged_of(rows: Iterable[Mapping[str, Any]]) -> Judged:
                     positions=tuple(row["positions"]),
                 )
             )
-        elif row["what"] == _CHECKED:
+        elif row["what"] in (_CHECKED, _REQUESTS):
             judged.checked[row["rule"]] += row["count"]
         elif row["what"] == _FIRED:
             judged.fired[row["rule"]] += row["count"]

@@ -29,6 +29,7 @@ from conformance.pipeline.cluster_evidence import (
     SIGHTED,
     UNUSED,
     for_clocks,
+    for_parts,
     kept_of_file,
 )
 from conformance.pipeline.cycles import few_cycles
@@ -138,7 +139,7 @@ def packed(evidence: pa.Table) -> dict[str, bytes]:
     for name in evidence["cluster"].unique().to_pylist():
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, MERGED) as writer:
-            rows = evidence.filter(pc.equal(evidence["cluster"], name))
+            rows = for_parts(evidence.filter(pc.equal(evidence["cluster"], name)))
             writer.write_table(rows.select(MERGED.names).cast(MERGED))
         found[name] = sink.getvalue().to_pybytes()
     return found
@@ -160,7 +161,7 @@ def _known(
 
 
 def known_of(evidence: pa.Table, places: Mapping[str, Place]) -> History:
-    """What the whole cluster needs of its lines, for its parts."""
+    """What the whole cluster needs of its lines, for its parts, of what `for_parts` gives."""
     return History(events_of(evidence), places)
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conformance.ingest.dialects import NOTE
-from conformance.ingest.schema import MERGED
+from conformance.ingest.schema import MERGED, events_of
 from conformance.ingest.templates_kraft import KINDS
 from conformance.pipeline import kraft, large
 from conformance.pipeline.cluster_evidence import (
@@ -28,9 +28,10 @@ from conformance.pipeline.cluster_evidence import (
     SAMPLE,
     SIGHTED,
     UNUSED,
+    for_parts,
     kept_of_file,
 )
-from conformance.pipeline.kernels import judge_cluster
+from conformance.pipeline.kernels import judge_cluster, judge_events
 from conformance.pipeline.mixed import two_clusters
 from conformance.pipeline.places import Place
 from conformance.pipeline.spill import Spill
@@ -118,7 +119,7 @@ def _in_parts(
     cuts = overview.cuts(cluster)
     buckets = -(-overview.sizes[cluster] // large.PART)
     parts = Spill(MERGED, buckets + sum(len(each) + 1 for each in cuts.values()))
-    files = Spill(MERGED, -(-overview.sizes[cluster] // BLOCK))
+    files = Spill(MERGED, -(-overview.sizes[cluster] // large.PART))
     loose: list[pa.Table] = []
     clocks = Spill(MERGED, files.parts)
     for table in tables():
@@ -140,7 +141,7 @@ def _in_parts(
     found: list[Mapping[str, Any]] = []
     rest = _once(pa.concat_tables([MERGED.empty_table(), *loose, *_kept_of_files(files)]))
     files.close()
-    known = large.known_of(rest, places)
+    known = large.known_of(for_parts(rest), places)
     if two_clusters(known.events, places) is not None:
         parts.close()
         found += judge_cluster(rest, places).to_pylist()  # says so, and judges nothing
@@ -167,9 +168,11 @@ def _in_parts(
     gc.collect()  # what it held in cycles is as much as what comes now
     reduced = _once(pa.concat_tables([MERGED.empty_table(), *handed, rest]))
     del handed, rest
-    judged = judge_cluster(reduced, places, reduced=True, marked=True).to_pylist()
-    found += large.only_of_clusters(judged)
+    lines = events_of(reduced)
     del reduced
+    judged = judge_events(lines, places, reduced=True, marked=True).to_pylist()
+    found += large.only_of_clusters(judged)
+    del lines
     gc.collect()
     found += large.clock_rows_of_parts(clocks.tables(), cluster).to_pylist()
     clocks.close()

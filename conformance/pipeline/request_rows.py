@@ -12,6 +12,8 @@ from conformance.pipeline.places import Place
 
 _FINE = 0
 
+REQUESTS = frozenset((FETCHES, EPOCHS))
+
 Served = tuple[int, str, str, int]
 """A broker, its log, and a partition of which it answers requests."""
 
@@ -22,7 +24,8 @@ class Row:
 
     `event` speaks of the partition, unlike the line, which speaks of several. `before` is the line
     of the request before it on its connection, `run` the number of the first request of that
-    connection from which on none is missing.
+    connection from which on none is missing. A fetch session (KIP-227) is asked only what is new:
+    `asked` is what was asked last in it.
     """
 
     event: Event
@@ -59,8 +62,9 @@ def rows_by_partition(
     """The rows of every partition, by the broker that answers. The events are in order."""
     found: dict[Served, list[Row]] = defaultdict(list)
     last: dict[tuple[str, str], tuple[Event, int]] = {}
+    sessions: dict[tuple[str, str], dict[tuple[str, int], Mapping[str, int]]] = {}
     for event in events:
-        if event.kind not in (FETCHES, EPOCHS) or event.broker is None:
+        if event.kind not in REQUESTS or event.broker is None:
             continue
         place = places[event.file]
         connection, rows = served_of(event.detail)
@@ -73,11 +77,17 @@ def rows_by_partition(
             if before is None or one + 1 != number:
                 first = number
         last[place.stream, connection] = event, first
+        session = sessions.setdefault((place.stream, connection), {})
+        if first == number:
+            session.clear()
         for row in rows:
-            about = replace(event, topic=row["topic"], partition=row["partition"])
-            found[event.broker, place.stream, row["topic"], row["partition"]].append(
-                Row(about, before, (connection, first), event.kind == FETCHES,
-                    row.get("asked", {}), row.get("answered", {}), row.get("bytes"),
+            tp = row["topic"], row["partition"]
+            asked = row.get("asked", {})
+            if event.kind == FETCHES:
+                session[tp] = asked = asked or session.get(tp, {})
+            found[event.broker, place.stream, *tp].append(
+                Row(replace(event, topic=tp[0], partition=tp[1]), before, (connection, first),
+                    event.kind == FETCHES, asked, row.get("answered", {}), row.get("bytes"),
                     "diverging" in row, "insession" in row)
             )  # fmt: skip
     return found

@@ -21,6 +21,8 @@ class RuleContext:
     checked: dict[str, int] = field(default_factory=dict)
     fired: Counter[str] = field(default_factory=Counter)  # steps of the model that a write fits
     election_steps: Counter[str] = field(default_factory=Counter)  # the same of controllers' lines
+    of_requests: Counter[str] = field(default_factory=Counter)
+    """Of what was looked at, by rule, what the lines of a cluster's request logs tell alone."""
     sequences: int = 0
     blamed: set[int] = field(default_factory=set)
     beside: list[tuple[Event, str]] = field(default_factory=list)

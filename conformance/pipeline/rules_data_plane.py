@@ -22,6 +22,7 @@ from conformance.pipeline.findings import (
     WATERMARK_GROWS,
     Kind,
 )
+from conformance.pipeline.request_rows import REQUESTS
 from conformance.pipeline.rule_context import RuleContext
 from model.systems import system
 from specs.partial.moves import Moves
@@ -44,13 +45,15 @@ def check(bench: RuleContext, fenced: bool = False) -> None:
     `fenced`: the brokers are known to fence every fetch, as from 2.5.
     """
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
-    has_watermarks = False
+    has_watermarks = served = False
     for event in bench.history.events:
+        served = served or event.kind in REQUESTS
         if event.tp is not None and event.broker is not None and event.kind in _JUDGED:
             replicas[event.broker, *event.tp].append(event)
             has_watermarks = has_watermarks or event.kind in KINDS
     rules_fetches.beside_roles(bench, replicas, fenced)
-    rules_fetches.check(bench, fenced)
+    if served:  # else these are lines of one partition, beside the requests of its cluster
+        rules_fetches.check(bench, fenced)
     if bench.history.epoch_answers:
         _cuts(bench, replicas)
     if not has_watermarks:

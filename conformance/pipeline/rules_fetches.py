@@ -14,7 +14,7 @@ answered, in the order that connections tell. A value that no such order explain
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -55,6 +55,7 @@ def check(bench: RuleContext, fenced: bool) -> None:
 
     `fenced`: fetches within a session are, as from 2.5.
     """
+    before = Counter(bench.checked)
     for _, rows in sorted(bench.history.served.items()):
         compared = [row for row in rows if row.fine and row.compared(fenced)]
         _grow(bench, ANSWERS_ITS_EPOCH, _epochs(compared), forgets=False)
@@ -63,6 +64,7 @@ def check(bench: RuleContext, fenced: bool) -> None:
             _grow(bench, WITHIN_THE_LOG, log_ends(those))
             _ends_of_epochs(bench, those)
         _flows(bench, rows)
+    bench.of_requests.update(Counter(bench.checked) - before)
 
 
 def beside_roles(
@@ -266,19 +268,16 @@ def _flow(bench: RuleContext, flow: Sequence[Row]) -> None:
     end: Row | None = None  # the answer about an epoch since
     idle = True  # no records were answered since
     for number, row in enumerate(flow):
-        if id(row.event) in bench.blamed:
-            continue
         if not row.fetch:
             end = row if row.answered.get("endoffset", -1) >= 0 else None
             last = None
             continue
         offset = row.asked.get("fetchoffset")
-        if offset is not None:
+        if offset is not None and id(row.event) not in bench.blamed:
             if end is not None:
                 _at_the_end(bench, end, row, offset)
-            if last is not None and _from_where_it_ended(bench, last, row, flow[number:], idle):
-                continue  # what it says of itself is wrong, and nobody's yardstick
-            last, end, idle = row, None, True
+            if last is None or not _from_where_it_ended(bench, last, row, flow[number:], idle):
+                last, end, idle = row, None, True
         idle = idle and row.size == 0
         if row.diverging:
             last = None

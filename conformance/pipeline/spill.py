@@ -16,7 +16,7 @@ from pyarrow import dataset
 
 from conformance.pipeline.store import runs
 
-WAITING = 100_000  # rows that are held before they are sorted into parts
+WAITING = 50_000  # rows that are held before they are sorted into parts
 _PREFIX = "insync-spill-"
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 

@@ -103,7 +103,7 @@ def controller_bumps_epoch(now, new, broker):
 
 
 def others(now, broker):
-    """Before 1.1 (KAFKA-6193) an entry came into memory when it had its turn."""
+    """With KAFKA-6193 an entry came into memory when it had its turn."""
     return now.cache[broker].other if version.requests_loaded_whole else now.zk.other
 
 
@@ -318,7 +318,8 @@ def controller_settles_assignment(now, new, broker):
 def controller_closes_request(now, new, broker):
     """Step 11: the entry leaves /admin/reassign_partitions; the znode goes with the last one.
 
-    What is left is written from memory, not from what the znode says; since 2.4 it is read again.
+    What is left is written from memory, not from what the znode says; before 1.1 and since 2.4 it
+    is read again.
     Kafka: KafkaController.removePartitionsFromReassignedPartitions
     """
     cache = now.cache[broker]
@@ -330,7 +331,7 @@ def controller_closes_request(now, new, broker):
         new.zk.requested = chosen(done, nothing(), now.zk.requested)
     else:
         new.zk.requested = BLANK
-        new.zk.other     = cache.other
+        new.zk.other     = now.zk.other if version.requests_read_again else cache.other
     new.cache[broker] = cache.but(task="telling", target=BLANK)
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = BLANK

@@ -43,7 +43,7 @@ def is_missing(now, broker, target):
 
 
 def take_up(now, new, broker, name):
-    """The target is in memory from here on; so are, since 1.1, all other entries."""
+    """The target is in memory from here on; so are all other entries, where they were loaded."""
     known = now.zk.other if version.requests_loaded_whole else now.cache[broker].other
     new.cache[broker] = now.cache[broker].but(
         task=name, target=now.zk.requested, other=known,

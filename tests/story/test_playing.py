@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from specs.story import StoryOutcome, difference, parse, play, rerecorded
 from specs.verdict import Verdict
 from tests.story.telling import played
@@ -261,3 +263,26 @@ def playing(lines: str, opening: str = "system election version 2.3 brokers 2\n"
 def recorded(lines: str) -> StoryOutcome:
     """Played a second time, now with its recording."""
     return play(parse(rerecorded(playing(lines))))
+
+
+@pytest.mark.parametrize(
+    ("version", "left"),
+    [("0.10", "none"), ("0.11", "none"), ("1.0", "none"), ("1.1", "moving"), ("2.3", "moving")],
+)
+def test_what_is_left_of_a_request_is_read_again_up_to_1_0(version: str, left: str):
+    """It is withdrawn while one of its moves runs: since 1.1 the other's entry comes back."""
+    told = played(
+        "quietly topic_is_created first=1 second=2 third=none\n"
+        "quietly administrator_asks_for_two_moves first=2 second=1 third=none\n"
+        "quietly broker_becomes_controller broker=1\nquietly broker_learns_it_won broker=1\n"
+        "quietly controller_reads_cluster broker=1\n"
+        "quietly controller_begins_with_targets_in_sync broker=1\n"
+        "quietly administrator_withdraws_request\n"
+        "quietly controller_adopts_target broker=1\nquietly controller_keeps_leader broker=1\n"
+        "quietly controller_deletes_old_replicas broker=1\n"
+        "quietly controller_settles_assignment broker=1\n"
+        "quietly controller_closes_request broker=1\nshow zk.other\n",
+        f"system reassignment version {version} brokers 2\n",
+    )
+
+    assert told == [f"zk.other: {left}"]

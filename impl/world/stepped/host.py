@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from impl.core import answers
+from impl.core.metadata_cache import MetadataCache
 from impl.core.replica_manager import Errors, ReplicaManager
 from impl.core.requests import LeaderAndIsr, PartitionStop, Request, UpdateMetadata
 from impl.log import ReplicaLog
@@ -71,18 +72,12 @@ class LogsInMemory:
         return None if gone is None else str(partition)
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """What UpdateMetadata told a broker: who leads, and the controller's epoch."""
-
-    leader: int = 0
-    controller: int = 0
-
-
 class Host(SimulatedFetchers):
     """A broker; ``port`` is the session that it shares with its controller.
 
-    ``brokers`` are those that it takes for alive when it is told to follow one of them.
+    ``metadata_epoch`` is the controller epoch of the UpdateMetadata that it took last. In truth one
+    may be late, and come after the LeaderAndIsr that it was sent before: so LeaderAndIsr and
+    StopReplica are not held to it here.
     """
 
     paused = False
@@ -90,7 +85,6 @@ class Host(SimulatedFetchers):
     def __init__(
         self,
         broker: int,
-        brokers: Iterable[int],
         release: Release,
         port: EffectPort,
         new_replica: type[SteppedReplica],
@@ -104,10 +98,9 @@ class Host(SimulatedFetchers):
             broker, release, self.logs, LONG_MS // 2, lambda: client, new_partition=new_partition
         )
         self._replicas: Any = self.manager.partitions
-        self.manager.metadata.brokers = dict.fromkeys(brokers, ("", 0))
         self.manager.fetchers = self
         self.connections = {}
-        self.metadata = Metadata()
+        self.metadata_epoch = 0
 
     # What can be seen
 
@@ -149,34 +142,25 @@ class Host(SimulatedFetchers):
     def obey(self, sent: RequestInFlight, disk_fails: bool = False) -> Errors:
         """Do what a controller says, unless it is an older one; the error of each partition."""
         self.logs.creation, self.logs.disk_fails = sent.creation, disk_fails
-        request = sent.request
+        request, manager, seen = sent.request, self.manager, self.seen
         if isinstance(request, UpdateMetadata):
-            self._learn(request)
-            return {}
+            manager.controller_epoch = max(seen, self.metadata_epoch)
         if isinstance(request, LeaderAndIsr):
             # As UpdateMetadata of the same controller said, which is sent first (KAFKA-4443).
-            self.manager.metadata.brokers = dict.fromkeys(request.live_leaders, ("", 0))
-        _, errors = wait(self.manager.handle(request, request.broker_epoch, 0))
+            manager.metadata.brokers = dict.fromkeys(request.live_leaders, ("", 0))
+        error, errors = wait(manager.handle(request, request.broker_epoch, 0))
+        if isinstance(request, UpdateMetadata):
+            manager.controller_epoch = seen
+            if error == answers.NONE:
+                self.metadata_epoch = request.controller_epoch
         return errors
-
-    def _learn(self, request: UpdateMetadata) -> None:
-        """Note who leads, unless an older controller says so.
-
-        It may have overtaken a LeaderAndIsr, which is not compared with it.
-        """
-        newest = max(self.metadata.controller, self.seen)
-        if answers.controller_epoch_error(request.controller_epoch, newest) != answers.NONE:
-            return
-        leader = next((one.state.leader for one in request.partitions.values()), None)
-        known = self.metadata.leader if leader is None else max(leader, 0)
-        self.metadata = Metadata(known, request.controller_epoch)
 
     def crash(self) -> None:
         """What is left of it when the process ends: its logs."""
         self.manager.partitions.clear()
         self.connections.clear()
-        self.manager.controller_epoch = 0
-        self.metadata = Metadata()
+        self.manager.controller_epoch = self.metadata_epoch = 0
+        self.manager.metadata = MetadataCache()
 
     # Plain data
 
@@ -189,7 +173,8 @@ class Host(SimulatedFetchers):
             tuple((one, made, log.save()) for one, (made, log) in self.logs.held.items()),
             tuple((one, replica.save()) for one, replica in hosted),
             tuple((one, tuple(to.rounds.states.items())) for one, to in self.connections.items()),
-            self.seen, self.metadata, (cache.controller, cache.brokers, dict(cache.partitions)),
+            self.seen, self.metadata_epoch,
+            (cache.controller, cache.brokers, dict(cache.partitions)),
         )  # fmt: skip
 
     def load(self, saved: Any) -> None:
@@ -200,7 +185,7 @@ class Host(SimulatedFetchers):
             replicas,
             connections,
             self.manager.controller_epoch,
-            self.metadata,
+            self.metadata_epoch,
             known,
         ) = saved
         cache = self.manager.metadata

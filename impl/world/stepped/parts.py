@@ -171,9 +171,7 @@ class SteppedParts(WorldOfProcesses):
         if self.grain.in_batches:
             core.replicas.in_turn = leaders_last(core.context, FIRST)
         self.controllers[broker] = run
-        self.hosts[broker] = Host(
-            broker, self.brokers, self.release, run.port, self.grain.new_replica,
-        )  # fmt: skip
+        self.hosts[broker] = Host(broker, self.release, run.port, self.grain.new_replica)
 
     def open_session(self, broker: int) -> int:
         """A new session, under which the broker registers."""
