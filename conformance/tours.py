@@ -17,14 +17,23 @@ from specs.story.errors import StoryError
 from specs.story.read import read_story
 
 STORIES = Path(specs.__file__).parent / "stories"
-HEADING = re.compile(r"^system replication\b", re.MULTILINE)
+HEADING = re.compile(r"^system (\w+)", re.MULTILINE)
+
+
+@cache
+def systems_of_stories() -> dict[Path, str]:
+    """The file of each story -> the system that it is of. Only headings are looked for."""
+    found = {path: HEADING.search(path.read_text("utf-8")) for path in STORIES.rglob("*.story")}
+    return {path: heading[1] for path, heading in sorted(found.items()) if heading is not None}
 
 
 @cache
 def tours() -> dict[str, Path]:
-    """Name of each story of `replication` -> its file. Only headings are looked for."""
-    stories = sorted(STORIES.rglob("*.story"))
-    return {path.stem: path for path in stories if HEADING.search(path.read_text("utf-8"))}
+    """Name of each story of `replication` -> its file."""
+    of_one_partition = (
+        path for path, system in systems_of_stories().items() if system == "replication"
+    )
+    return {path.stem: path for path in of_one_partition}
 
 
 @cache

@@ -27,7 +27,8 @@ from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
-from conformance.tours import tour, tours
+from conformance.storyteller import retell
+from conformance.tours import systems_of_stories, tour, tours
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of
@@ -35,6 +36,7 @@ from conformance.vectors.judge import judge as judge_cases
 from conformance.walks import walk, walk_cluster, walk_part
 from impl.releases import Release
 from impl.world.wide import run_wide
+from specs.story import read_story
 from specs.verdict import Verdict
 
 STATES = 150
@@ -175,6 +177,16 @@ def _tour(name: str) -> str:
     return ""
 
 
+def _retold(path: Path) -> str:
+    """In the release that the story is of; nothing of a story that does not apply."""
+    told = retell(read_story(path))
+    if told.failed is not None:
+        line, why = told.failed
+        return f"line {line}: {why.splitlines()[0]}"
+    applies = told.why_not is None
+    return "no state was compared" if applies and told.verdict is not Verdict.HOLDS else ""
+
+
 def _walk(seed: int, release: str | None = None) -> str:
     effects = EffectsOfOnePartition()
     walk(seed, STEPS, enabledness_every=20, effects=effects, version=release)
@@ -263,6 +275,8 @@ def _all() -> Iterator[Judge]:
     yield Judge("rules", "rules", _rules)
     for name in tours():
         yield Judge(f"story {name}", "story", partial(_tour, name))
+    for path, system in systems_of_stories().items():
+        yield Judge(f"retold {path.stem}", f"stories of {system}", partial(_retold, path))
     for seed in SEEDS:
         yield Judge(f"replication, seed {seed}", "replication", partial(_walk, seed))
     for release in OLD_RELEASES:

@@ -44,6 +44,7 @@ from conformance.mutants.kept_score import digest_of
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.tours import route, tour, tours
+from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
 from model.zoo import ZOO
 from specs.verdict import Verdict
@@ -368,3 +369,14 @@ def test_the_first_of_a_sample_are_a_smaller_sample() -> None:
     population = every()
 
     assert sample(population, 200, seed=2)[:50] == sample(population, 50, seed=2)
+
+
+def test_a_story_of_any_system_is_retold_in_its_release_before_a_mutant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = JUDGES["retold preferred_election"]
+    assert (one.kind, one.judge()) == ("stories of cluster", ("", ""))
+
+    plant(monkeypatch, PartitionMachine._elect_once, "state.leader_epoch + 1", "state.leader_epoch")
+
+    assert one.judge()[0] == "retold preferred_election"
