@@ -1,10 +1,11 @@
-"""The score of the last large run, kept in the tree: by module, with a digest of its text.
+"""The score of the last large run, kept in the tree: by module, with a digest of its code.
 
-A module whose text has changed since is no part of the score any more, until it is measured again.
+A module whose code has changed since is no part of the score any more, until it is measured again.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import json
@@ -16,7 +17,7 @@ from pathlib import Path
 from conformance.mutants.mutate import MODULES
 from conformance.mutants.trial import Score, Trial, interval
 
-FORMAT = "insync.mutants.score/1"
+FORMAT = "insync.mutants.score/2"
 FILE = Path(__file__).with_name("score.json")
 
 
@@ -26,7 +27,7 @@ class NoScore(ValueError):
 
 @dataclass(frozen=True)
 class KeptScore:
-    """`changed`: modules that were measured in another text, or not at all; the score is of the
+    """`changed`: modules that were measured with other code, or not at all; the score is of the
     others. `population`: how many mutants there were to draw from."""
 
     score: Score
@@ -36,8 +37,26 @@ class KeptScore:
 
 
 def digest_of(module: str) -> str:
-    """Of a module's text."""
-    return hashlib.sha256(inspect.getsource(import_module(module)).encode()).hexdigest()[:16]
+    """Of a module's code."""
+    return digest_of_text(inspect.getsource(import_module(module)))
+
+
+def digest_of_text(text: str) -> str:
+    """Of the code in it: comments, docstrings and layout are not mutated, and may be rewritten."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [each for each in body if not _is_text(each)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def keep_score(trials: Iterable[Trial], population: int, file: Path = FILE) -> None:
@@ -51,7 +70,7 @@ def keep_score(trials: Iterable[Trial], population: int, file: Path = FILE) -> N
         "format": FORMAT,
         "population": population,
         "modules": {
-            module: {"text": digest_of(module), "caught": caught, "tried": tried}
+            module: {"code": digest_of(module), "caught": caught, "tried": tried}
             for module, (caught, tried) in counted.items()
         },
     }
@@ -59,7 +78,7 @@ def keep_score(trials: Iterable[Trial], population: int, file: Path = FILE) -> N
 
 
 def kept_score(file: Path = FILE) -> KeptScore:
-    """What is kept of the modules whose text is as it was measured. NoScore."""
+    """What is kept of the modules whose code is as it was measured. NoScore."""
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -70,7 +89,7 @@ def kept_score(file: Path = FILE) -> KeptScore:
     changed, measured = [], []
     for module in MODULES:
         one = kept["modules"].get(module)
-        if one is None or one["text"] != digest_of(module):
+        if one is None or one.get("code") != digest_of(module):
             changed.append(module)
             continue
         measured.append(module)

@@ -40,7 +40,7 @@ from conformance.mutants.judges import (
     in_order,
     reach,
 )
-from conformance.mutants.kept_score import digest_of
+from conformance.mutants.kept_score import digest_of, digest_of_text
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.tours import route, tour, tours
@@ -315,6 +315,14 @@ def trials() -> list[Trial]:
         Trial(one.key, one.label, "rules" * (number % 10 > 0), "why", 0.1)
         for number, one in enumerate(every())
     ]
+
+
+def test_a_kept_score_is_of_code_whose_comments_may_be_rewritten() -> None:
+    text = '"""What."""\n\ndef f():\n    """How."""  # why\n    return 1\n'
+
+    assert digest_of_text(text) == digest_of_text(text.replace("How", "Thus").replace("why", "y"))
+    assert digest_of_text(text) != digest_of_text(text.replace("1", "2"))
+    assert digest_of_text(text) != digest_of_text(text.replace("return 1", 'return "1"'))
 
 
 def test_a_kept_score_is_of_modules_that_are_as_they_were(tmp_path: Path) -> None:

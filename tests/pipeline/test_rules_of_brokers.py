@@ -90,8 +90,8 @@ def test_a_replica_applies_a_leader_epoch_above_the_one_it_held(
 
 FOLLOWS_3_6 = (
     "[Broker id=2] Follower orders-0 starts at leader epoch {0} from offset 17 with partition "
-    "epoch 3 and high watermark 16. Current leader is 4. Previous leader Some(4) and previous leader "
-    "epoch was {0}."
+    "epoch 3 and high watermark 16. Current leader is 4. Previous leader Some(4) and previous "
+    "leader epoch was {0}."
 )
 
 
