@@ -128,7 +128,9 @@ def test_a_crash_while_a_file_is_replaced_leaves_the_old_one_or_the_new_one():
 
 @pytest.mark.parametrize("case", cases("checkpoint_files.json"))
 def test_checkpoint_files_are_as_kafkas(case):
-    assert answer("checkpoint_files.json", "checkpoint", case) == case["expected"]
+    answered = answer("checkpoint_files.json", "checkpoint", case)
+
+    assert {name: answered.get(name) for name in case["expected"]} == case["expected"]
 
 
 @pytest.mark.parametrize("case", cases("leader_epoch_cache.json"))
