@@ -392,6 +392,7 @@ def carry_out(
             on_progress("brokers recover")
             lacking = brokers.whole_again(plan.partitions, RECOVERY_S)
             time.sleep(1.0)  # readers go on for a moment
+            workload.await_reads()
         on_progress("the log is read")
         try:
             workload.read_all(30.0)

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
@@ -119,11 +119,25 @@ class Workload:
 
     def await_records(self, count: int = 10, patience_s: float = 20.0) -> None:
         """Until so many were acknowledged, and some of each client; or the time is up."""
+        self._await(
+            lambda found: (
+                self.acknowledged >= count and all(one["acknowledged_by_all"] for one in found)
+            ),
+            patience_s,
+        )
+
+    def await_reads(self, patience_s: float = 30.0) -> None:
+        """Until each client has read some; or the time is up. A busy machine lets groups wait."""
+        self._await(lambda found: all(one["read"] for one in found), patience_s)
+
+    def _await(
+        self, enough: Callable[[Collection[Mapping[str, int]]], bool], patience_s: float
+    ) -> None:
         deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline:
             with self.history.lock:
                 found = self.history.by_client().values()
-            if self.acknowledged >= count and all(one["acknowledged_by_all"] for one in found):
+            if enough(found):
                 return
             time.sleep(0.05)
 
