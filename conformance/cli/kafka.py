@@ -548,6 +548,8 @@ def soak(
         except WrongClients as error:
             raise WrongUse(f"--clients: {error}") from error
         plan = Plan(release_of(version), rounds, seed, faults, home, keep, clients)
+        if (why := plan.release.why_no_trace) is not None:
+            raise WrongUse(f"--version {version}: {why}; write --version 2.8.2")
         if not again:
             libs_of(plan.release, home)
         try:

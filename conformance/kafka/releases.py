@@ -40,6 +40,13 @@ class KafkaRelease:
         return self.parts >= tuple(int(part) for part in text.split("."))
 
     @property
+    def why_no_trace(self) -> str | None:
+        """Why what it did cannot be traced: the words of its lines are those of 2.8 and before."""
+        if not self.since("3.0"):
+            return None
+        return f"what Kafka {self.text} did is not traced: its lines are known up to 2.8"
+
+    @property
     def scala(self) -> str:
         """The Scala version that its artifact is named after."""
         return "2.13" if self.since("2.6") else "2.12" if self.since("2.1") else "2.11"

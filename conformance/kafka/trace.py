@@ -39,6 +39,8 @@ def write_trace(lab: Lab) -> list[Path]:
 
     ClusterError if nothing was recorded.
     """
+    if (why := lab.release.why_no_trace) is not None:
+        raise ClusterError(f"{why}; judge its logs: insync check {lab.folder / 'logs'}")
     folder = lab.folder / TRACE
     messages = folder / MESSAGES
     if not messages.is_file():

@@ -51,6 +51,7 @@ def test_versions_lists_releases_and_what_is_here(empty_cache: Path) -> None:
         (["schedule", "nowhere", "-"], "holds no Kafka"),
         (["start", "new", "--brokers", "4", "--ours", "2"], "a lab has at most 5 brokers"),
         (["start", "new", "--version", "3.9.1", "--ours", "1"], "no release 3.9.1 from 0.10.0"),
+        (["soak", "new", "--version", "3.9.1"], "lines are known up to 2.8; write --version 2.8.2"),
         (["mixed", "docs"], "docs is there already; name a new directory"),
         (["mixed", "new", "--brokers", "1"], "a mixed cluster has 3 to 5 brokers"),
         (["mixed", "new", "--version", "2.3.1"], "write: insync kafka fetch 2.3.1"),

@@ -128,7 +128,7 @@ def test_a_crash_while_a_file_is_replaced_leaves_the_old_one_or_the_new_one():
 
 @pytest.mark.parametrize("case", cases("checkpoint_files.json"))
 def test_checkpoint_files_are_as_kafkas(case):
-    answered = answer("checkpoint_files.json", "checkpoint", case)
+    answered: Any = answer("checkpoint_files.json", "checkpoint", case)
 
     assert {name: answered.get(name) for name in case["expected"]} == case["expected"]
 
