@@ -400,10 +400,15 @@ class ClusterReplay(Driver):
             named = [f"{one['topic']}-{one['partition']}"
                      for one in json.loads(op["data"])["partitions"]]  # fmt: skip
             self.notifications[str(op["path"])] = {*named}
+            returns = not self.read("zk.registered", b)
+            if returns:
+                self.force(NEW_SESSION, ("zk.registered", (b,), 1))
             for p in map(self._number, named):
                 if not self.read("partition.replica.unreported", p, b):
                     self.force(NOTED_AGAIN, ("partition.replica.unreported", (p, b), 1))
                 self.step("broker_reports_isr_change", b, p)
+            if returns:
+                self.force(NEW_SESSION, ("zk.registered", (b,), 0))
         elif kind == "Delete":
             if self.event.get(b) is not None:
                 self._enters(b)

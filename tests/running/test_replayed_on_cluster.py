@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,12 +10,14 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from conformance.running.judge import RunningReport, judge_running
+from conformance.running.partition import NEW_SESSION
 from conformance.running.result import Replayed
 from conformance.running.simulated import traced_run
 from impl.core.broker_events import BrokerEvents
 from impl.core.event_controller import EventController
 from impl.core.replica_manager import ReplicaManager
 from impl.core.request_batch import RequestBatch
+from specs.verdict import Verdict
 from tests.impl.planted import plant
 
 STEPS = 900
@@ -41,6 +44,24 @@ def test_each_line_of_controllers_and_of_who_obeys_them_is_explained(release: st
     assert done.explained == done.lines > 200
     assert done.fired["broker_updates_metadata"] > 50
     assert done.fired["controller_sees_dead_brokers"]
+
+
+NOTIFIED = Path(__file__).parents[1] / "data" / "traces" / "notified_before_registered.tar.gz"
+
+
+def test_a_broker_may_write_a_notification_in_its_new_session_before_it_registers(
+    tmp_path: Path,
+) -> None:
+    """Three processes of 2.3, of which one was paused until its session was over: what it had noted
+    of an ISR it wrote as soon as it had a session, while it registered (ZooKeeperClient lets other
+    threads go on before the callbacks of a new session are done)."""
+    with tarfile.open(NOTIFIED) as files:
+        files.extractall(tmp_path, filter="data")
+
+    report = judge_running(sorted(tmp_path.iterdir()))
+
+    assert report.verdict is Verdict.HOLDS
+    assert on_cluster(report).forced[NEW_SESSION] == 2
 
 
 PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {
