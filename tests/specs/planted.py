@@ -293,7 +293,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         Bug(17, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
     ),
     ("cluster", "dead_leaders_are_noticed"): (
-        Bug(24, without=("dead_replicas_taken_offline",)),
+        Bug(25, without=("dead_replicas_taken_offline",)),
         Bug(17, dropped=(LOST_LOG,), bounds={**NO_FAULT, "directories": 1}, plain=True),
     ),
     ("cluster", "leader_unique"): (
