@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import as_watch_event
-from impl.sim.places import is_registered
+from impl.sim.suspension_points import is_registered
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import removes_partitions
 from impl.world.stepped.controller_run import TOPIC

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from impl.core.requests import LeaderAndIsr
-from impl.sim.places import is_lost, registered_epoch
+from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.parts import Many, Refusal, SteppedParts, step
 
