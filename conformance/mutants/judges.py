@@ -177,14 +177,14 @@ def _tour(name: str) -> str:
     return ""
 
 
-def _retold(path: Path) -> str:
+def _replayed(path: Path) -> str:
     """In the release that the story is of; nothing of a story that does not apply."""
-    told = retell(read_story(path))
-    if told.failed is not None:
-        line, why = told.failed
+    replayed = retell(read_story(path))
+    if replayed.failed is not None:
+        line, why = replayed.failed
         return f"line {line}: {why.splitlines()[0]}"
-    applies = told.why_not is None
-    return "no state was compared" if applies and told.verdict is not Verdict.HOLDS else ""
+    applies = replayed.why_not is None
+    return "no state was compared" if applies and replayed.verdict is not Verdict.HOLDS else ""
 
 
 def _walk(seed: int, release: str | None = None) -> str:
@@ -276,7 +276,7 @@ def _all() -> Iterator[Judge]:
     for name in tours():
         yield Judge(f"story {name}", "story", partial(_tour, name))
     for path, system in systems_of_stories().items():
-        yield Judge(f"retold {path.stem}", f"stories of {system}", partial(_retold, path))
+        yield Judge(f"replayed {path.stem}", f"stories of {system}", partial(_replayed, path))
     for seed in SEEDS:
         yield Judge(f"replication, seed {seed}", "replication", partial(_walk, seed))
     for release in OLD_RELEASES:

@@ -379,12 +379,12 @@ def test_the_first_of_a_sample_are_a_smaller_sample() -> None:
     assert sample(population, 200, seed=2)[:50] == sample(population, 50, seed=2)
 
 
-def test_a_story_of_any_system_is_retold_in_its_release_before_a_mutant(
+def test_a_story_of_any_system_is_replayed_in_its_release_before_a_mutant(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = JUDGES["retold preferred_election"]
+    one = JUDGES["replayed preferred_election"]
     assert (one.kind, one.judge()) == ("stories of cluster", ("", ""))
 
     plant(monkeypatch, PartitionMachine._elect_once, "state.leader_epoch + 1", "state.leader_epoch")
 
-    assert one.judge()[0] == "retold preferred_election"
+    assert one.judge()[0] == "replayed preferred_election"
