@@ -1,4 +1,4 @@
-"""What those who look on note of a step, beside the events of replicas: nobody acts on it."""
+"""What observers note of a step, beside the events of replicas: no broker reads it."""
 
 from __future__ import annotations
 
