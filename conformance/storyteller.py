@@ -44,7 +44,7 @@ FEW = 4
 
 
 @dataclass
-class Retelling:
+class StoryReplay:
     """How the implementation played a story.
 
     `why_not` says why it does not apply, `kind` of which kind that reason is; `release` as which
@@ -230,21 +230,21 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
     }
 
 
-def retell(story: Story) -> Retelling:
+def replay_story(story: Story) -> StoryReplay:
     """Play a story on the implementation, to its end or to the first line where the two part."""
     played = as_released(story)
     if isinstance(played, WhyNotPlayed):
-        return Retelling(story, played.text, played.kind)
+        return StoryReplay(story, played.text, played.kind)
     assert played.heading is not None, "the story applies"
-    retelling = Retelling(story, release=played.heading.recorded.version)
+    replay = StoryReplay(story, release=played.heading.recorded.version)
     stage = _Stage(played)
     for command in played.commands:
         try:
-            stage.play(command, retelling)
+            stage.play(command, replay)
         except _Parted as parted:
-            retelling.failed = command.line, str(parted)
-            return retelling
-    return retelling
+            replay.failed = command.line, str(parted)
+            return replay
+    return replay
 
 
 class _Parted(Exception):
@@ -265,14 +265,14 @@ class _Stage:
 
     # -- one line -----------------------------------------------------------------------------
 
-    def play(self, command: Command, retelling: Retelling) -> None:
+    def play(self, command: Command, replay: StoryReplay) -> None:
         if command.is_step:
             self._step(command)
-            retelling.steps += 1
-            retelling.compared += 1
+            replay.steps += 1
+            replay.compared += 1
         elif command.verb == "refused":
             self._refused(command)
-            retelling.refusals += 1
+            replay.refusals += 1
 
     def _step(self, command: Command) -> None:
         step = step_named(self.recorded, command.what)

@@ -231,7 +231,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
-    table.put("failure_unreported", (broker,), server.untold)
+    table.put("failure_unreported", (broker,), server.failure_unreported)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)

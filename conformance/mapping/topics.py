@@ -78,8 +78,8 @@ ROWS: dict[str, Row] = {
             *_NEXT, "controller_write_conflicts", "controller_starts_returned",
             stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
-                "office, where Kafka's may be on its way; of an ISR whose members all go offline "
-                "the leader stays, because it goes last: Kafka has a hash map's order"),
+                "controllership, where Kafka's may be on its way; of an ISR whose members all go "
+                "offline the leader stays, because it goes last: Kafka has a hash map's order"),
         row("controller_goes_on_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "

@@ -87,7 +87,7 @@ def _answers_fetch_refusal(world: PartitionCluster, leader: int, follower: int) 
 
 def _answers_in_session_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
     """Whether a fetch is of a session is not for this partition to say: a fetcher has one session
-    for all that it follows at a leader. It is told apart where that makes a difference.
+    for all that it follows at a leader. It is distinguished where that makes a difference.
     """
     refused = _answers_fetch_refusal(world, leader, follower)
     if refused is not None:

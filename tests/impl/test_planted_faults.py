@@ -172,11 +172,11 @@ PLANTED = {
         ReplicaManager.read, "max(0, left - reply.batch.length)", "left",
         "to whoever asks for .* bytes of all that is led", "clients",
     ),
-    "topics are mixed up in what clients are told": Fault(
+    "topics are mixed up in answers to clients": Fault(
         MetadataCache.partitions_of, "if one.topic == topic", "if True",
         "to whoever asks for the partitions of", "clients",
     ),
-    "a producer whose time is up is told that all is well": Fault(
+    "a producer whose time is up is answered that all is well": Fault(
         answers.produce_error_after, 'return "REQUEST_TIMED_OUT"', "return NONE",
         "to whoever asks for whether .* is committed", "clients",
     ),
