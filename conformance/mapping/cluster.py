@@ -24,7 +24,7 @@ from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import registered_epoch
+from impl.sim.suspension_points import registered_epoch
 from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all

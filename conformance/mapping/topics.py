@@ -15,7 +15,7 @@ from conformance.mapping.topics_tasks import CAMPAIGN, gone, returns, task_of
 from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT, Release
-from impl.sim.places import frames_of, is_lost, registered_epoch
+from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.host import RequestInFlight

@@ -27,8 +27,8 @@ from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
+from conformance.story_lockstep import systems_of_stories, tour, tours
 from conformance.storyteller import replay_story
-from conformance.tours import systems_of_stories, tour, tours
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of

@@ -22,7 +22,7 @@ from impl.core.request_batch import RequestBatch, Round
 from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.pending import Completed, as_far_as, carry_out
-from impl.sim.places import registered_epoch
+from impl.sim.suspension_points import registered_epoch
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, OrderInFlight, orders_in
 from impl.znodes import (

@@ -125,7 +125,7 @@ def test_a_step_that_only_the_model_can_take_is_reported_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kind = KINDS["leader_appends"]
-    refuses = replace(kind, refusal=lambda *_: "the broker believes that it leads")
+    refuses = replace(kind, unmet=lambda *_: "the broker believes that it leads")
     monkeypatch.setitem(KINDS, kind.name, refuses)
 
     reported = replay_story(story(LEADER))

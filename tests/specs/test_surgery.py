@@ -11,7 +11,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError, RecordedSystem, always, always_step, require, sometimes
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
-from specs.marks import marks_of
+from specs.redundant_guards import marks_of
 from specs.story import parse, play, read_story, rerecorded
 from specs.surgery import SMALL, Guard, GuardTrial, Surgery, guards_of, without
 from specs.verdict import Verdict

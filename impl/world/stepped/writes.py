@@ -22,7 +22,7 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import is_registered, is_to_be_fenced, state_read
+from impl.sim.suspension_points import is_registered, is_to_be_fenced, state_read
 from impl.world.stepped.controller_run import FIRST, HANDLERS, ControllerRun, Grain, writes_state
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
