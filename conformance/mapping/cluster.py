@@ -145,7 +145,10 @@ ROWS: dict[str, Row] = {
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
             stands=lambda world, broker: next_of(world.nodes[broker].thread),
             why="which of them it is, the effect says at which the event is suspended, and the "
-                "procedures that it is in"),
+                "procedures that it is in. A new controller that finds no request for preferred "
+                "leaders deletes it all the same, in the same step: a request that comes in "
+                "between goes unread in Kafka, and in the model it comes before or after. What is "
+                "not there to be deleted changes nothing; the fence of it (2.1) is in both"),
         row("broker_asks_to_go", "broker", "broker_asks_to_go",
             why="one request of a broker is under way at a time: who asks again after a restart "
                 "does so when its earlier request has been answered, or its controller is gone"),

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemMap, row
+from conformance.mapping.rows import (
+    NOT_FENCED_AT_THE_END,
+    Facts,
+    FactTable,
+    Family,
+    Row,
+    Run,
+    SystemMap,
+    row,
+)
 from impl import Step
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
@@ -159,7 +168,8 @@ ROWS: dict[str, Row] = {
                 "before it and is refused. It looks at the state right before it writes, and is "
                 "put down where that tells it something new; or its write was refused, and it "
                 "looks again. With lists of two one goes offline at most; of more Kafka tells in "
-                "one round, and the model one by one"),
+                "one round, and the model one by one. "
+                f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires",
             why="who has no session is sent nothing more by the model's controllers, where Kafka's "

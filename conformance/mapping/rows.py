@@ -81,6 +81,14 @@ def row(
     )
 
 
+NOT_FENCED_AT_THE_END = (
+    "A new controller deletes the request for preferred leaders as the last act of its failover, "
+    "and is fenced there if it is deposed (2.1), which `cluster` has: here nobody asks for any, "
+    "and it is as though it had been deposed right after it"
+)
+"""An abstraction of the systems without requests for preferred leaders."""
+
+
 class Stepped(Protocol):
     """A world that takes one step after the other, and can be put back where it was."""
 

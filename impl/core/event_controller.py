@@ -493,12 +493,17 @@ class EventController:
 
         Its end is reported as well, so that one which comes right after it is not missed. Who leads
         already is left alone since 2.2, and by a new controller (up to 1.0: see the strategy).
+        A new controller deletes the znode whether it has seen it or not: since 2.1 that is where
+        one that was deposed meanwhile finds it out (``onControllerFailover`` calls
+        ``onPreferredReplicaElection`` in any case, whose last act is the deletion).
         """
-        if await self._await(paths.PREFERRED_ELECTION):
+        there = await self._await(paths.PREFERRED_ELECTION)
+        if there:
             asked = await self.core.client.preferred_election() or []
             if at_failover or self.release.since("2.2"):
                 asked = [one for one in asked if not self._leads_as_preferred(one)]
             await self.elect_preferred(asked)
+        if there or at_failover:
             await self.core.client.delete_preferred_election(self.core.context.epoch_version)
 
     def _leads_as_preferred(self, partition: TopicPartition) -> bool:
