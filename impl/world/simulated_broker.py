@@ -152,8 +152,11 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """A new one, under which nothing is registered yet; its controller knows nothing."""
         self.session = EmbeddedSession(self.zookeeper)
         self.client = ZnodeClient(self.session, self.release)
+        self._has_controller(self._controller_of_session())
+
+    def _has_controller(self, controller: EventController) -> None:
+        """Another one handles its events; it has sent nothing yet."""
         self.channels: Channels[SentRequest] = Channels()
-        controller = self._controller_of_session()
         self.events = ControllerEventManager(controller, self.channels, self._event_failed)
 
     def register(self, earlier: int = 0) -> None:
