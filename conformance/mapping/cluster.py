@@ -43,7 +43,6 @@ AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False, "responses_fenc
 """Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2), and no
 controller asks of which registration a broker's response about its log directories was."""
 
-_FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {
