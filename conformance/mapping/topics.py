@@ -86,8 +86,8 @@ ROWS: dict[str, Row] = {
             *_NEXT, "controller_write_conflicts", "controller_starts_returned",
             stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
-                "controllership, where Kafka's may be on its way; of an ISR whose members all go offline "
-                "the leader stays, because it goes last: Kafka has a hash map's order. "
+                "controllership, where Kafka's may be on its way; of an ISR whose members all go "
+                "offline the leader stays, because it goes last: Kafka has a hash map's order. "
                 f"{NOT_FENCED_AT_THE_END}"),
         row("controller_goes_on_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
