@@ -348,7 +348,7 @@ def test_without_a_score_the_row_says_that_nothing_was_checked(
     if text is not None:
         file.write_text(text)
 
-    with pytest.raises(NoScore, match="insync mutants --all --keep writes it"):
+    with pytest.raises(NoScore, match="insync mutants --all --save-score writes it"):
         kept_score(file)
 
 

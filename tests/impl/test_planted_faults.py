@@ -46,9 +46,9 @@ class Fault(NamedTuple):
 
 STALE_AND_NOT_COMPARED = """\
 if state is None or not self._is_of(asked[key], state):
-            continue  # removed, or made to follow anew, while the question was on its way
+            continue  # removed, or added again, while the request was in flight
         if state.offset == asked[key].offset and state.phase is Phase.FETCHING:"""
-"""Up to 2.6 who is made to follow anew compares logs first, so that either check is enough."""
+"""Up to 2.6 a partition that is added again truncates first, so that either check is enough."""
 
 PLANTED = {
     "consumers read above the high watermark": Fault(
@@ -87,17 +87,17 @@ PLANTED = {
         "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
     "a stale answer of an older leader epoch is appended": Fault(
-        FetcherThread.fetched,
+        FetcherThread.on_fetched,
         "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
     ),
     "a stale answer is appended though logs are to be compared first": Fault(
-        FetcherThread.fetched, STALE_AND_NOT_COMPARED,
+        FetcherThread.on_fetched, STALE_AND_NOT_COMPARED,
         "if state is None:\n            continue\n        if state.offset == asked[key].offset:",
         "appends to .* what was answered in", "sessions",
     ),
     "a log is cut by a stale answer of an older leader epoch": Fault(
-        FetcherThread.compared,
+        FetcherThread.on_epoch_ends,
         "if state is None or not self._is_of(asked[key], state):", "if state is None:",
         "compares .* with what was answered in", "sessions",
     ),

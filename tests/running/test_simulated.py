@@ -194,8 +194,8 @@ RARE = {
         AcksAwaited.outcome, "or replica.generation != self.generation", "", "2.3",
     ),
     "a stale fetch answer, of an older leader epoch, is appended": (
-        FetcherThread.fetched,
-        "if state is None or state.leader_epoch != asked[key].leader_epoch:",
+        FetcherThread.on_fetched,
+        "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "2.7",
     ),
     "the high watermark does not wait for an ISR that is asked for": (
