@@ -9,7 +9,8 @@ import pytest
 
 from model.language.recording import Recorded
 from model.replication import SYSTEM
-from specs.chain import Composed, compose, refinement, since_2_7
+from model.replication.alter_isr import SYSTEM as SINCE_2_7
+from specs.chain import Composed, compose, refinement
 from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.induction import SmallScope
 from specs.invariants import Proof
@@ -47,7 +48,7 @@ def asked(fault: Fault) -> tuple[Composed, Proof, ProofResult]:
     one of the invariants speaks of."""
     if fault.since_2_7:
         both = compose_since_2_7(system=fault.system)
-        proof, own = refinement_since_2_7(both), since_2_7.SYSTEM
+        proof, own = refinement_since_2_7(both), SINCE_2_7
     else:
         both = compose(fault.system)
         proof, own = refinement(both), SYSTEM
@@ -104,7 +105,7 @@ def test_every_fault_has_one_outcome_and_those_of_before_are_among_them():
 def test_every_fault_stands_in_the_text_as_it_is_now_and_changes_a_step():
     texts = [
         {step.transition.name: _text(step) for step in own.recorded().steps}
-        for own in (SYSTEM, since_2_7.SYSTEM)
+        for own in (SYSTEM, SINCE_2_7)
     ]
 
     for fault in ALL:
