@@ -198,6 +198,20 @@ PLANTED = {
         MetadataCache.update, "metadata.state.leader == LEADER_DURING_DELETE", "False",
         "answers UpdateMetadata .* and knows of", "operators",
     ),
+    "a leader is asked for that is there, and the answer is that it was elected": Fault(
+        ControllerApi.elect_leaders, "errors[one] = ELECTION_NOT_NEEDED", "pass",
+        "answers for .* to whoever wants leaders of", "unclean",
+        "2.7",
+    ),
+    "a leader asks for an ISR in an earlier registration (KIP-497)": Fault(
+        ControllerApi.alter_isr, 'answer("STALE_BROKER_EPOCH", {})', "answer(NONE, {})",
+        "to a leader, and not STALE_BROKER_EPOCH", "deposed", "2.7",
+    ),
+    "a preferred election fails as an unclean one does (KIP-460)": Fault(
+        ControllerApi.elect_leaders, 'code = "PREFERRED_LEADER"', 'code = "ELIGIBLE_LEADERS"',
+        "answers ELIGIBLE_LEADERS_NOT_AVAILABLE to whoever wants a leader .PREFERRED", "unclean",
+        "2.7",
+    ),
     "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",
         "events of its last session to handle", "sessions",
