@@ -595,10 +595,6 @@ class ClusterReplay(Driver):
         yield
         self.force(FETCHED, *zip(cells, at_, before, strict=True))
 
-    def _asks_by_request(self, write: StateWrite, p: int) -> bool:
-        mine = self.read("partition.state.controller", p, write.version)
-        return int(write.state["controller_epoch"]) != mine
-
     def _controller_writes(self, write: StateWrite, p: int, c: int, leader: int) -> None:
         if c in self.outside:
             self.force(
