@@ -30,7 +30,7 @@ from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.steps import KINDS
-from impl.world.staged.world import TOPIC, StagedCluster, about
+from impl.world.staged.world import FIRST_ALIKE, TOPIC, StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
@@ -461,6 +461,7 @@ MAP = SystemMap(
     switches=AS_RELEASED,
     faulty={"requests_left_alone": ("2.0", "2.4")},
     not_alike=_not_alike,
+    walked_since=FIRST_ALIKE,
     in_releases={  # where no request names a registration, nobody tells the two apart
         "controller_overlooks_bounced_brokers": "controller_finds_brokers_unchanged"},
     small={

@@ -127,8 +127,8 @@ class EventController:
         await self._await(paths.REASSIGN_PARTITIONS)
         found = {**self.reassigner.targets, **await core.client.reassignments()}
         await core.deletion.init(queued, self._must_wait(queued, found))
-        await self.journal.step("Sending update metadata request")
-        await core.update_metadata(context.live_or_shutting_down, [])
+        if self.release.since("0.10.2"):  # brokers follow nobody whom they do not know (KAFKA-4443)
+            await self._tell_all()
         await core.replicas.startup()
         await core.partitions.startup()
         await self.journal.ready(context.epoch)
@@ -138,6 +138,12 @@ class EventController:
                 await self._resume_recorded(partition, assignment)
         await core.deletion.resume()
         await self.preferred_election(at_failover=True)
+        if not self.release.since("0.10.2"):
+            await self._tell_all()
+
+    async def _tell_all(self) -> None:
+        await self.journal.step("Sending update metadata request")
+        await self.core.update_metadata(self.core.context.live_or_shutting_down, [])
 
     async def _resume_recorded(
         self, partition: TopicPartition, assignment: ReplicaAssignment

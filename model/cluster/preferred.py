@@ -119,7 +119,10 @@ def controller_finds_no_request(now, new, broker):
                                                     "its epoch is the newest, or its failover is "
                                                     "over")
 
-    new.cache[broker] = looked(now.cache[broker]).but(stage="idle")
+    then = at("idle")
+    if not version.metadata_first:
+        then = when(now.cache[broker].stage == "looking", at("announcing"), then)
+    new.cache[broker] = looked(now.cache[broker]).but(stage=then)
 
 
 def is_imbalanced(now, broker, partition, preferred):

@@ -40,10 +40,12 @@ def test_the_implementation_goes_where_the_story_goes_or_says_why_not(path: Path
 
 NOT_PLAYED: dict[ReasonKind, set[str]] = {
     ReasonKind.DESIGN: {
-        "cluster_refused_around_nothing_to_write",
+        "cluster_refused_around_nothing_to_write", "cluster_refused_before_events_were_dropped",
+        "cluster_refused_on_walk_5",
         "cluster_refused_before_winners_found_themselves",
         "first_try_at_kip_320", "isr_is_counted_before_written", "kip_320_fences_by_epoch",
-        "lost_isr_answer_is_counted", "reassign_other_entry_is_lost", "role_fails_half_way",
+        "lost_isr_answer_is_counted", "reassign_other_entry_is_lost", "resigned_controller_writes",
+        "role_fails_half_way",
         "winner_takes_itself_for_another",
         "winner_takes_itself_for_another_in_topics", "zombie_fetcher_is_refused",
     },
@@ -54,11 +56,6 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "two_controllers_are_obeyed",
     },
     ReasonKind.BEYOND: {
-        # Clusters of 0.10.0 and 0.10.1, whose controllers had no queue of their own.
-        "cluster_refused_before_events_were_dropped", "cluster_refused_on_walk_5",
-        "fresh_broker_knows_no_leader", "resigned_controller_writes",
-        # Moves before 2.3, when requests carried no broker epoch.
-        "reassign_dead_target", "reassign_earlier_term", "reassign_refused_around_a_death",
         # Replicas of a dead broker that are moved away from it, in one step.
         "deleted_topic_comes_back", "topic_ids_refuse_the_dead",
         # Where the model leaves open, or simplifies, what a controller does.
@@ -166,7 +163,10 @@ def test_a_step_that_is_another_transition_here_is_a_refusal_of_this_one() -> No
 @pytest.mark.parametrize(
     ("heading", "words"),
     [
-        ("system cluster version 0.11 brokers 2", "staged as since 1.1, not as in 0.11"),
+        (
+            "system cluster version 0.11 brokers 2 partitions 2",
+            "several partitions is staged as since 1.1, not as in 0.11",
+        ),
         (
             "system election version 0.11 brokers 2",
             "as since 1.1, not as in 0.11",
@@ -253,6 +253,10 @@ leader_gives_up_isr_write leader=1
         ("two_fast_elections_diverge", "1.1"),
         ("deposed_controller_writes_unfenced", "2.0"),  # KAFKA-6082
         ("addition_is_skipped", "1.1"),  # KAFKA-6612
+        ("fresh_broker_knows_no_leader", "0.10.1"),  # KAFKA-4443
+        ("reassign_dead_target", "0.10.0"),  # KAFKA-4214
+        ("reassign_refused_around_a_death", "0.10.0"),
+        ("reassign_earlier_term", "0.10"),  # KAFKA-5310
     ],
 )
 def test_what_a_release_did_is_played_by_that_release(name: str, release: str) -> None:

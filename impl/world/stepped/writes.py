@@ -217,8 +217,9 @@ def would_elect(thread: ControllerThread, state: LeaderIsrAndControllerEpoch) ->
     return None if elected is None else elected.leader
 
 
-WRITES = Grain("moves are", "2.3", suspends, False, SteppedReplica, tells=state_returned_by)
+WRITES = Grain("moves are", "0.10", suspends, False, SteppedReplica, tells=state_returned_by)
 """A partition that moves: each write of a controller may come too late, or its answer be lost.
 
-Before 2.3 requests carried no broker epoch, and replicas on dead brokers stayed where they were.
+Before 2.2 requests carried no broker epoch, and before 2.3 replicas on dead brokers stayed where
+they were.
 """
