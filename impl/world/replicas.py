@@ -285,7 +285,7 @@ class Replicas:
         return wait(self.manager.append(PARTITION, (record,), acks, self.min_isr, 0)).error
 
     def acknowledges(self, offset: int) -> bool:
-        """A producer with acks=all is told that its record is written (``DelayedProduce``)."""
+        """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""
         awaited = AcksAwaited(self.partition, offset + 1, self.partition.generation, self.min_isr)
         return awaited.outcome(self.manager, expired=False) == NONE
 

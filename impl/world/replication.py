@@ -85,7 +85,7 @@ def _answers_fetch_unmet(world: PartitionCluster, leader: int, follower: int) ->
 
 def _answers_in_session_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     """Whether a fetch is of a session is not for this partition to say: a fetcher has one session
-    for all that it follows at a leader. It is told apart where that makes a difference.
+    for all that it follows at a leader. It is distinguished where that makes a difference.
     """
     unmet = _answers_fetch_unmet(world, leader, follower)
     if unmet is not None:

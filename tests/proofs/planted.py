@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from model.language import System
 from model.language.recording import Transition
 from model.replication import SYSTEM
+from model.replication.alter_isr import SYSTEM as SINCE_2_7
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Fault:
     """What is wrong, in a sentence; in which file; and the text that is changed.
 
     `by_issue`: one of those that the chain did not notice when it was graphs of two brokers and
-    one record alone.
+    one record alone. `since_2_7`: in `replication` as brokers of 2.7 speak it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Fault:
     file: str
     changes: tuple[tuple[str, str], ...]
     by_issue: bool = False
+    since_2_7: bool = False
 
     @property
     def system(self) -> System:
@@ -49,9 +51,15 @@ class Fault:
             if isinstance(value, Transition) and value is not vars(module)[key]
             and value.function.__module__ == module.__name__
         }  # fmt: skip
-        return replace(
-            SYSTEM, transitions=tuple(changed.get(one.name, one) for one in SYSTEM.transitions)
-        )
+        if self.file == "alter_isr":  # it makes the system itself
+            made = names["SYSTEM"]
+            assert isinstance(made, System)
+            return made
+        own = SINCE_2_7 if self.since_2_7 else SYSTEM
+        return replace(own, transitions=tuple(
+            changed.get(one.name, one) if one.function.__module__ == module.__name__ else one
+            for one in own.transitions
+        ))  # fmt: skip
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -304,7 +312,7 @@ def older_controller"""),)),
               "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
               "follower == broker"),)),
     Fault("write_outlives_crash", "the answer to an ISR write reaches the next process",
-          "lifecycle", (("    new.isr_write[broker] = BLANK\n    new.gave_up", "    new.gave_up"),)),
+          "lifecycle", (("    new.isr_write[broker] = asked\n    new.gave_up", "    new.gave_up"),)),
     Fault("ends_outlive_crash", "what a leader knew of the others' ends outlives its process",
           "lifecycle", (("    new.known_end[broker] = lam(BROKERS, lambda other: None)\n", ""),)),
     Fault("epoch_outlives_crash", "a process that starts knows the epoch that it had",

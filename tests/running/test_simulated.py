@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.running.judge import judge_running
-from conformance.running.partition import UNTOLD
+from conformance.running.partition import UNTRACED
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run, traced_run
 from impl.core import answers
@@ -111,7 +111,7 @@ def test_what_a_killed_process_had_appended_and_not_traced_is_explained_by_its_n
     report = judge_running(sorted(tmp_path.iterdir()))
 
     assert report.verdict is Verdict.HOLDS, report.findings
-    assert report.details["by_force"][UNTOLD] == 1
+    assert report.details["by_force"][UNTRACED] == 1
 
 
 def test_more_than_a_follower_was_answered_is_found_in_the_log_of_its_next_start(

@@ -220,10 +220,10 @@ def test_a_story_notices_a_guard_that_no_claim_does():
     guard = Guard("broker_connects", "the broker has no session")
 
     (reported,) = Surgery(ELECTION.recorded(), ELECTION.limits({}), [story]).findings([guard])
-    (untold,) = Surgery(ELECTION.recorded(), ELECTION.limits({})).findings([guard])
+    (unexplained,) = Surgery(ELECTION.recorded(), ELECTION.limits({})).findings([guard])
 
     assert (reported.by, reported.who, reported.after) == ("story", "connected.story", 1)
-    assert untold.by is None
+    assert unexplained.by is None
 
 
 def test_a_story_that_is_not_as_recorded_anyway_notices_nothing():

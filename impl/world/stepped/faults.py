@@ -54,7 +54,7 @@ class Faults(SteppedParts):
         """Another session: no longer the controller, and registered again."""
         one = self.controllers[broker]
         one.break_off()
-        one.renew(self.open_session(broker))
+        one.reconnect(self.open_session(broker))
         self._drop_requests(broker)
 
     # What is lost, or late

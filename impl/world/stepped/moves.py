@@ -19,8 +19,8 @@ from impl.world.stepped.writes import (
     electing,
     going_offline,
     is_triggered,
+    last_state_returned,
     reads_state,
-    told_last,
     would_elect,
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
@@ -49,7 +49,7 @@ class MoveAsked:
 
 
 class SteppedMoves(SteppedParts):
-    """Moves of the first partition, and of another one, of whose replicas nothing is told here."""
+    """Moves of the first partition, and of another one, whose replicas are not simulated here."""
 
     # What can be seen
 
@@ -62,7 +62,7 @@ class SteppedMoves(SteppedParts):
     def knows(self, broker: int) -> LeaderIsrAndControllerEpoch | None:
         """The state of the partition that a controller read or wrote last."""
         run = self.controllers[broker]
-        return told_last(reversed(run.reached())) or run.known
+        return last_state_returned(reversed(run.reached())) or run.known
 
     def has_news(self, broker: int) -> bool:
         """The partition's state is another than the one that a controller knows."""
@@ -192,7 +192,7 @@ class SteppedMoves(SteppedParts):
         """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
         self.controllers[broker].begin(MoveAsked(None))
 
-    # What controllers are told
+    # What controllers hear of
 
     def _moves(self, broker: int, partition: TopicPartition) -> bool:
         return partition in self.controllers[broker].controller.reassigner.targets

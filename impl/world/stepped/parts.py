@@ -34,7 +34,7 @@ NOTIFICATIONS = {
     "moves": Notification(EventType.CREATED, paths.REASSIGN_PARTITIONS),
     "state": Notification(EventType.DATA_CHANGED, paths.state(*FIRST)),
 }
-"""What a controller is told of, by the kind that its inbox has."""
+"""What a controller is notified of, by the kind that its inbox has."""
 
 HEARD = {
     "controller_hears_of_topics": "topics",
@@ -42,7 +42,7 @@ HEARD = {
     "controller_hears_of_partitions": "partitions",
     "controller_hears_of_isr": "state",
 }
-"""The steps in which a controller is told of something, and does no more than begin an event."""
+"""The steps in which a controller is notified of something: they only begin an event."""
 
 KINDS = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 
@@ -185,7 +185,7 @@ class SteppedParts(WorldOfProcesses):
     # Requests on their way
 
     def _send(self, broker: int, to: int, request: Request) -> None:
-        """A request takes its place; of other topics brokers are not told here.
+        """A request takes its place; of other topics brokers get no requests here.
 
         What was made for an earlier registration is refused (KIP-380). UpdateMetadata arrives at
         once, but where the connection is slow.
@@ -298,7 +298,7 @@ class SteppedParts(WorldOfProcesses):
         return None if waits else "it waits for events"
 
     def hears_unmet(self, broker: int, kind: str) -> Unmet:
-        """Why a controller cannot be told of something now."""
+        """Why a controller cannot be notified of something now."""
         return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
 
     def hears(self, broker: int, kind: str) -> None:
