@@ -24,6 +24,7 @@ from conformance.cli.choice import (
 )
 from conformance.cli.common import (
     Progress,
+    RenamedOption,
     WrongUse,
     emit_json,
     finish,
@@ -146,7 +147,10 @@ class Attempt:
     help="Instead: look for the invariants, from the claim alone.",
 )
 @click.option(
-    "--forget",
+    "--drop-invariants",
+    "forget",
+    cls=RenamedOption,
+    former="--forget",
     metavar="A,B,C",
     help="With --find: from the invariants of the proof without these.",
 )
