@@ -197,7 +197,7 @@ def test_a_request_changed_while_a_controller_begins_is_written_over_from_2_0_to
 
     since = Release.of(release)
     written_over = since.since("2.0") and not since.since("2.4")
-    # A change of its data is not watched; since 2.4 it is read once the state machines have started.
+    # A change of its data is not watched; since 2.4 it is read once the state machines run.
     unseen = bool(found) and since.since("1.1") and not since.since("2.4")
     assert (T0 in moving.requested()) is not written_over
     assert moving.replicas(T0) == ((1,) if written_over or unseen else (2, 1))
