@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
+from impl.core.event_controller import EventController
 from impl.core.requests import Request
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
@@ -47,6 +48,10 @@ HANDLERS = Report("step", ("Registering handlers",))
 """The first of a new controller: it is the controller, and watches nothing yet."""
 
 
+LOOKS_AGAIN = Ask("exists", (paths.REASSIGN_PARTITIONS, True))
+"""The first of the event that a request was created, or may have been."""
+
+
 class ControllerRun(ControllerThread):
     """``send`` gets each request once; in batches, when the batch that asks for it is over.
 
@@ -69,6 +74,8 @@ class ControllerRun(ControllerThread):
         self.collected: tuple[tuple[int, Request], ...] = ()
         self._to_write = False
         self.wrote: LeaderIsrAndControllerEpoch | None = None
+        self.queued = False
+        """What it did ended with an event put into its queue: it is to look at the request."""
 
     @property
     def takes_up_work(self) -> bool:
@@ -92,13 +99,21 @@ class ControllerRun(ControllerThread):
     def begin(self, event: WatchEvent) -> None:
         """Begin an event, and go on with it until it is suspended or over."""
         super().begin(event)
-        self._hand_over()
+        self._end()
 
     def go_on(self, to_write: bool = False) -> None:
         """To the next place; or, ``to_write``, to the next that is a write of a state."""
         self._to_write = to_write
         super().go_on()
         self._to_write = False
+        self._end()
+
+    def _end(self) -> None:
+        """What comes now is another event, which waits in the queue with others; and what was
+        collected goes out."""
+        if is_next_event(self):
+            self.abandon()
+            self.queued = True
         self._hand_over()
 
     def go_on_unanswered(self) -> None:
@@ -190,6 +205,16 @@ class ControllerRun(ControllerThread):
         """Become what was saved."""
         thread, self.collected, self.wrote = saved
         super().load(thread)
+
+
+def is_next_event(thread: ControllerThread) -> bool:
+    """It comes to the event that it has put into its queue (``looks_again``), and has begun nothing
+    of it: the core handles that right after the one that it is in."""
+    place, code = thread.place, EventController.guarded.__code__
+    if place is None or place.is_done or place.effect != LOOKS_AGAIN:
+        return False
+    looks = thread.frame_of(EventController.reassignment_requested) is not None
+    return looks and sum(one.f_code is code for one in thread.stack()) > 1
 
 
 def writes_state(place: SuspensionPoint | None) -> bool:

@@ -343,6 +343,8 @@ class SteppedParts(WorldOfProcesses):
                 if event.path in KINDS
                 and (event.path != paths.topic(TOPIC) or event.type is EventType.DATA_CHANGED)
             }
+            if one.queued:
+                heard, one.queued = {*heard, "moves"}, False
             listens = self.is_active(broker) and not one.takes_up_work
             inbox = self.inbox[broker] | heard if listens else frozenset()
             known = "partitions" not in inbox or bool(self.known(broker))

@@ -16,6 +16,7 @@ from typing import Any
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.controller_parts import ControllerCore
+from impl.core.event_controller import EventController
 from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
@@ -23,7 +24,14 @@ from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
 from impl.sim.suspension_points import is_registered, is_to_be_fenced, state_read
-from impl.world.stepped.controller_run import FIRST, HANDLERS, ControllerRun, Grain, writes_state
+from impl.world.stepped.controller_run import (
+    FIRST,
+    HANDLERS,
+    ControllerRun,
+    Grain,
+    is_next_event,
+    writes_state,
+)
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
@@ -89,7 +97,9 @@ def last_state_returned(places: Iterable[SuspensionPoint]) -> LeaderIsrAndContro
 
 
 def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
-    """The event is suspended here."""
+    """The event is suspended here; one that is about to be followed by another ends here."""
+    if is_next_event(run):
+        return True
     if not reads_state(place):
         return not writes_state(place) and _is_suspended(run, place)
     if place.is_done:
@@ -176,13 +186,23 @@ def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
     if effect.operation != "get":
         return False
     if effect.path == STATE:
-        return is_before_write(thread) and not in_change(thread)
+        return is_before_write(thread) and not in_change(thread) and not _elects_nobody(thread)
     if effect.path == TOPIC and thread.frame_of(Reassigner._write_assignment):
         # What is asked of the controller itself is answered when the znode is written.
         return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
     if effect.path != paths.REASSIGN_PARTITIONS or thread.frame_of(Reassigner._drop) is None:
         return False
     return finishing(thread) or (rewriting(thread) and is_to_be_fenced(thread))
+
+
+def _elects_nobody(thread: ControllerThread) -> bool:
+    """A new controller looks for a leader, and by the state as it is there is none: nothing will be
+    written."""
+    node = thread.zookeeper.nodes.get(STATE)
+    begins = thread.frame_of(EventController.fail_over) is not None
+    if not begins or electing(thread) is None or node is None:
+        return False
+    return would_elect(thread, decode_state(*FIRST, node.data, node.version)) is None
 
 
 def rewriting(thread: ControllerThread) -> bool:
