@@ -46,7 +46,7 @@ FEW = 4
 
 
 @dataclass
-class Retelling:
+class StoryReplay:
     """How the implementation played a story.
 
     `why_not` says why it does not apply, `kind` of which kind that reason is; `release` as which
@@ -246,20 +246,20 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
     }
 
 
-def retell(story: Story) -> Retelling:
+def replay_story(story: Story) -> StoryReplay:
     """Play a story on the implementation, to its end or to the first line where the two part."""
     played = as_released(story)
     if isinstance(played, WhyNotPlayed):
-        return Retelling(story, played.text, played.kind)
-    retelling = Retelling(story, release=played.release)
+        return StoryReplay(story, played.text, played.kind)
+    replay = StoryReplay(story, release=played.release)
     stage = _Stage(played)
     for command in played.story.commands:
         try:
-            stage.play(command, retelling)
+            stage.play(command, replay)
         except _Parted as parted:
-            retelling.failed = command.line, str(parted)
-            return retelling
-    return retelling
+            replay.failed = command.line, str(parted)
+            return replay
+    return replay
 
 
 class _Parted(Exception):
@@ -280,14 +280,14 @@ class _Stage:
 
     # -- one line -----------------------------------------------------------------------------
 
-    def play(self, command: Command, retelling: Retelling) -> None:
+    def play(self, command: Command, replay: StoryReplay) -> None:
         if command.is_step:
             self._step(command)
-            retelling.steps += 1
-            retelling.compared += 1
+            replay.steps += 1
+            replay.compared += 1
         elif command.verb == "refused":
             self._refused(command)
-            retelling.refusals += 1
+            replay.refusals += 1
 
     def _step(self, command: Command) -> None:
         step = step_named(self.recorded, command.what)

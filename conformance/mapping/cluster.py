@@ -24,7 +24,7 @@ from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import registered_epoch
+from impl.sim.suspension_points import registered_epoch
 from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
@@ -43,7 +43,6 @@ AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False, "responses_fenc
 """Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2), and no
 controller asks of which registration a broker's response about its log directories was."""
 
-_FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {
@@ -228,7 +227,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
-    table.put("failure_unreported", (broker,), server.untold)
+    table.put("failure_unreported", (broker,), server.failure_unreported)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)

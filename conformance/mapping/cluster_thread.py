@@ -14,7 +14,7 @@ from typing import Any
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import (
+from impl.sim.suspension_points import (
     Frames,
     frames_of,
     is_registered,

@@ -26,7 +26,7 @@ from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import is_lost, registered_epoch
+from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN

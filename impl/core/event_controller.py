@@ -64,7 +64,7 @@ class EventController:
         self.active = False
         self.moved_to: str | None = None  # what showed it that it is no longer controller
 
-    # Office
+    # Controllership
 
     async def elect(self, now_ms: int) -> bool:
         """Try to become controller; True if it is now (``elect``)."""

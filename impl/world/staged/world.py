@@ -2,7 +2,7 @@
 
 Every read and write, every batch, each partition of a request, each notification and every fault is
 a step that the caller chooses; the grain says at which effects a controller's event is suspended.
-It begins as a controller of epoch 0 left it: every broker runs and is registered, and is told of
+It begins as a controller of epoch 0 left it: every broker runs and is registered, and has heard of
 all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
 """
 
@@ -52,8 +52,8 @@ def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
 class StagedCluster(SimulatedCluster[StagedBroker]):
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
-    ``hears`` is told of each request that is sent. ValueError for several partitions in a release
-    before 1.1.
+    ``hears`` is called with each request that is sent. ValueError for several partitions in a
+    release before 1.1.
     """
 
     kinds = STAGED_KINDS

@@ -11,7 +11,7 @@ from impl.core.requests import Request
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint, WatchEvent
-from impl.sim.places import states_written
+from impl.sim.suspension_points import states_written
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper import Delete, NoNode, ZooKeeper

@@ -1,4 +1,4 @@
-"""The controller of a cluster on an embedded ZooKeeper: office, batches, moves, deletions."""
+"""The controller on an embedded ZooKeeper: controllership, batches, moves, deletions."""
 
 from __future__ import annotations
 
