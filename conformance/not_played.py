@@ -55,6 +55,13 @@ NO_RELEASE: Mapping[str, str] = {
 }  # fmt: skip
 """Switch -> what every release from 0.10.0 to 2.8 does, and the switch thrown does not."""
 
+NOT_HAD: Mapping[str, str] = {
+    "topics_have_ids":
+        "the implementation's brokers know a topic by its name: ids (KIP-516, 2.8) are in "
+        "ZooKeeper alone, and in no request",
+}  # fmt: skip
+"""Switch -> what the implementation has not of a release that has thrown it."""
+
 BEFORE_THE_FIRST = frozenset({
     "requests_fenced", "leader_epoch_checked", "isr_write_conditional", "isr_write_read_back",
     "checkpoint_complete", "leader_knows_replicas", "deletion_resumed", "node_owner_checked",

@@ -23,6 +23,7 @@ from conformance.mapping import (
 from conformance.not_played import (
     NO_RELEASE,
     NO_SYSTEM,
+    NOT_HAD,
     ReasonKind,
     WhyNotPlayed,
     of_switches,
@@ -108,6 +109,10 @@ def as_released(story: Story) -> AsReleased | WhyNotPlayed:
     }
     if NO_RELEASE.keys() & apart.keys():  # a preset may have it so, and the release has it not
         return of_switches(apart)
+    for switch, why_not in NOT_HAD.items():
+        without = {**recorded.without, switch: False}
+        if recorded.switches.get(switch) and not _is_played_alike(story, about, without):
+            return WhyNotPlayed(ReasonKind.BEYOND, f"{why_not} ({switch})")
     beyond: str | None = None
     if not apart:
         beyond = _why_not_as(story, about)
@@ -127,9 +132,9 @@ def as_released(story: Story) -> AsReleased | WhyNotPlayed:
                     return AsReleased(there, release)
             beyond = beyond or why
     if apart:
-        why_not = of_switches(apart)
-        by_bound = beyond is not None and why_not.kind is ReasonKind.BEYOND
-        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if by_bound else why_not
+        lacking = of_switches(apart)
+        by_bound = beyond is not None and lacking.kind is ReasonKind.BEYOND
+        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if by_bound else lacking
     alone = [
         name for name, value in sorted(about.switches.items())
         if not _is_played_alike(story, about, {**recorded.without, name: value})

@@ -92,12 +92,6 @@ def _next_event(server: StagedBroker) -> tuple[tuple[str, ...], dict[str, int]]:
     return HANDLES[kind], {"subject": subject}
 
 
-def _deleted(world: StagedCluster) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Of a process that was killed: the model puts an event into its queue, and nobody is there."""
-    owner = world.nodes[decode_controller(world.zookeeper.nodes[paths.CONTROLLER].data)]
-    return (("controller_node_is_deleted",) if owner.up else ()), {}
-
-
 def _late(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Of an older controller it is refused; the model lets it be late for ever."""
     request, seen = world.late[broker].request, world.nodes[broker].replicas.controller_epoch
@@ -129,7 +123,7 @@ ROWS: dict[str, Row] = {
         row("node_of_an_ended_session_goes", "broker", "node_of_an_ended_session_goes"),
         row("broker_replaces_its_old_node", "broker", "broker_replaces_its_old_node",
             why="what else the last session left, /controller say, goes with the registration"),
-        row("controller_node_is_deleted", "", "controller_node_is_deleted", stands=_deleted),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "the controller and watches on: that is done at once"),
@@ -398,15 +392,8 @@ def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
     return StagedCluster(*shape, version or DEFAULT, grain=suspends)
 
 
-_ENDS = (
-    "session_expires", "node_of_an_ended_session_goes", "broker_replaces_its_old_node",
-    "broker_stops",
-)  # fmt: skip
-"""What ends the session of a broker."""
-
-
 def _not_alike(version: str, run: Run) -> str | None:
-    owner, down, lives, known, asked = 0, set[int](), Counter[int](), Counter[int](), {}
+    lives, known, asked = Counter[int](), Counter[int](), dict[int, int]()
     electing = set[int]()
     for name, given in run:
         if name == "controller_elects_preferred":
@@ -428,21 +415,6 @@ def _not_alike(version: str, run: Run) -> str | None:
                 "a ControlledShutdown names an earlier registration than the controller knows: it "
                 "is refused (2.2), and the model leaves open whether it is"
             )
-        if name == "broker_becomes_controller":
-            owner = given["broker"]
-        elif name == "broker_crashes":
-            down.add(given["broker"])
-        elif name == "broker_starts":
-            down.discard(given["broker"])
-        elif name in _ENDS and given["broker"] == owner:
-            owner = 0
-        elif name == "controller_node_is_deleted":
-            if owner in down:
-                return (
-                    "/controller of a process that was killed is deleted: the model puts an event "
-                    "into the queue of that process, and nobody is there"
-                )
-            owner = 0
     return None
 
 

@@ -6,7 +6,7 @@ model is what it does until it is suspended again, or is done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from conformance.mapping.rows import (
@@ -159,8 +159,6 @@ UNOBSERVED: dict[str, str] = {
 
 LEFT_OUT: dict[str, str] = {
     "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
-    "dead_replica_is_reassigned":
-        "a switch that no release has thrown; a move's own steps are those of `reassignment`",
 }  # fmt: skip
 
 
@@ -309,10 +307,30 @@ def _request(
             table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
-    return SteppedCluster(
-        bounds["brokers"], BATCHES, version or DEFAULT, bounds["partitions"], only=ROWS
+MORE_ROWS: dict[str, Row] = {
+    one.step: one
+    for one in (
+        row("dead_replica_is_reassigned", "broker replica", "dead_replica_is_reassigned",
+            why="the whole move in one step, with what live brokers are sent, which they obey; "
+                "`reassignment` has its steps"),
     )
+}  # fmt: skip
+"""What may befall a topic besides: walks leave it out, and stories may have it."""
+
+
+def _world(
+    bounds: Mapping[str, int], version: str | None, more: Iterable[str] = ()
+) -> SteppedCluster:
+    return SteppedCluster(
+        bounds["brokers"], BATCHES, version or DEFAULT, bounds["partitions"], only={*ROWS, *more}
+    )
+
+
+def _with_moves(
+    bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
+) -> SteppedCluster:
+    """As released, with an administrator who moves replicas off a dead broker."""
+    return _world(bounds, version, MORE_ROWS)
 
 
 def _not_alike(version: str, run: Run) -> str | None:
@@ -330,6 +348,9 @@ MAP = SystemMap(
     left_out=LEFT_OUT,
     not_alike=_not_alike,
     walked_since="1.1",
+    befalls={"dead_replicas_stay": (False,)},
+    unlucky=_with_moves,
+    more_rows=MORE_ROWS,
     faulty={"requests_left_alone": ("2.0", "2.4")},
     families=FAMILIES | {name: replace(one, is_large=True) for name, one in LARGE.items()},
     small={

@@ -34,6 +34,7 @@ refused controller_is_still_active broker=1
 quietly controller_tells_elections broker=1
 refused controller_resigns broker=1
 quietly controller_finds_no_request broker=1
+refused controller_resigns broker=1
 quietly controller_is_still_active broker=1
 refused broker_updates_metadata broker=1 sender=2
 refused controller_is_still_active broker=1
@@ -53,6 +54,8 @@ refused controller_is_still_active(broker=1)
     its event thread is done with the last event — false (cache[1].stage onlining)
 refused controller_resigns(broker=1)
     its event thread is done with the last event — false (cache[1].stage looking)
+refused controller_resigns(broker=1)
+    /controller is not its own any more — false (zk.controller 1)
 refused broker_updates_metadata(broker=1, sender=2)
     a request of the controller is next — false (cache[2][1].queue.end 0)
 refused controller_is_still_active(broker=1)

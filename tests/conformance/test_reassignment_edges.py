@@ -189,7 +189,7 @@ def test_what_may_not_be_done_says_what_is_missing() -> None:
         world.do(Step("controller_goes_on", (1,)))
     assert world.why_not(Step("it_rains", ())) == "it_rains is the name of a step"
     with pytest.raises(ValueError, match=r"as since 2\.3"):
-        SteppedCluster(2, WRITES, "1.1")
+        walk_edges(MAP.small, about=MAP, version="1.1")
 
 
 def test_a_controller_writes_nothing_twice_when_it_is_taken_up_again() -> None:

@@ -56,10 +56,10 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "two_controllers_are_obeyed",
     },
     ReasonKind.BEYOND: {
-        # Replicas of a dead broker that are moved away from it, in one step.
-        "deleted_topic_comes_back", "topic_ids_refuse_the_dead",
+        # Brokers that refuse a directory of another topic by its id (2.8).
+        "topic_ids_refuse_the_dead",
         # Where the model leaves open, or simplifies, what a controller does.
-        "cluster_refused_on_walk_1", "cluster_refused_on_walk_6", "reassign_asked_in_vain",
+        "cluster_refused_on_walk_6", "reassign_asked_in_vain",
         "reassign_changed_around_sessions", "reassign_dead_target_does_not_lead",
         "reassign_late_writes_of_a_leader", "reassign_refused_around_a_controllership",
         "reassign_refused_around_a_session", "reassign_refused_around_isr_writes",
@@ -257,6 +257,7 @@ leader_gives_up_isr_write leader=1
         ("reassign_dead_target", "0.10.0"),  # KAFKA-4214
         ("reassign_refused_around_a_death", "0.10.0"),
         ("reassign_earlier_term", "0.10"),  # KAFKA-5310
+        ("deleted_topic_comes_back", "2.3"),  # to 2.7, KIP-516
     ],
 )
 def test_what_a_release_did_is_played_by_that_release(name: str, release: str) -> None:

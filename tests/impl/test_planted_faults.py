@@ -222,13 +222,12 @@ PLANTED = {
         "handles .* it writes", "crashes",
     ),
     "a preferred leader is elected though it leads (1.0)": Fault(
-        PartitionMachine._is_needless, "and preferred == (state.leader,)", "and False",
+        PartitionMachine._leads_as_preferred, "if is_theirs and leads", "if False",
         "it writes the version of .* which is led as preferred", "failures", "1.0",
     ),
     "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
-        PartitionMachine._is_needless, "preferred == (state.leader,)",
-        "preferred != (state.leader,)", "handles /admin/preferred_replica_election: it writes",
-        "failures", "1.0",
+        PartitionMachine._leads_as_preferred, "== (known.leader,)", "!= (known.leader,)",
+        "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
     ),
     "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",

@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from impl.core import strategies
 from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.sim.event_run import as_watch_event
 from impl.world.processes import each_broker, once
-from impl.world.stepped.controller_run import FIRST, writes_state
+from impl.world.stepped.controller_run import FIRST, TOPIC, writes_state
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.parts import SteppedParts, Unmet, each_broker_and_list, each_list, step
+from impl.world.stepped.parts import (
+    SteppedParts,
+    Unmet,
+    each_broker_and_list,
+    each_list,
+    each_two,
+    step,
+)
 from impl.world.stepped.writes import (
     OTHER,
     electing,
@@ -134,6 +142,53 @@ class SteppedMoves(SteppedParts):
         assert node is not None, "the other topic exists"
         other = 2 if node.partitions[OTHER.partition].replicas == (1,) else 1
         self._request({FIRST: [one for one in args if one], OTHER: [other]})
+
+    # A dead broker's replicas are moved away from it
+
+    def _dead_replica_is_reassigned_unmet(self, broker: int, replica: int) -> Unmet:
+        unmet = self.must_wait(broker)
+        if unmet is not None:
+            return unmet
+        controller, context = self.controllers[broker].controller, self.context(broker)
+        if TOPIC in context.queued_for_deletion:
+            return "the topic is not queued for deletion"
+        if replica in context.live:
+            return "the broker is dead, as far as it knows"
+        known = self.known(broker)
+        if not any(replica in ids for ids in known.values()):
+            return "it is in some replica list"
+        if any(to in context.live for epoch, to in self.connections if epoch == context.epoch):
+            return "nothing is under way to live brokers"
+        for number, ids in known.items():
+            partition = TopicPartition(TOPIC, number)
+            state, target = self.state(number), [one for one in ids if one != replica]
+            stays = state is not None and state.leader in target
+            live = context.live_replicas(partition)
+            if state is None or not (stays or strategies.reassign(target, state.isr, live)):
+                return "each partition is led by another, or can be"
+        if controller.reassigner.in_progress() or self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
+            return "no partition is to move"
+        return "it is the newest controller" if self.is_fenced(broker) else None
+
+    @step(each_two)
+    def dead_replica_is_reassigned(self, broker: int, replica: int) -> None:
+        """It is asked for, begun and done, and what its controller sends is obeyed, in one step."""
+        known, context = self.known(broker), self.context(broker)
+        self._request({
+            TopicPartition(TOPIC, number): [one for one in ids if one != replica]
+            for number, ids in known.items() if replica in ids
+        })  # fmt: skip
+        heard = {"topics", "partitions", "deletions"} & self.inbox[broker]
+        for kind in ("moves", "partitions"):  # it is notified of what it writes itself, too
+            self._take_notifications()
+            if kind in self.inbox[broker] and kind not in heard:
+                self.hears(broker, kind)
+            while self.place(broker) is not None:
+                self.controllers[broker].go_on()
+        for to in sorted(self.connections):
+            if to[0] == context.epoch and to[1] in context.live:
+                for sent in self.connections.pop(to):
+                    self.hosts[to[1]].obey(sent)
 
     def _admin_asks_for_unknown_unmet(self) -> Unmet:
         return self._no_request_unmet()
