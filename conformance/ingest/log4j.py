@@ -19,6 +19,7 @@ _STAMP = re.compile(
     r"(?:(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+)?"
 )
 _LOGGER = re.compile(r"(?:^|\s)\(([A-Za-z_][\w.$/-]*)\)\s*$")
+_LAST_OF_LINE = re.compile(r"\s\(([A-Za-z_][\w.$/-]*)\)[ \t\r]*\n")
 _KEPT = 1000  # continuation lines kept of a message that goes on; the rest are counted only
 
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
@@ -108,6 +109,10 @@ def _start(number: int, line: str) -> LogRecord | None:
             logger = _logger(line[opened:])
             if logger is not None:
                 return LogRecord(number, line, at, level, line[begins:opened], logger)
+    if "\n" in line:  # a whole record, out of a JSON object: a stack trace stands behind its logger
+        found = _LAST_OF_LINE.search(line, begins)
+        if found is not None:
+            return LogRecord(number, line, at, level, line[begins : found.start()], found[1])
     return LogRecord(number, line, at, level, line[begins:])
 
 

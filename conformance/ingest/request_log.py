@@ -85,7 +85,7 @@ def served_of(detail: str | None) -> tuple[str, list[dict[str, Any]]]:
 
     A row has `topic`, `partition`, and what was asked and answered of it. `insession`: it is a
     fetch that is not the first of its session, and maybe older than 2.7, in which these lines
-    became JSON. `bytes`: the size of the records that were answered, if it is told; `diverging`:
+    became JSON. `bytes`: the size of the records that were answered, if it is known; `diverging`:
     the answer says where the follower's log parts from its leader's (KIP-595).
     """
     whole: dict[str, Any] = json.loads(detail) if detail else {"connection": "", "rows": []}
@@ -109,8 +109,8 @@ def _served(text: str) -> tuple[str, str, int, int, str, list[dict[str, Any]]] |
         if api not in _KINDS:
             return None
         asked, end = _struct(found["rest"], 0)
-        told = _CONNECTION.search(found["rest"], end)
-        connection = told[1] if told else ""
+        connected = _CONNECTION.search(found["rest"], end)
+        connection = connected[1] if connected else ""
         answer = found["rest"].find("response:{", end)
         answered = {} if answer < 0 else _struct(found["rest"], answer + len("response:"))[0]
     kind = _KINDS.get(api)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from impl.core.requests import LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH
+from impl.error_codes import NONE as NONE
 from impl.releases import Release
-
-NONE = "NONE"
 
 
 def current_leader_epoch_error(

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PREFERRED, Kind, Strategy
 from impl.core.states import PartitionState
+from impl.error_codes import (
+    ELECTION_NOT_NEEDED,
+    NONE,
+    NOT_CONTROLLER,
+    UNKNOWN_SERVER_ERROR,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
-NONE = "NONE"
-NOT_CONTROLLER = "NOT_CONTROLLER"
-UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
-UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
-ELECTION_NOT_NEEDED = "ELECTION_NOT_NEEDED"
 PREFERRED_TYPE, UNCLEAN_TYPE = "PREFERRED", "UNCLEAN"
 UNCLEAN = Strategy(Kind.OFFLINE, unclean=True)
 

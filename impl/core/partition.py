@@ -533,7 +533,7 @@ class Partition(Generic[SomeLog]):
 
 
 def keeps_fetching(before: int, epoch: int, release: Release) -> bool:
-    """Told to follow the same leader in ``epoch``, a follower need not start over (f.2)."""
+    """A follower that is asked to follow the same leader in ``epoch`` need not start over (f.2)."""
     if not release.since("2.0"):
         return True
     if not release.since("2.1"):

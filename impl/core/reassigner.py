@@ -8,15 +8,14 @@ from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerCore, StateChangeFailed
 from impl.core.partition_machine import REASSIGN
 from impl.core.states import PartitionState, ReplicaState
+from impl.error_codes import (
+    INVALID_REPLICA_ASSIGNMENT,
+    NO_REASSIGNMENT_IN_PROGRESS,
+    NONE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
-
-NONE = "NONE"
-INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"
-UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
-NO_REASSIGNMENT_IN_PROGRESS = "NO_REASSIGNMENT_IN_PROGRESS"
-UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
-
 
 DELETED = "the topic is queued for deletion"
 UNKNOWN = "there is no such partition"

@@ -29,7 +29,7 @@ def each_shorter_end(world: World) -> Iterable[tuple[int, int]]:
             for end in range(server.log.end)]  # fmt: skip
 
 
-def _loses_refusal(world: World, broker: int, end: int) -> str | None:
+def _loses_unmet(world: World, broker: int, end: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
     return (
@@ -48,11 +48,11 @@ MISHAPS: dict[str, StepKind] = {
     for kind in (
         StepKind(
             "broker_crashes_and_loses_its_tail", ("broker", "end"), each_shorter_end,
-            _loses_refusal, broker_crashes_and_loses_its_tail,
+            _loses_unmet, broker_crashes_and_loses_its_tail,
         ),
         StepKind(
             "broker_starts_empty", ("broker",), each_broker,
-            KINDS["broker_starts"].refusal, broker_starts_empty,
+            KINDS["broker_starts"].unmet, broker_starts_empty,
         ),
     )
 }  # fmt: skip

@@ -227,7 +227,7 @@ class StagedBroker(SimulatedBroker):
         return state.phase is Phase.TRUNCATING
 
     def catches_up(self, partition: TopicPartition, leader: StagedBroker) -> None:
-        """Compare, cut, fetch: until the leader has been told that there is nothing more."""
+        """Compare, cut, fetch: until a fetch has shown the leader that there is nothing more."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)
             before = self.replicas.partitions[partition].log_end

@@ -18,7 +18,7 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Effect, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import STATE_NODE, frames_of, is_registered, is_to_be_fenced
+from impl.sim.suspension_points import STATE_NODE, frames_of, is_registered, is_to_be_fenced
 from impl.world.stepped.controller_run import HANDLERS, Grain, writes_state
 from impl.world.stepped.replica import ForgetfulReplica
 from impl.znodes import paths

@@ -115,7 +115,7 @@ class Host(SimulatedFetchers):
         return self.manager.controller_epoch
 
     def hosted(self, partition: TopicPartition) -> SteppedReplica | None:
-        """A replica, None if it was never told of, or is deleted."""
+        """A replica, None if it was never created, or is deleted."""
         found: SteppedReplica | None = self._replicas.get(partition)
         return found
 

@@ -89,7 +89,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
 
 class ForgetfulReplica(SteppedReplica):
     """A replica that is stopped forgets its leader epoch, and obeys whatever comes next: where
-    Kafka's broker keeps it, and ignores what it is told in the same epoch, nobody counts them."""
+    Kafka's broker keeps it, and ignores requests of the same epoch, nobody counts them."""
 
     def stop(self) -> None:
         """It does nothing for the partition any more."""

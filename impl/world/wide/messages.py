@@ -9,6 +9,7 @@ from impl.core.fetcher_thread import Answer
 from impl.core.requests import LeaderAndIsr
 from impl.sim.steps import offered
 from impl.world.fetches import Exchange, answer
+from impl.world.wide.controller_requests import Before, answered_otherwise, first_wrong
 from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition
@@ -68,8 +69,10 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     channel, node = world.nodes[controller].channels.to(broker), world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
     sent = channel.under_way
+    before = Before(node, sent.request)
     channel.answer = node.hear(sent)
-    done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0])
+    wrong = first_wrong(answered_otherwise(node, sent.request, before, channel.answer))
+    done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0], wrong)
     world.happened.append((broker, done))
     if isinstance(sent.request, LeaderAndIsr) and channel.epoch != node.epoch:
         obeyed = [one for one, error in channel.answer[1].items() if error == NONE]

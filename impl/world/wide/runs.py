@@ -36,6 +36,11 @@ WIDE_PROFILES: dict[str, Weights] = {
     "requests": {
         "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
     },
+    "deposed": {
+        "sessions": 2, "pauses": 2, "controllers": 2, "requests": 4, "cancellations": 8,
+        "losses": 4, "denials": 1,
+    },
+    "unclean": {"requests": 4, "crashes": 3, "sessions": 2, "deletions": 1, "losses": 4},
     "moves": {"many_moves": 4, "moves": 1, "crashes": 1, "losses": 4},
     "retention": {"record_deletions": 8, "crashes": 2, "pauses": 1, "sessions": 1, "losses": 4},
     "denials": {
@@ -71,8 +76,8 @@ SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kep
 
 
 def keeps_records(faults: str) -> bool:
-    """Under a profile no disk loses what was written to it."""
-    return faults not in ("power", "disks")
+    """Under a profile no disk loses what was written to it, and nobody else than the ISR leads."""
+    return faults not in ("power", "disks", "unclean")
 
 
 def profile(name: str, seed: int) -> Weights:
