@@ -9,6 +9,10 @@ continuation. Of each operation stands in the columns
     high_watermark  the zxid from which on the file has every transaction up to this one
     version         what the write left
     detail          the operation as JSON: op, path, and of a Create or SetData its data
+                    or, of a topic's assignment, whether something moves in it
+
+A state's topic and partition stand there as well, and not in their columns: with the rest of the
+log it goes to where a cluster is judged as a whole, however many lines its partitions have.
 
 Times are those of the ensemble's leader, in UTC, and stamps of logs are not: nothing is ever put in
 order by both.
@@ -40,6 +44,7 @@ _OF_PROTOCOL = re.compile(
     r"|brokers/topics/[^/]+/partitions|admin/reassign_partitions|isr_change_notification/[^/]+)"
 )
 _WITH_DATA = re.compile(r".*/(?:controller|controller_epoch|migration|admin/reassign_partitions)")
+_TOPIC = re.compile(r".*/brokers/topics/[^/]+")
 _SHOWN = 500
 
 
@@ -99,18 +104,27 @@ def _operation(write: ZooKeeperWrite) -> tuple[str, dict[str, Any] | str]:
         found = _state(write.data)
         if found is None:
             return STATE_WRITTEN, write.data
-        return STATE_WRITTEN, found | {
-            "topic": state[1], "partition": int(state[2]), "version": write.version,
-            "detail": json.dumps(shown),
-        }  # fmt: skip
+        shown |= {"topic": state[1], "partition": int(state[2])}
+        return STATE_WRITTEN, found | {"version": write.version, "detail": json.dumps(shown)}
     if write.data is not None and _WITH_DATA.fullmatch(write.path):
         shown["data"] = write.data
+    if write.data is not None and _TOPIC.fullmatch(write.path) and _moves(write.data):
+        shown["moves"] = True
     if write.ephemeral:
         shown["ephemeral"] = True
     if not write.readable:
         shown["readable"] = False
     version = write.version if write.kind != "Delete" else None
     return ZNODE_WRITTEN, {"version": version, "detail": json.dumps(shown)}
+
+
+def _moves(data: str) -> bool:
+    """Whether a topic's znode says that partitions of it are moving (KIP-455)."""
+    try:
+        fields = json.loads(data)
+        return any(fields.get(name) for name in ("adding_replicas", "removing_replicas"))
+    except (ValueError, AttributeError):
+        return False
 
 
 def _state(data: str) -> dict[str, Any] | None:

@@ -135,6 +135,7 @@ class _Keeper:
         self.queued = 1
         self.last_topic = 0
         self.topics: dict[str, Operation] = {}
+        self.moving: set[str] = set()
         self.notifications: dict[str, Operation] = {}
         self.epoch: tuple[int, Operation] | None = None
         self.leader_epochs: dict[tuple[str, int], int] = {}
@@ -156,13 +157,16 @@ class _Keeper:
             self._requested(one)
         elif one.event.kind == STATE_WRITTEN:
             self._state(one)
+        topic = _TOPIC.fullmatch(one.path)
+        if topic:
+            (self.moving.add if one.fields.get("moves") else self.moving.discard)(topic[1])
         if self.controller is None or one.op == "Close":
             return
         own = one.session == self.controller.session
         if own and self.request is not None and self._is_for(self.request, one):
             self.bench.looked(REQUEST_SEEN)
             self.request = None
-        if topic := _TOPIC.fullmatch(one.path):
+        if topic:
             self._topic(topic[1], one)
         elif (made := _MADE.fullmatch(one.path)) and own and one.op == "Create":
             self._topic_made(made[1], one)
@@ -204,6 +208,8 @@ class _Keeper:
         if one.op == "Create" and not own:
             partitions = _partitions_of(one.data)
             judged = partitions and not self.unwatched and one.fields.get("readable", True)
+            # What is on its way there already need not be written.
+            judged = judged and not self.moving & set(partitions)
             since = one.zxid
             if judged:
                 self.request = _Request(one, partitions, _Rounds(since), _Rounds(since))

@@ -24,8 +24,15 @@ _PLACED = re.compile(
 
 
 def in_zxid_order(events: Iterable[Event]) -> list[Event]:
-    """Operations by zxid, and within a transaction as they stand; each once."""
+    """Operations by zxid, and within a transaction as they stand; each once.
+
+    States get the columns of the partition that they are of.
+    """
     order = sorted(events, key=lambda each: (each.offset or 0, each.file, each.line))
+    for each in order:
+        if each.kind == STATE_WRITTEN:
+            fields = json.loads(each.detail or "{}")
+            each.topic, each.partition = fields["topic"], fields["partition"]
     return list({each.digest: each for each in reversed(order)}.values())[::-1]
 
 

@@ -11,7 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.check import check, checked
+from conformance.ingest.files import discover
 from conformance.ingest.transaction_log import TransactionLog
+from conformance.pipeline.corpus import Engine
+from conformance.pipeline.findings import Finding
+from conformance.pipeline.local import LocalEngine
 from impl.zookeeper.transaction_log import TransactionLog as Writer
 from impl.zookeeper.transaction_log import Written
 from impl.zookeeper.znode import NO_SESSION, Znode
@@ -254,6 +258,16 @@ def test_a_request_after_one_that_was_deleted_by_hand_need_not_be_seen(ensemble:
     assert about(judged(ensemble), SEEN) == []
 
 
+def test_a_request_for_what_is_moving_already_need_not_be_written(ensemble: Ensemble) -> None:
+    moving = {"partitions": {"0": [2, 1]}, "adding_replicas": {"0": [2]}}
+    ensemble.set(CONTROLLER, "/brokers/topics/t", moving)
+    ensemble.requested("t")
+    for name in "abcd":
+        ensemble.topic(name)
+
+    assert about(judged(ensemble), SEEN) == []
+
+
 @pytest.mark.parametrize("data", ["no JSON", '{"version": 1, "partitions": []}', "[1]"])
 def test_a_request_that_asks_for_nothing_is_not_judged(ensemble: Ensemble, data: str) -> None:
     ensemble.create(OPERATOR, REQUEST, data)
@@ -428,6 +442,20 @@ def test_transactions_of_two_zookeepers_are_told_apart_and_not_judged(tmp_path: 
     ((kind, why),) = about(result, "one_cluster_in_a_folder")
     assert kind == "not judged"
     assert "two ZooKeepers lie together" in why
+
+
+def answers(engine: Engine) -> tuple[list[Finding], dict[str, int]]:
+    corpus = engine.ingest(discover([str(RECORDED / "unseen-2.3")]), None)
+    found = engine.judge(corpus)
+    return found.findings, dict(found.checked)
+
+
+def test_of_a_cluster_that_is_judged_in_parts_every_transaction_is_looked_at() -> None:
+    whole, parts = answers(LocalEngine()), answers(LocalEngine(whole=10, part=3000))
+
+    assert [one.rule for one in whole[0]] == [SEEN]
+    assert parts[0] == whole[0]
+    assert parts[1][SEEN] == whole[1][SEEN] == 3
 
 
 def damaged(tmp_path: Path, name: str, data: bytes) -> TransactionLog:
