@@ -36,6 +36,7 @@ NAMES = (
     "tasks_are_of_controllers",
     "lists_are_sound",
     "only_the_requested_is_deleted",
+    "who_goes_is_not_elected",
     "placement_is_distinct",
     "placement_is_balanced",
     "epoch_cache_is_the_logs",

@@ -166,6 +166,26 @@ def known_lists_begin(now, b, p, k):
     return implies(not_(has_partition(known, p)), is_none(known[p][k]))
 
 
+@invariant("who asked to go does not count as live",
+           over=(BROKERS, BROKERS), why="leaders are chosen among the live")
+def who_goes_is_not_live(now, b, subject):
+    return not_(all_of(now.cache[b].shutting.has(subject), now.cache[b].live.has(subject)))
+
+
+@invariant("a broker that had registered again is started before the controller waits",
+           over=(BROKERS,), why="in the meantime nobody asks it to let a broker go")
+def who_returned_is_taken_up(now, b):
+    return any_of(is_none(now.cache[b].returns),
+                  is_at(now, b, "elects_for_failed", "takes_offline", "starts_returned", *DELETES))
+
+
+@invariant("and has not asked to go",
+           over=(BROKERS, BROKERS), why="it will be live")
+def who_returned_does_not_go(now, b, subject):
+    return not_(all_of(
+        now.cache[b].returns == subject, now.cache[b].shutting.has(subject)))
+
+
 def as_invariant(claim) -> Invariant:
     """A claim that steps keep by itself, or with others."""
     return Invariant(f"{claim.name}_is_kept", claim.sentence, "the claim", claim.function)
@@ -179,5 +199,7 @@ DELETIONS = (*LISTS, who_deletes_has_queued_it, who_has_not_read_has_queued_noth
              what_is_queued_is_requested, what_is_queued_is_known, deletions_are_of_who_has_read,
              who_waits_for_an_answer_has_queued, who_removes_has_no_replica, replicas_are_assigned,
              known_lists_begin)
+DEPARTURES = (epochs_were_won, one_winner_an_epoch, who_goes_is_not_live,
+              who_returned_is_taken_up, who_returned_does_not_go)
 DEAD = (as_invariant(the_dead_do_nothing),)
 ELECTIONS = (as_invariant(clean_election),)
