@@ -137,6 +137,14 @@ WATERMARK_IN_LOG = Rule(
     "a high watermark up to the log end",
     "lines with a log end and a high watermark (2.4 and newer)",
 )
+STARTS_FROM_LOG = Rule(
+    "a_replica_starts_from_its_log",
+    "a log that was just made is empty, and a follower's first cut is to the high watermark with "
+    "which it started",
+    "Partition.makeLeader, makeFollower; AbstractFetcherThread.truncateToHighWatermark",
+    "offset 0 of a new log, and the high watermark of the start",
+    "starts with their offsets (state-change.log since 2.5) beside logs made and cuts (server.log)",
+)
 RENAMED = Rule(
     "a_deleted_log_is_renamed",
     "a log that is deleted has a new name, under which its files are removed later; where it "
@@ -364,6 +372,7 @@ RULES: tuple[Rule, ...] = (
     COMMITTED_IS_KEPT,
     CUT_TO_EPOCH_END,
     WATERMARK_IN_LOG,
+    STARTS_FROM_LOG,
     RENAMED,
     DELETED_IN_FULL,
     *DATA_PLANE,

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
 from conformance.pipeline.findings import (
     COMMITTED_IS_KEPT,
     CUT_TO_EPOCH_END,
+    STARTS_FROM_LOG,
     WATERMARK_IN_LOG,
     Kind,
 )
@@ -26,6 +28,8 @@ from conformance.pipeline.rule_context import RuleContext
 _TELLS = frozenset(
     ("leader_started", "follower_started", "high_watermark_loaded", RAISED, FOLLOWED)
 )
+_STARTS = frozenset(("leader_started", "follower_started"))
+_TO_WATERMARK = "truncates_to_high_watermark"
 _CUTS = frozenset(("log_truncated", "truncation_chosen"))
 _OWN_WORDS = "truncation_below_high_watermark"
 _FOLLOWS = frozenset(("leader_and_isr_received", "follower_started"))
@@ -37,6 +41,7 @@ _AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that 
 def check(bench: RuleContext) -> None:
     """Each replica by itself, with its leader, and the line in which a broker says it of itself."""
     _within_the_log(bench)
+    _starts_from_its_log(bench)
     _where_the_leader_began(bench)
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     leaders: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -55,6 +60,58 @@ def check(bench: RuleContext) -> None:
         _blame(bench, event, event, leaders)
     for _, events in sorted(replicas.items()):
         _keeps(bench, sorted(events, key=lambda each: (each.at, bench.history.key(each))), leaders)
+
+
+def _starts_from_its_log(bench: RuleContext) -> None:
+    """A replica's first start in a process, beside the log that was made for it, and its first cut.
+
+    Nobody writes such a log before, and no fetcher of that process had the partition.
+    """
+    replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
+    for event in bench.innocent(bench.history.events):
+        if event.tp is None or event.broker is None:
+            continue
+        if event.kind in _STARTS or event.kind in ("log_created", *_CUTS):
+            replicas[event.broker, *event.tp].append(event)
+    for _, events in sorted(replicas.items()):
+        ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
+        for one, other in pairwise(ordered):
+            if not 0 <= other.at - one.at < _AT_ONCE:
+                continue
+            first = other.kind in _STARTS and other.previous_epoch == -1
+            if one.kind == "log_created" and first and other.offset is not None:
+                _compared(
+                    bench, one, other, other.offset, 0, "the log, which was made just before,"
+                )
+            elif (
+                one.kind == "follower_started"
+                and one.previous_epoch == -1
+                and one.high_watermark is not None
+                and other.template == _TO_WATERMARK
+                and other.offset is not None
+            ):
+                _compared(
+                    bench, one, other, other.offset, one.high_watermark,
+                    "the high watermark with which it started",
+                )  # fmt: skip
+
+
+def _compared(
+    bench: RuleContext, one: Event, other: Event, offset: int, expected: int, what: str
+) -> None:
+    bench.looked(STARTS_FROM_LOG)
+    if offset == expected or not bench.history.same_process(one, other):
+        return
+    if not bench.lacks(other, one.where):
+        return
+    bench.report(
+        Kind.VIOLATION,
+        STARTS_FROM_LOG,
+        other,
+        f"{other.topic}-{other.partition}: offset {offset} is told by broker {other.broker} here, "
+        f"and {what} is at {expected}, by {one.where}",
+        f"offset {expected}",
+    )
 
 
 def _within_the_log(bench: RuleContext) -> None:

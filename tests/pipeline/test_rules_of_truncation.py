@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from tests.pipeline.written import PARTITION, checked, line, starting, write
+from tests.pipeline.written import PARTITION, checked, line, starting, violations, write
 
 RULE = "no_cut_below_the_high_watermark"
 FETCHER = "kafka.server.ReplicaFetcherThread"
@@ -147,3 +148,32 @@ def test_what_another_leader_said_is_not_compared(tmp_path: Path):
 def test_a_high_watermark_above_the_log_is_found_at_its_line(tmp_path: Path):
     assert cutting(tmp_path / "at", [], [starts(5, 20, 20)]) == []
     assert cutting(tmp_path / "above", [], [starts(5, 20, 21)]) == [("violation", MARK, 1)]
+
+
+# --- a replica's first start in a process
+
+
+def begun(folder: Path, offset: int, mark: int, cut: int, before: int = -1, at: int = 11) -> Any:
+    """The check of a replica that is made at 10 s, starts at `at`, and then cuts."""
+    start = (f"[Broker id=5] Follower orders-0 starts at leader epoch 3 from offset {offset} with "
+             f"high watermark {mark}. Previous leader epoch was {before}.")  # fmt: skip
+    chosen = ("[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Truncating partition orders-0 "
+              f"to local high watermark {cut}")  # fmt: skip
+    made = line(10, "Created log for partition orders-0 in /d with properties {}",
+                "kafka.log.LogManager")  # fmt: skip
+    log = [*starting(0, 5), made, line(at + 1, chosen, "kafka.server.ReplicaFetcherThread")]
+    return checked(write(folder, {"server.log": log, "state-change.log": [line(at, start)]}))
+
+
+def test_a_replica_starts_from_the_log_that_was_made_for_it(tmp_path: Path):
+    rule = "a_replica_starts_from_its_log"
+
+    right = begun(tmp_path / "a", 0, 0, 0)
+    offset = begun(tmp_path / "b", 7, 0, 0)
+    cut = begun(tmp_path / "c", 0, 0, 5)
+    others = [begun(tmp_path / "d", 7, 7, 7, at=20), begun(tmp_path / "e", 7, 7, 3, before=2)]
+
+    assert violations(right) == []
+    assert violations(offset) == [(rule, "state-change.log", 1)]
+    assert violations(cut) == [(rule, "server.log", 4)]
+    assert rule not in {each["rule"] for other in others for each in other["findings"]}
