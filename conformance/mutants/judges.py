@@ -396,17 +396,23 @@ class Catches:
         return likely / max(seconds, SHORTEST_S)
 
 
+def _drawn(mutant: Mutant, name: str) -> bytes:
+    return hashlib.sha256(f"{mutant.key} {name}".encode()).digest()
+
+
 def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str], list[str]]:
     """The judges that run a mutant's line: those that look first, and the rest.
 
-    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Who is worth most goes first; then logs and claims are looked at, and plain rules go last.
+    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks, and
+    first those that run the line after it as well, as few do where a condition rarely holds. Who is
+    worth most goes first; then logs and claims are looked at, and plain rules go last.
     """
+    beyond = {*reached.judges.get((mutant.module, mutant.line + 1), ())}
     kinds: dict[str, list[str]] = {}
     for name in reached.judges.get((mutant.module, mutant.line), ()):
         kinds.setdefault(JUDGES[name].kind, []).append(name)
     for names in kinds.values():
-        names.sort(key=lambda name: hashlib.sha256(f"{mutant.key} {name}".encode()).digest())
+        names.sort(key=lambda name: (name not in beyond, _drawn(mutant, name)))
     turns = [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}

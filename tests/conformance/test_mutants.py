@@ -243,6 +243,18 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
     assert len(first) < len(rest)
 
 
+def test_who_runs_the_line_after_a_mutant_as_well_looks_before_others_of_its_kind() -> None:
+    """Where a condition rarely holds, few run what depends on it."""
+    mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
+    names = tuple(one.name for one in JUDGES.values() if one.kind == "claims")
+    goes_on = names[-1]
+    lines = {(mutant.module, mutant.line): names, (mutant.module, mutant.line + 1): (goes_on,)}
+
+    first, _ = in_order(mutant, Reach(lines, dict.fromkeys(names, 1.0)), Catches())
+
+    assert goes_on in first
+
+
 def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from impl.core.requests import Request
@@ -85,6 +85,15 @@ class IsrsAsked:
     (None: it does not lead)."""
 
     epochs: Mapping[TopicPartition, tuple[int, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class IsrNewsTold:
+    """A leader told of changed ISRs: what it is to tell still, as ZooKeeper refused it, and what it
+    will."""
+
+    wanted: Set[TopicPartition]
+    left: Set[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)

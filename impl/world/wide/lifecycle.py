@@ -13,7 +13,7 @@ from impl.world.simulated_cluster import (
     brokers_that,
     leaders_are_rebalanced,
 )
-from impl.world.wide.ghosts import ShutdownAnswered
+from impl.world.wide.ghosts import IsrNewsTold, ShutdownAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -140,7 +140,13 @@ def with_news(world: WideWorld) -> One:
 
 def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
     """Changed ISRs are announced to the controller through ZooKeeper."""
-    wait(world.nodes[broker].replicas.maybe_propagate_isr_changes(world.now_ms()))
+    replicas = world.nodes[broker].replicas
+    kept = {*replicas.isr_changes}
+    try:
+        wait(replicas.maybe_propagate_isr_changes(world.now_ms()))
+        kept.clear()
+    finally:
+        world.happened.append((broker, IsrNewsTold(kept, {*replicas.isr_changes})))
 
 
 KINDS = (
