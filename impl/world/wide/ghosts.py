@@ -43,6 +43,14 @@ class LateAnswerTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class EventHandled:
+    """A controller handled an event; ``wrong``: what it wrote that it should not have."""
+
+    name: str
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True)
 class SessionOpened:
     """A process goes on in a new session: so many events of the last one wait still."""
 
