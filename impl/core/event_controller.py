@@ -125,15 +125,13 @@ class EventController:
         await self.journal.step("Fetching topic deletions in progress")
         queued = await core.client.deletions(watch=True)
         await self._await(paths.REASSIGN_PARTITIONS)
-        found = {} if self.reassigner.recorded else await self._requested()
+        found = {**self.reassigner.targets, **await core.client.reassignments()}
         await core.deletion.init(queued, self._must_wait(queued, found))
         if self.release.since("0.10.2"):  # brokers follow nobody whom they do not know (KAFKA-4443)
             await self._tell_all()
         await core.replicas.startup()
         await core.partitions.startup()
         await self.journal.ready(context.epoch)
-        if self.reassigner.recorded:
-            found = await self._requested()
         await self.reassigner.begin_all(found)
         for partition, assignment in context.being_reassigned().items():
             if partition not in self.reassigner.targets:
@@ -146,14 +144,6 @@ class EventController:
     async def _tell_all(self) -> None:
         await self.journal.step("Sending update metadata request")
         await self.core.update_metadata(self.core.context.live_or_shutting_down, [])
-
-    async def _requested(self) -> dict[TopicPartition, tuple[int, ...]]:
-        """What is asked for, and what outlived an earlier term (KAFKA-5310).
-
-        Up to 2.3 it is read with the cluster, and acted on from memory; since 2.4 once the state
-        machines have started (``initializePartitionReassignments``).
-        """
-        return {**self.reassigner.targets, **await self.core.client.reassignments()}
 
     async def _resume_recorded(
         self, partition: TopicPartition, assignment: ReplicaAssignment

@@ -172,10 +172,7 @@ def test_a_move_that_fails_while_a_controller_begins_leaves_the_request(release:
 def test_a_request_changed_while_a_controller_begins_is_written_over_from_2_0_to_2_3(
     release: str, found: dict[TopicPartition, tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it read is written again when it has begun that (KAFKA-6617), unseen what came since.
-
-    Source: KafkaController.initializePartitionReassignments (2.4)
-    """
+    """What it read is written again when it has begun that (KAFKA-6617), unseen what came since."""
     moving = Moving(release)
     admin, begins = moving.stage.admin, PartitionMachine.startup
     if found:
@@ -197,8 +194,7 @@ def test_a_request_changed_while_a_controller_begins_is_written_over_from_2_0_to
 
     since = Release.of(release)
     written_over = since.since("2.0") and not since.since("2.4")
-    # A change of its data is not watched; since 2.4 it is read once the state machines run.
-    unseen = bool(found) and since.since("1.1") and not since.since("2.4")
+    unseen = bool(found) and since.since("1.1")  # a change of its data is not watched
     assert (T0 in moving.requested()) is not written_over
     assert moving.replicas(T0) == ((1,) if written_over or unseen else (2, 1))
 
