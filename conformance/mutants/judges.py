@@ -27,8 +27,8 @@ from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
-from conformance.storyteller import retell
-from conformance.tours import systems_of_stories, tour, tours
+from conformance.story_lockstep import systems_of_stories, tour, tours
+from conformance.storyteller import replay_story
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of
@@ -188,7 +188,7 @@ def _tour(name: str) -> str:
 
 def _replayed(path: Path) -> str:
     """In the release that the story is of; nothing of a story that does not apply."""
-    replayed = retell(read_story(path))
+    replayed = replay_story(read_story(path))
     if replayed.failed is not None:
         line, why = replayed.failed
         return f"line {line}: {why.splitlines()[0]}"

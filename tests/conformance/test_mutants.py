@@ -43,7 +43,7 @@ from conformance.mutants.judges import (
 from conformance.mutants.kept_score import digest_of, digest_of_text
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
-from conformance.tours import route, tour, tours
+from conformance.story_lockstep import route, tour, tours
 from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
 from model.zoo import ZOO
@@ -360,7 +360,7 @@ def test_without_a_score_the_row_says_that_nothing_was_checked(
     if text is not None:
         file.write_text(text)
 
-    with pytest.raises(NoScore, match="insync mutants --all --keep writes it"):
+    with pytest.raises(NoScore, match="insync mutants --all --save-score writes it"):
         kept_score(file)
 
 

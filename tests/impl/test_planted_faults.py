@@ -47,9 +47,9 @@ class Fault(NamedTuple):
 
 STALE_AND_NOT_COMPARED = """\
 if state is None or not self._is_of(asked[key], state):
-            continue  # removed, or made to follow anew, while the question was on its way
+            continue  # removed, or added again, while the request was in flight
         if state.offset == asked[key].offset and state.phase is Phase.FETCHING:"""
-"""Up to 2.6 who is made to follow anew compares logs first, so that either check is enough."""
+"""Up to 2.6 a partition that is added again truncates first, so that either check is enough."""
 
 PLANTED = {
     "consumers read above the high watermark": Fault(
@@ -88,17 +88,17 @@ PLANTED = {
         "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
     "a stale answer of an older leader epoch is appended": Fault(
-        FetcherThread.fetched,
+        FetcherThread.on_fetched,
         "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
     ),
     "a stale answer is appended though logs are to be compared first": Fault(
-        FetcherThread.fetched, STALE_AND_NOT_COMPARED,
+        FetcherThread.on_fetched, STALE_AND_NOT_COMPARED,
         "if state is None:\n            continue\n        if state.offset == asked[key].offset:",
         "appends to .* what was answered in", "sessions",
     ),
     "a log is cut by a stale answer of an older leader epoch": Fault(
-        FetcherThread.compared,
+        FetcherThread.on_epoch_ends,
         "if state is None or not self._is_of(asked[key], state):", "if state is None:",
         "compares .* with what was answered in", "sessions",
     ),
@@ -175,11 +175,11 @@ PLANTED = {
         ReplicaManager.read, "max(0, left - reply.batch.length)", "left",
         "to whoever asks for .* bytes of all that is led", "clients",
     ),
-    "topics are mixed up in what clients are told": Fault(
+    "topics are mixed up in answers to clients": Fault(
         MetadataCache.partitions_of, "if one.topic == topic", "if True",
         "to whoever asks for the partitions of", "clients",
     ),
-    "a producer whose time is up is told that all is well": Fault(
+    "a producer whose time is up is answered that all is well": Fault(
         answers.produce_error_after, 'return "REQUEST_TIMED_OUT"', "return NONE",
         "to whoever asks for whether .* is committed", "clients",
     ),
@@ -221,18 +221,9 @@ PLANTED = {
         strategies.offline, "tuple(member for member in isr if member in live)", "alive",
         "handles .* it writes", "crashes",
     ),
-    "a preferred leader is elected though it leads (1.0)": Fault(
-        PartitionMachine._is_needless, "and preferred == (state.leader,)", "and False",
-        "it writes the version of .* which is led as preferred", "failures", "1.0",
-    ),
-    "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
-        PartitionMachine._is_needless, "preferred == (state.leader,)",
-        "preferred != (state.leader,)", "handles /admin/preferred_replica_election: it writes",
-        "failures", "1.0",
-    ),
-    "changes of ISRs are told once, heard or not": Fault(
+    "changed ISRs are announced once, refused or not": Fault(
         ReplicaManager.maybe_propagate_isr_changes, "self.isr_changes |= changes", "pass",
-        "to tell of changed ISRs, and it is", "denials",
+        "to announce of changed ISRs, and it is", "denials",
     ),
     "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",

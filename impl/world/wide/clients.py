@@ -166,7 +166,7 @@ def _there(world: WideWorld) -> Args:
 
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
-    """Asked for; what was told of it counts no more."""
+    """Asked for; what was answered about it before counts no more."""
     world.forget(f"t{topic}")
     world.to_be_deleted.add(f"t{topic}")
     wait(world.admin.request_deletion(f"t{topic}"))

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from impl.core.api import NONE, PREFERRED_TYPE, AlteredIsrs
+from impl.core.api import PREFERRED_TYPE, AlteredIsrs
 from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
+from impl.error_codes import NONE
 from impl.world.wide.node import WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition

@@ -1,4 +1,4 @@
-"""What those who look on note of a step, beside the events of replicas: nobody acts on it."""
+"""What observers note of a step, beside the events of replicas: no broker reads it."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ class IsrsAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class IsrNewsTold:
-    """A leader told of changed ISRs: what it is to tell still, as ZooKeeper refused it, and what it
-    will."""
+class IsrChangesAnnounced:
+    """A leader announced changed ISRs: what it is to announce still, as ZooKeeper refused it, and
+    what it will."""
 
     wanted: Set[TopicPartition]
     left: Set[TopicPartition]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from impl.core.api import NONE, AlteredIsrs, ControllerApi
+from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.event_controller import EventController
+from impl.error_codes import NONE
 from impl.sim.steps import offered
 from impl.world.wide.controller_answers import IsrsAnswered, error_of_request
 from impl.world.wide.ghosts import IsrsAsked

@@ -1,4 +1,4 @@
-"""Steps of what travels: notifications, requests of controllers, fetches, and their answers."""
+"""Steps of messages: notifications, requests of controllers, fetches, and their answers."""
 
 from __future__ import annotations
 

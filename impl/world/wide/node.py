@@ -1,4 +1,4 @@
-"""One broker of a wide world: its controller handles an event at once, and clients wait for it."""
+"""One broker of a wide world: its controller handles an event without suspension."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class IsrRequest:
 class WideBroker(SimulatedBroker):
     """A broker whose controller handles an event at once; its disk may be lost, or its power.
 
-    ``happened`` is told of what its replicas do, for those who look on.
+    ``happened`` is called with what its replicas do, for those who look on.
     """
 
     lag_ms = 3_000
