@@ -229,9 +229,9 @@ PLANTED = {
         PartitionMachine._leads_as_preferred, "== (known.leader,)", "!= (known.leader,)",
         "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
     ),
-    "changes of ISRs are told once, heard or not": Fault(
+    "changed ISRs are announced once, refused or not": Fault(
         ReplicaManager.maybe_propagate_isr_changes, "self.isr_changes |= changes", "pass",
-        "to tell of changed ISRs, and it is", "denials",
+        "to announce of changed ISRs, and it is", "denials",
     ),
     "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",

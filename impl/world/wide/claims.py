@@ -26,7 +26,7 @@ from impl.world.wide.ghosts import (
     EventHandled,
     FetchAnswered,
     FetchApplied,
-    IsrNewsTold,
+    IsrChangesAnnounced,
     IsrsAsked,
     LateAnswerTaken,
     RequestAnswered,
@@ -88,9 +88,9 @@ class WideClaims:
                 case EventHandled(name, wrong):
                     _claim(not wrong, f"the controller on broker {broker} handles {name}: it "
                            f"writes {wrong}")  # fmt: skip
-                case IsrNewsTold(wanted, left):
-                    _claim(wanted == left, f"broker {broker} has {sorted(left)} to tell of changed "
-                           f"ISRs, and it is {sorted(wanted)}")  # fmt: skip
+                case IsrChangesAnnounced(wanted, left):
+                    _claim(wanted == left, f"broker {broker} has {sorted(left)} to announce of "
+                           f"changed ISRs, and it is {sorted(wanted)}")  # fmt: skip
                 case SessionOpened(left):
                     _claim(left == 0, f"the controller on broker {broker} has {left} events of its "
                            "last session to handle")  # fmt: skip

@@ -88,9 +88,9 @@ class IsrsAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class IsrNewsTold:
-    """A leader told of changed ISRs: what it is to tell still, as ZooKeeper refused it, and what it
-    will."""
+class IsrChangesAnnounced:
+    """A leader announced changed ISRs: what it is to announce still, as ZooKeeper refused it, and
+    what it will."""
 
     wanted: Set[TopicPartition]
     left: Set[TopicPartition]

@@ -13,7 +13,7 @@ from impl.world.simulated_cluster import (
     brokers_that,
     leaders_are_rebalanced,
 )
-from impl.world.wide.ghosts import IsrNewsTold, ShutdownAnswered
+from impl.world.wide.ghosts import IsrChangesAnnounced, ShutdownAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -146,7 +146,7 @@ def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
         wait(replicas.maybe_propagate_isr_changes(world.now_ms()))
         kept.clear()
     finally:
-        world.happened.append((broker, IsrNewsTold(kept, {*replicas.isr_changes})))
+        world.happened.append((broker, IsrChangesAnnounced(kept, {*replicas.isr_changes})))
 
 
 KINDS = (
