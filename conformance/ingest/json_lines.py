@@ -32,6 +32,7 @@ _DATES = ("@timestamp", "timestamp", "time", "timemillis", "datetime", "date", "
 _MESSAGES = ("message", "msg", "short_message", "text", "body", "log", "line")
 _SAMPLED = 100  # objects by which is learned what is where
 _TRIED = 4
+_SHORT = 200  # characters of a name
 _SYSLOG = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")  # RFC 5424, 0 to 7
 _UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))  # a number below is in such parts
 _RECORD = re.compile(rf"\b(?:{LEVEL})\b")
@@ -40,6 +41,13 @@ _RECORD = re.compile(rf"\b(?:{LEVEL})\b")
 def value_at(line: str, path: Path) -> Any:
     """What a line has at a path; None where it is no object or has nothing there."""
     return _at(_object(line), path)
+
+
+def texts_of(line: str) -> Iterator[tuple[Path, str]]:
+    """The short texts of an object, which may tell whose line it is, and where they are."""
+    for path, value in _leaves(_object(line)):
+        if isinstance(value, str) and len(value) <= _SHORT:
+            yield path, value
 
 
 def packed_paths(lines: Iterable[str]) -> list[tuple[Path, bool]]:

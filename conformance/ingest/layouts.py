@@ -197,7 +197,7 @@ def _out_of(wrapper: re.Pattern[str]) -> Plain:
     return lambda lines: _joined(each(line) for line in lines)
 
 
-def _without_colours(lines: Iterable[str]) -> Iterator[str]:
+def without_colours(lines: Iterable[str]) -> Iterator[str]:
     """What consoles show in colours, as `docker compose up` does."""
     return (_COLOUR.sub("", line) if "\x1b" in line else line for line in lines)
 
@@ -232,7 +232,7 @@ def recognised(lines: list[str]) -> Plain | None:
     some = [line for line in lines if line.strip()]
     if any(_COLOUR.search(line) for line in some):
         change = recognised([_COLOUR.sub("", line) for line in lines])
-        return _without_colours if change is None else _both(_without_colours, change)
+        return without_colours if change is None else _both(without_colours, change)
     kafkas = [line for line in some if names_kafka(line)]
     if kafkas:
         return _threads_of(kafkas)

@@ -74,6 +74,9 @@ CLUSTER_STEPS = 250
 PART_SEEDS, PART_STEPS = 24, 80
 """Of the walks through parts of a graph, which go deeper than its first states."""
 
+OTHER_PART_SEEDS = 8
+"""Of those in `OTHER_RELEASES`."""
+
 TRACED_RUNS = (
     *((seed, faults, release)
       for release, seeds in (("2.3", 6), ("2.4", 2), ("2.6", 2), ("2.7", 5))
@@ -256,11 +259,11 @@ def _edges(system: str, family: str, other: str | None = None) -> str:
     return _first(report)
 
 
-def _part(system: str, family: str) -> str:
+def _part(system: str, family: str, other: str | None = None) -> str:
     about = map_of(system)
     part = about.families[family] if family else Family("", {})
-    for seed in range(PART_SEEDS):
-        walk_part(about, part, seed, PART_STEPS, part.version)
+    for seed in range(PART_SEEDS if other is None else OTHER_PART_SEEDS):
+        walk_part(about, part, seed, PART_STEPS, other or part.version)
     return ""
 
 
@@ -317,6 +320,12 @@ def _all() -> Iterator[Judge]:
         for family in ("", *map_of(system).families):
             name = f"walks of {system}" + (f", {family}" if family else "")
             yield Judge(name, f"walks of {system}", partial(_part, system, family))
+        for release in OTHER_RELEASES[system]:
+            for family, part in {"": Family("", {}), **map_of(system).families}.items():
+                if part.version is None:
+                    name = f"walks of {system} {release}" + (f", {family}" if family else "")
+                    judged = partial(_part, system, family, release)
+                    yield Judge(name, f"walks of {system} {release}", judged)
 
 
 JUDGES: dict[str, Judge] = {one.name: one for one in _all()}

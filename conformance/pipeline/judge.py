@@ -9,6 +9,7 @@ from conformance.ingest.znode_rows import TRANSACTIONS
 from conformance.pipeline import (
     kraft,
     rules_brokers,
+    rules_channels,
     rules_controllers,
     rules_controllership,
     rules_data_plane,
@@ -62,6 +63,7 @@ def judge(
     rules_states.check(bench)
     rules_isr.check(bench)
     rules_requests.check(bench)
+    rules_channels.check(bench)
     rules_controllership.check(bench, release)
     rules_zookeeper.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)

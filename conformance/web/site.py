@@ -46,7 +46,7 @@ SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
     "Learn": (
         ("Lessons", "lessons/index.md"),
         ("Stories", "stories/index.md"),
-        ("Fact sheet: the protocol", "protocol.md"),
+        ("Fact sheet of the protocol", "protocol.md"),
         ("Where articles err", "articles.md"),
     ),
     "Use": (

@@ -1,7 +1,7 @@
-"""The controller of a whole cluster: one method an event (``KafkaController``; fact sheet b, k).
+"""The controller of a whole cluster: one method per event (``KafkaController``; fact sheet b, k).
 
 Sans I/O: it speaks to ZooKeeper through a port and hands requests to ``send``; whoever drives it
-decides when an event is handled. What a notification means is read anew, so that several may
+decides when an event is handled. What a notification means is read again, so that several may
 collapse into one.
 """
 

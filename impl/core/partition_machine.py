@@ -1,4 +1,4 @@
-"""Partitions through their states, and elections (``PartitionStateMachine``; sheet c.1, d)."""
+"""The state machine of partitions, and elections (``PartitionStateMachine``; fact sheet c.1, d)."""
 
 from __future__ import annotations
 

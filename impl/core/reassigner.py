@@ -1,4 +1,4 @@
-"""Moving partitions to other replicas: the twelve steps, and KIP-455's (fact sheet j.1, j.2)."""
+"""Reassignment of partitions: the twelve steps, and KIP-455 (fact sheet j.1, j.2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reassigner:
         self.core = core
         self.targets: dict[TopicPartition, tuple[int, ...]] = {}
         self.looks_again = False
-        """The request was deleted: the watch on its znode is to be set anew, as an event."""
+        """The request was deleted: the watch on its znode is to be set again, as an event."""
 
     @property
     def loaded_whole(self) -> bool:

@@ -1,4 +1,4 @@
-"""What befalls a cluster of any release, and walks leave out: disks fail, a machine loses power.
+"""Faults of any release that walks leave out: disks fail, a machine loses power.
 
 Kafka asks for no fsync: what a disk has not written yet is gone with the machine. Nothing in
 ZooKeeper tells a broker with a new disk from the one that it was (KIP-966 does, in KRaft).

@@ -1,5 +1,4 @@
-"""The controller of a broker of one partition: the core's elections and writes, one read or write
-a step.
+"""The controller of a broker of one partition: the core's elections, one read or write per step.
 
 It reads and writes as running brokers do (``ZnodeClient``), decides by the core's rules
 (``PartitionMachine``, ``ReplicaMachine``) and sends by its batches. When it reads, when it writes

@@ -140,7 +140,7 @@ def _reconnect_unmet(world: WorldOfProcesses, broker: int) -> str | None:
 
 
 def broker_reconnects(world: WorldOfProcesses, broker: int) -> None:
-    """A live process notices that its session is over: it resigns, and registers anew."""
+    """A live process notices that its session is over: it resigns, and registers again."""
     world.reconnect(broker)
 
 

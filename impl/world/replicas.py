@@ -1,4 +1,4 @@
-"""The replicas of a broker of one partition: the core's replica manager, one section a step.
+"""The replicas of a broker of one partition: the core's replica manager, one section per step.
 
 Between two critical sections of one handler other handlers may run: a fetch is noted without a
 lock (``updateFollowerFetchState``), the ISR grows under the write lock (``maybeExpandIsr``), the

@@ -1,4 +1,4 @@
-"""A broker on a disk of memory: process, session, logs, replicas, fetchers, and its controller.
+"""A broker with an in-memory disk: process, session, logs, replicas, fetchers, controller.
 
 How finely the events of its controller are seen (handled at once, or suspended in the middle of
 one), and when a follower asks, is up to its world.
@@ -172,7 +172,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """A new process: logs are loaded, a session is opened, and it registers."""
 
     def reconnect(self) -> None:
-        """A live process whose session is over: it resigns, and registers anew in a new session.
+        """A live process whose session is over: it resigns, and registers again in a new session.
 
         A node that the last session left is replaced; then ZooKeeper removes the rest of it.
         """

@@ -1,4 +1,4 @@
-"""Brokers on disks of memory with one ZooKeeper, and what befalls them: one text for each step.
+"""Brokers with in-memory disks and one ZooKeeper, and their faults, written once for all worlds.
 
 Which other steps there are, and how finely a controller's event is seen, is up to each world.
 """
@@ -88,7 +88,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
         node.session.close()
 
     def reconnect(self, broker: int) -> None:
-        """A live process registers anew in a new session."""
+        """A live process registers again, in a new session."""
         self.nodes[broker].reconnect()
         self.has_registered(broker)
 

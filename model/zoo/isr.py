@@ -1,4 +1,4 @@
-"""The ISR and the version of its znode (23 to 31)."""
+"""The ISR and the version of its znode (bugs 23 to 31 of the zoo)."""
 
 from model.zoo.entry import Expression, ZooEntry
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from impl.core import answers
+from impl.core import answers, strategies
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
@@ -22,6 +22,7 @@ from impl.core.event_manager import ControllerEventManager
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.metadata_cache import MetadataCache
 from impl.core.partition import Partition
+from impl.core.partition_machine import PartitionMachine
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
@@ -211,6 +212,23 @@ PLANTED = {
         ControllerApi.elect_leaders, 'code = "PREFERRED_LEADER"', 'code = "ELIGIBLE_LEADERS"',
         "answers ELIGIBLE_LEADERS_NOT_AVAILABLE to whoever wants a leader .PREFERRED", "unclean",
         "2.7",
+    ),
+    "a leader is elected in the leader epoch of the last one": Fault(
+        PartitionMachine._elect_once, "state.leader_epoch + 1,", "state.leader_epoch,",
+        "handles .* it writes the leader epoch of",
+    ),
+    "somebody who is not in sync is elected": Fault(
+        strategies.offline, "tuple(member for member in isr if member in live)", "alive",
+        "handles .* it writes", "crashes",
+    ),
+    "a preferred leader is elected though it leads (1.0)": Fault(
+        PartitionMachine._is_needless, "and preferred == (state.leader,)", "and False",
+        "it writes the version of .* which is led as preferred", "failures", "1.0",
+    ),
+    "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
+        PartitionMachine._is_needless, "preferred == (state.leader,)",
+        "preferred != (state.leader,)", "handles /admin/preferred_replica_election: it writes",
+        "failures", "1.0",
     ),
     "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",

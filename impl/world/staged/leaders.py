@@ -1,4 +1,4 @@
-"""Steps of leaders and followers in a staged cluster: what is committed, and who is in sync."""
+"""Steps of leaders and followers in a staged cluster: commits, and changes of the ISR."""
 
 from __future__ import annotations
 

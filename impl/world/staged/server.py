@@ -1,4 +1,4 @@
-"""One broker of the staged cluster: an event of its controller is suspended where a grain says.
+"""One broker of the staged cluster; a grain says where its controller's events are suspended.
 
 A leader takes a follower into the ISR only in a step that says so, and each partition lies in a log
 directory of its own.

@@ -1,4 +1,4 @@
-"""A whole cluster whose controllers are stepped from effect to effect, with one topic.
+"""A whole cluster with one topic, whose controllers run from effect to effect.
 
 Every read and write, every batch, each partition of a request, each notification and every fault is
 a step that the caller chooses; the grain says at which effects a controller's event is suspended.

@@ -1,4 +1,4 @@
-"""What administrators write of a topic into ZooKeeper: nobody checks anything there."""
+"""What administrators write of a topic into ZooKeeper, which checks nothing."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Brokers that stand for controller, write as one and are deposed: each registration and write of
-a state is suspended before ZooKeeper executes it, and a registration once more before its answer.
+"""Brokers that run for controller, write as one and are deposed.
 
-What the controllers' events are about does not matter here: every write is a preferred election of
-one partition, whose leader is a broker that stands for nothing and always lives. Channels are not
-those of a connection: a request may come often and late. Source: fact sheet b.2 to b.6.
+A controller is suspended before ZooKeeper executes a registration or a write of a state, and after
+a registration once more, before its answer. Every write is a preferred election of one partition,
+whose leader is a broker that never runs for controller and never fails: the content does not matter
+here. Requests are not in order: one may arrive late, and more than once. Source: fact sheet b.2 to
+b.6.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What befalls brokers: processes crash, sessions end, replies and requests are lost or late."""
+"""Faults: processes crash, sessions expire, replies and requests are lost or late."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Faults(SteppedParts):
         self._drop_requests(broker)
 
     def reconnect(self, broker: int) -> None:
-        """Another session: no longer the controller, and registered anew."""
+        """Another session: no longer the controller, and registered again."""
         one = self.controllers[broker]
         one.break_off()
         one.reconnect(self.open_session(broker))

@@ -1,4 +1,4 @@
-"""A broker's side of a stepped cluster: its replica manager, its directories, what clients hear."""
+"""A broker's side of a stepped cluster: replica manager, directories, metadata cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions that move: who asks for it, and what controllers hear of it."""
+"""Reassignments: requests for them, and the notifications of controllers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the steps of a stepped cluster work on: ZooKeeper, controllers, connections, brokers."""
+"""What the steps of a stepped cluster use: ZooKeeper, controllers, connections, brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaders and followers do: records, fetches, and the ISR."""
+"""Steps of leaders and followers: records, fetches, and the ISR."""
 
 from __future__ import annotations
 

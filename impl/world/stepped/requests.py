@@ -1,4 +1,4 @@
-"""How brokers handle requests: they lead, follow, stop, delete, or refuse."""
+"""How brokers handle requests: they become leader or follower, stop, delete, or refuse."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from impl.world.wide.controller_answers import (
 from impl.world.wide.ghosts import (
     ClientAnswered,
     ConsumerRead,
+    EventHandled,
     FetchAnswered,
     FetchApplied,
     IsrsAsked,
@@ -83,6 +84,9 @@ class WideClaims:
                 case LateAnswerTaken(request):
                     _claim(False, f"the controller on broker {broker} takes an answer to a request "
                            f"of controller epoch {request.controller_epoch}")  # fmt: skip
+                case EventHandled(name, wrong):
+                    _claim(not wrong, f"the controller on broker {broker} handles {name}: it "
+                           f"writes {wrong}")  # fmt: skip
                 case SessionOpened(left):
                     _claim(left == 0, f"the controller on broker {broker} has {left} events of its "
                            "last session to handle")  # fmt: skip

@@ -68,7 +68,7 @@ def _orders(
         known = context.leadership.get(one)
         ahead = 0 if known is None else order.state.zk_version - known.zk_version
         is_ahead = ahead > 0 and not release.since("2.4")
-        is_behind = ahead < 0 and known is not None and to not in known.isr
+        is_behind = ahead < 0 and known is not None and (to not in known.isr or known.isr == (to,))
         if not (is_ahead or is_behind):
             yield f"the state of {one}", order.state, known
         yield f"the replicas of {one}", order.replicas, _replicas(context, one)

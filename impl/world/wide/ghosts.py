@@ -1,4 +1,4 @@
-"""What those who look on note of a step, beside the events of replicas: nobody acts on it."""
+"""What observers note of a step, beside the events of replicas: no broker reads it."""
 
 from __future__ import annotations
 
@@ -40,6 +40,14 @@ class LateAnswerTaken:
     """The answer to a request of another controller epoch changed what a controller knows."""
 
     request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class EventHandled:
+    """A controller handled an event; ``wrong``: what it wrote that it should not have."""
+
+    name: str
+    wrong: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Steps of processes, sessions and disks, and what brokers do by the clock."""
+"""Steps of processes, sessions and disks, and of timers of brokers."""
 
 from __future__ import annotations
 

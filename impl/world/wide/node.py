@@ -1,4 +1,4 @@
-"""One broker of a wide world: its controller handles an event at once, and clients wait for it."""
+"""One broker of a wide world: its controller handles an event without suspension."""
 
 from __future__ import annotations
 

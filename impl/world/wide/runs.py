@@ -1,4 +1,4 @@
-"""Seeded runs of a wide world: the seed and the commit alone decide what happens."""
+"""Seeded runs of a wide world: the seed and the commit alone determine what happens."""
 
 from __future__ import annotations
 
@@ -70,8 +70,9 @@ _WORLDS: dict[str, dict[str, Any]] = {
 
 SETTLING_STEPS = 6_000
 REST_EVERY = 25
-"""After so many steps it is looked whether all is still: an odd number, since near rest every other
-step is the event that leaders are balanced."""
+"""Steps between two checks for quiescence. Odd, because near rest every second step is the
+rebalance event, and an even number would always check beside it."""
+
 SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kept_small")
 
 
@@ -197,11 +198,17 @@ def run_wide(
         taken = min(world.clock, steps)
     registered = wait(world.admin.controller_epoch())
     return WideRun(
-        seed, faults, taken, world.client_view.acknowledged,
-        0 if registered is None else registered.epoch,
-        {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),
-        goes_on,
-    )  # fmt: skip
+        seed=seed,
+        faults=faults,
+        steps=taken,
+        acknowledged=world.client_view.acknowledged,
+        controllers=0 if registered is None else registered.epoch,
+        taken={name: simulator.taken[name] for name in WIDE_KINDS},
+        broken=broken,
+        at_rest=rest,
+        digest=digest.hexdigest(),
+        goes_on=goes_on,
+    )
 
 
 def _settles(simulator: WideSimulator, claims: WideClaims) -> str:

@@ -1,4 +1,4 @@
-"""The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists what may happen, ``do`` does it.
+"""The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists steps, ``do`` takes one.
 
 Every step that is listed may be taken, so there is nothing to be refused but a step that is not.
 """
