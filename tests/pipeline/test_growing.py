@@ -86,7 +86,7 @@ def test_transactions_of_a_zookeeper_are_no_lines_and_are_not_followed(tmp_path:
 
     reader.trigger(final=True)
 
-    assert [piece.log["name"] for piece in reader.pieces] == [str(tmp_path / "server.log")]
+    assert [piece.log["path"] for piece in reader.pieces] == [str(tmp_path / "server.log")]
 
 
 def test_a_line_is_read_when_it_has_its_end_and_a_record_when_it_has_its_logger(tmp_path: Path):
