@@ -35,6 +35,7 @@ NAMES = (
     "the_dead_do_nothing",
     "tasks_are_of_controllers",
     "lists_are_sound",
+    "only_the_requested_is_deleted",
     "placement_is_distinct",
     "placement_is_balanced",
     "epoch_cache_is_the_logs",

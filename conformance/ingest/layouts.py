@@ -10,50 +10,38 @@ format.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
 
 from conformance.ingest.heads import split
-from conformance.ingest.statements import statements
+from conformance.ingest.json_lines import Path, json_layout, packed_paths, value_at
+from conformance.ingest.prefixes import prefixes
+from conformance.ingest.record_parts import (
+    LEVEL,
+    LEVELS,
+    LOGGER,
+    OWN,
+    TIME,
+    full_name,
+    names_kafka,
+    stamp,
+)
+
+Plain = Callable[[Iterable[str]], Iterator[str]]
 
 PEEKED = 400  # lines by which a layout is recognised
-_OWN = re.compile(
-    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] +(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) "
-)
-_LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL", "SEVERE": "ERROR", "NOTICE": "INFO"}
-_LEVEL = "TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL"
-_LOGGER = r"[A-Za-z_][\w.$/-]*"
-_KAFKA = re.compile(
-    r"(?:\w\.)*(?:kafka|org\.apache\.\w+|o\.a\.\w|state\.change|s\.c|k\.\w+)\.[\w.$/-]*"
-)
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_STAMP = re.compile(  # Hadoop's has two digits of the year
-    r"(?:(?P<y>\d{4}|\d\d(?=/))[-/](?P<M>\d\d)[-/](?P<d>\d\d)"
-    rf"|(?P<day>\d\d)(?:\.(?P<month>\d\d)\.| (?P<name>{'|'.join(_MONTHS)}) )(?P<year>\d{{4}}))"
-    r"[ T](?P<H>\d\d):(?P<m>\d\d):(?P<s>\d\d)"
-    r"(?:[.,](?P<S>\d{1,9}))?(?P<z> ?Z| ?(?:UTC|GMT)| ?[+-]\d\d:?\d\d)?"
-)
-_UTC = ("", "Z", "UTC", "GMT")
+_MOST = 10_000  # lines of which none was written by Kafka, before a file is left as it is
+_LIKELY = re.compile(r"kafka|state\.change|\[(?:Controller|Broker|Partition) ")
+_FEW = 5  # lines that all begin with brackets, as messages of Kafka may do as well
+_DEEPEST = 3  # layouts in one another, as a console shows a shipper's JSON of a pattern
 _WRAPPERS = tuple(
     re.compile(form)
     for form in (
         r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) (?P<part>[FP])(?: |$)",
-        r"\[pod/[\w./-]+\] (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
-        r"[\w.-]+(?:@[\w.-]+)? +\| (?:\d{4}-\d\d-\d\dT[\d:.]+Z )?",
-        r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ",
-        r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) ",
-        r"<\d{1,3}>1 (?:\S+ ){5}(?:-|\[[^\]]*\]) ",
-        r"(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: ",
-        r"[\w.:\\/-]+\.(?:log|out|txt)[\w.-]*:(?:\d+:)?(?=\[?\d{4}-)",  # by grep
-        r"(?:\s+|> ?)(?=\[?\d{4}-)",  # as quoted in a mail or an issue
-        r"[\w.@/:-]+ (?=\[\d{4}-\d\d-\d\d )",  # a host or a thread
-        r"\S+\t\S+\t(?=\{)",  # Fluentd's time and tag
+        r"<\d{1,3}>1 (?:\S+ ){5}(?:-|(?:\[[^\]]*\])+) ",  # RFC 5424
     )
 )
 _PATTERNS = (
@@ -68,7 +56,9 @@ _PATTERNS = (
     "%d [%p] %c - %m", "[%d] %p %m (%c)", "[%d] %p %c: %m", "[%d] %p %c %m",
 )  # fmt: skip
 _FORMS = ("ISO8601", "DEFAULT", "yyyy-MM-dd", "yyyy/MM/dd", "yy/MM/dd", "dd.MM.yyyy", "dd MMM yyyy")
-_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # and what else a terminal obeys
+_IN_BRACKETS = re.compile(OWN.pattern + r"\[[^\]]+\] ")
+_CSV_TAIL = re.compile(r'"(?:,(?:"[^"]*"|[^",]*))*\s*$')
 _TOKEN = re.compile(r"%(?P<pad>-?\d*(?:\.-?\d+)?)(?P<name>[a-zA-Z]+|%)(?P<more>(?:\{[^}]*\})*)")
 _NAMES = {
     **dict.fromkeys(("d", "date"), "date"),
@@ -78,12 +68,6 @@ _NAMES = {
     **dict.fromkeys(("n", "ex", "xEx", "throwable", "xThrowable", "rEx"), ""),
 }
 _FIELDS = re.compile(r"y+|M+|d+|H+|m+|s+|S+|X+|x+|Z+|'[^']*'|.", re.DOTALL)
-_JSON = {  # where JSON layouts have what; the first that is there
-    "date": ("@timestamp", "timestamp", "time", "timeMillis", "datetime", "date", "instant", "ts"),
-    "level": ("level", "log.level", "severity", "loglevel"),
-    "logger": ("logger_name", "loggerName", "log.logger", "logger", "category", "loggername"),
-    "message": ("message", "msg"),
-}
 
 
 class LayoutError(Exception):
@@ -138,10 +122,10 @@ def pattern(text: str) -> Pattern:
         elif name == "date":
             parts[where].append(f"(?P<date>{_date(token['more'])})")
         elif name == "level":
-            parts[where].append(rf"(?P<level>{_LEVEL})\s*?")
+            parts[where].append(rf"(?P<level>{LEVEL})\s*?")
         elif name == "logger":
             # The line in its source may follow it, as `%c:%L` has it.
-            parts[where].append(rf"\s*(?P<logger>{_LOGGER})(?::\d+)?\s*?")
+            parts[where].append(rf"\s*(?P<logger>{LOGGER})(?::\d+)?\s*?")
         elif name:
             parts[where].append("%" if name == "%" else r".*?")
     parts[where].append(_literal(text[at:]))
@@ -163,7 +147,7 @@ def _date(more: str) -> str:
     if form in ("ABSOLUTE", "UNIX", "HH:mm:ss,SSS", "HH:mm:ss"):
         raise LayoutError(f"%d{{{form}}} has no day; lines of several days could not be ordered")
     if form.startswith(_FORMS):
-        return re.sub(r"\?P<\w+>", "?:", _STAMP.pattern)
+        return TIME
     if form == "UNIX_MILLIS":
         return r"\d{13}"
     raise LayoutError(f"%d{{{form}}} is not known; known are {', '.join(_FORMS)}")
@@ -175,129 +159,35 @@ def _said(found: re.Match[str]) -> dict[str, str] | None:
     if date is None:
         return None
     level = said.get("level", "INFO")
-    return said | {"date": date, "level": _LEVELS.get(level, level)}
-
-
-def stamp(text: str) -> str | None:
-    """A time as Kafka's layout has it, `2024-03-01 10:00:00,000`; with a zone, in UTC."""
-    if text.isdigit() and len(text) == 13:
-        moment = datetime.fromtimestamp(int(text) / 1000, UTC)
-        return f"{moment:%Y-%m-%d %H:%M:%S},{int(text) % 1000:03d}"
-    found = _STAMP.fullmatch(text.strip())
-    if found is None:
-        return None
-    day, time = _day(found), ":".join(found[name] for name in "Hms")
-    thousandths = (found["S"] or "").ljust(3, "0")[:3]
-    zone = (found["z"] or "").strip()
-    if zone not in _UTC:
-        try:
-            moment = datetime.fromisoformat(f"{day} {time}{zone}").astimezone(UTC)
-        except ValueError:
-            return None
-        day, time = f"{moment:%Y-%m-%d}", f"{moment:%H:%M:%S}"
-    return f"{day} {time},{thousandths}"
-
-
-def _day(found: re.Match[str]) -> str:
-    if found["y"] is None:
-        name = found["name"]
-        month = found["month"] or f"{_MONTHS.index(name) + 1:02d}"
-        return f"{found['year']}-{month}-{found['day']}"
-    year = found["y"] if len(found["y"]) == 4 else f"20{found['y']}"
-    return f"{year}-{found['M']}-{found['d']}"
-
-
-@cache
-def _short_names() -> dict[str, str]:
-    found: dict[str, set[str]] = {"logger": {"state.change.logger"}}
-    for each in statements():
-        found.setdefault(each.logger.rpartition(".")[2], set()).add(each.logger)
-    found["AppInfoParser"] = {"org.apache.kafka.common.utils.AppInfoParser"}
-    for name in ("KafkaServer", "KafkaConfig"):
-        found[name] = {f"kafka.server.{name}"}
-    found["KafkaZkClient"] = {"kafka.zk.KafkaZkClient"}
-    return {name: min(full) for name, full in found.items()}
-
-
-def full_name(logger: str) -> str:
-    """A logger's whole name where the layout shortens it: `%c{1}`, `%c{1.}`."""
-    last = logger.rpartition(".")[2]
-    shortened = "." not in logger or re.match(r"(?:\w{1,2}\.)+\w+", logger) is not None
-    return _short_names().get(last, logger) if shortened else logger
-
-
-# --- JSON
-
-
-def _of_json(line: str) -> str | None:
-    """A line of a JSON layout in Kafka's own; None if it is none."""
-    if not line.startswith("{"):
-        return None
-    try:
-        said = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(said, dict):
-        return None
-    found = {name: _first(said, keys) for name, keys in _JSON.items()}
-    date, message, logger = found["date"], found["message"], found["logger"]
-    if isinstance(date, dict):
-        date = f"{date.get('epochSecond', '')}{int(date.get('nanoOfSecond', 0)) // 1_000_000:03d}"
-    when = stamp(str(date))
-    if when is None or not isinstance(message, str) or not isinstance(logger, str):
-        return None
-    level = str(found["level"] or "INFO").upper()
-    return f"[{when}] {_LEVELS.get(level, level)} {message} ({full_name(logger)})"
-
-
-def _first(said: dict[str, Any], keys: Iterable[str]) -> Any:
-    for key in keys:
-        if key in said:
-            return said[key]
-        outer, _, inner = key.partition(".")
-        if inner and isinstance(said.get(outer), dict) and inner in said[outer]:
-            return said[outer][inner]
-    return None
-
-
-def _plain_json(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        found = _of_json(line)
-        yield line if found is None else found
+    return said | {"date": date, "level": LEVELS.get(level, level)}
 
 
 # --- what is put around lines
 
 
-def _out_of_docker(cuts: bool) -> Plain:
-    """Docker's JSON files, and Google's; others pass the former on without line feeds.
+def _packed(path: Path, cuts: bool) -> Plain:
+    """Lines of JSON objects, of which one value is the line.
 
-    Docker cuts a long line into several, of which the last has a line feed (`cuts`); the rest of
-    it leaves empty lines.
+    Docker cuts a long line into several, of which the last has a line feed (`cuts`; others pass
+    lines on without); the rest of it leaves empty lines.
     """
 
     def each(line: str) -> tuple[str, bool]:
-        text = _packed_text(line)
-        if text is None:
+        text = value_at(line, path)
+        if not isinstance(text, str):
             return line, True
         return text.removesuffix("\n").removesuffix("\r"), not cuts or text.endswith("\n")
 
     return lambda lines: _joined(each(line) for line in lines)
 
 
-def _packed_text(line: str) -> str | None:
-    """The line that a shipper has put into a JSON object; None if it is none."""
-    if not line.startswith("{"):
-        return None
-    try:
-        said = json.loads(line)
-    except ValueError:
-        return None
-    found = _first(said, ("log", "textPayload")) if isinstance(said, dict) else None
-    return found if isinstance(found, str) else None
-
-
 def _out_of(wrapper: re.Pattern[str]) -> Plain:
+    """What stands before lines; where it ends with a quote, they end with one: it is CSV."""
+    if wrapper.pattern.endswith('"'):
+        return lambda lines: (
+            _CSV_TAIL.sub("", wrapper.sub("", line, count=1)).replace('""', '"') for line in lines
+        )
+
     def each(line: str) -> tuple[str, bool]:
         found = wrapper.match(line)
         if found is None:
@@ -307,7 +197,7 @@ def _out_of(wrapper: re.Pattern[str]) -> Plain:
     return lambda lines: _joined(each(line) for line in lines)
 
 
-def _without_colours(lines: Iterable[str]) -> Iterator[str]:
+def without_colours(lines: Iterable[str]) -> Iterator[str]:
     """What consoles show in colours, as `docker compose up` does."""
     return (_COLOUR.sub("", line) if "\x1b" in line else line for line in lines)
 
@@ -333,8 +223,6 @@ def _joined(parts: Iterable[tuple[str, bool]]) -> Iterator[str]:
 
 # --- which it is
 
-Plain = Callable[[Iterable[str]], Iterator[str]]
-
 
 def recognised(lines: list[str]) -> Plain | None:
     """What makes these lines (the first of a file) and those after them Kafka's own layout.
@@ -344,50 +232,74 @@ def recognised(lines: list[str]) -> Plain | None:
     some = [line for line in lines if line.strip()]
     if any(_COLOUR.search(line) for line in some):
         change = recognised([_COLOUR.sub("", line) for line in lines])
-        return _without_colours if change is None else _both(_without_colours, change)
-    if not some or any(_names_kafka(line) for line in some):
+        return without_colours if change is None else _both(without_colours, change)
+    kafkas = [line for line in some if names_kafka(line)]
+    if kafkas:
+        return _threads_of(kafkas)
+    found = _of_lines(some)
+    return None if found is None else found[1]
+
+
+def _threads_of(kafkas: list[str]) -> Plain | None:
+    """A pattern for Kafka's own layout with a thread in brackets before each message.
+
+    A message of Kafka may begin with such a head; so does not each.
+    """
+    if not all(_IN_BRACKETS.match(line) for line in kafkas):
         return None
-    best = _layout(some)
-    if best is not None:
-        return best
-    packed = [text for text in map(_packed_text, some) if text is not None]
-    cuts = any(text.endswith("\n") for text in packed)
-    wrappers: list[Plain] = [_out_of_docker(cuts)] if packed else []
-    wrappers += [
-        _out_of(each) for each in _WRAPPERS if sum(map(bool, map(each.match, some))) * 2 > len(some)
-    ]
-    for wrapper in wrappers:
-        inside = [line for line in wrapper(some) if line]
-        if any(_OWN.match(line) for line in inside):
-            return wrapper
-        layout = recognised(inside)
-        if layout is not None:
-            return _both(wrapper, layout)
-    return None
+    with_thread = pattern("[%d] %p [%t] %m (%c)")
+
+    def headed(lines: Iterable[str]) -> int:
+        return sum(bool(split(OWN.sub("", line, count=1))[0]) for line in lines)
+
+    own = headed(kafkas)
+    more = headed(with_thread.plain(kafkas)) > own or (own == 0 and len(kafkas) >= _FEW)
+    return with_thread.plain if more else None
+
+
+def _of_lines(lines: list[str], deep: int = 0) -> tuple[tuple[int, bool], Plain] | None:
+    """What makes lines of the best layout Kafka's own, and how good it is.
+
+    That is how many lines of Kafka's loggers there are then, and whether they were in Kafka's own
+    layout and not a pattern, to which a time before each line would look like a thread. A layout
+    may be in another; what comes first here wins where two are as good.
+    """
+    best = _pattern_of(lines)
+    of_json = json_layout(lines)
+    ways = [] if of_json is None else [of_json]
+    ways += [_packed(path, cuts) for path, cuts in packed_paths(lines)]
+    ways += [_out_of(each) for each in _wrappers(lines)]
+    for way in ways:
+        inside = [line for line in way(lines) if line]
+        count = sum(map(names_kafka, inside))
+        found = ((count, True), way) if count else None
+        if found is None and deep < _DEEPEST:
+            within = _of_lines(inside, deep + 1)
+            found = None if within is None else (within[0], _both(way, within[1]))
+        if found is not None and (best is None or found[0] > best[0]):
+            best = found
+    return best
+
+
+def _wrappers(lines: list[str]) -> list[re.Pattern[str]]:
+    """Known forms of what stands before a line, and those that these lines show."""
+    known = [each for each in _WRAPPERS if sum(map(bool, map(each.match, lines))) * 2 > len(lines)]
+    return known + prefixes(lines)
 
 
 def _both(wrapper: Plain, layout: Plain) -> Plain:
     return lambda lines: layout(wrapper(lines))
 
 
-def _layout(lines: list[str]) -> Plain | None:
-    if any(_of_json(line) is not None for line in lines):
-        return _plain_json
+def _pattern_of(lines: list[str]) -> tuple[tuple[int, bool], Plain] | None:
     scores = []
     for number, each in enumerate(_known()):
-        kafkas = [line for line in each.plain(lines) if _names_kafka(line)]
+        kafkas = [line for line in each.plain(lines) if names_kafka(line)]
         # A head of Kafka's own, `[Broker id=1]`, is no thread.
-        headed = sum(bool(split(_OWN.sub("", line, count=1))[0]) for line in kafkas)
+        headed = sum(bool(split(OWN.sub("", line, count=1))[0]) for line in kafkas)
         scores.append((-len(kafkas), -headed, number, each))
     least, _, _, best = min(scores)
-    return best.plain if least < 0 else None
-
-
-def _names_kafka(line: str) -> bool:
-    if not _OWN.match(line) or not line.endswith(")"):
-        return False
-    logger = line[line.rfind(" (") + 2 : -1]
-    return _KAFKA.fullmatch(logger) is not None or logger in _short_names()
+    return ((-least, False), best.plain) if least < 0 else None
 
 
 @cache
@@ -401,17 +313,22 @@ def plain(lines: Iterable[str], layout: str | None = None) -> Iterator[str]:
     Errors of the reader pass through, after the lines before them. Raises LayoutError.
     """
     feed = iter(lines)
-    given = pattern(layout) if layout is not None else None
+    change: Plain | None = pattern(layout).plain if layout is not None else None
     first: list[str] = []
     failed: Exception | None = None
-    try:
-        for line in feed:
-            first.append(line)
-            if len(first) >= PEEKED:
-                break
-    except Exception as error:
-        failed = error
-    change = recognised(first) if given is None else given.plain
+    while change is None and failed is None and len(first) < _MOST:
+        window: list[str] = []
+        try:
+            for line in islice(feed, PEEKED):
+                window.append(line)
+        except Exception as error:
+            failed = error
+        # Another process may write first into what a console shows of several.
+        if not first or any(map(_LIKELY.search, window)):
+            change = recognised(window)
+        first += window
+        if len(window) < PEEKED or any(map(names_kafka, window)):
+            break
     rest = chain(first, _failing(failed) if failed is not None else feed)
     return iter(rest) if change is None else change(rest)
 
@@ -428,7 +345,7 @@ def change_for(head: str, layout: str | None = None) -> Plain | None:
 
 def plain_text(text: str) -> str:
     """The beginning of a file in Kafka's own layout, to tell what the file is."""
-    return text if _OWN.match(text) else "\n".join(plain(text.split("\n")))
+    return text if OWN.match(text) else "\n".join(plain(text.split("\n")))
 
 
 def _failing(error: Exception) -> Iterator[str]:

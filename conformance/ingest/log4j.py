@@ -7,7 +7,7 @@ configuration, a message with line feeds in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -19,6 +19,7 @@ _STAMP = re.compile(
     r"(?:(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\s+)?"
 )
 _LOGGER = re.compile(r"(?:^|\s)\(([A-Za-z_][\w.$/-]*)\)\s*$")
+_LAST_OF_LINE = re.compile(r"\s\(([A-Za-z_][\w.$/-]*)\)[ \t\r]*\n")
 _KEPT = 1000  # continuation lines kept of a message that goes on; the rest are counted only
 
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"
@@ -48,15 +49,22 @@ class LogRecord:
         return not self.logger and self.problem is None
 
 
-def records(lines: Iterable[str]) -> Iterator[LogRecord]:
+def records(lines: Iterable[str], processes: Sequence[int] | None = None) -> Iterator[LogRecord]:
     """Group numbered lines; every line is in exactly one record.
 
+    `processes`: of each line, which of several processes wrote it, where their lines alternate.
     A line that belongs to nothing is a record of its own with a `problem`. Errors of the
     reader pass through, after the record that was being read.
     """
     current: LogRecord | None = None
+    others: dict[int, LogRecord | None] = {}
+    process = 0
     try:
         for number, line in enumerate(lines, 1):
+            if processes is not None:
+                others[process] = current
+                process = processes[number - 1] if number <= len(processes) else process
+                current = others.pop(process, None)
             # Most lines that continue a record are distinguished from its first by one character.
             started = _start(number, line) if line[:1] == "[" or len(line) > LONGEST else None
             if started is not None:
@@ -76,11 +84,15 @@ def records(lines: Iterable[str]) -> Iterator[LogRecord]:
                     if len(current.more) < _KEPT:
                         current.more.append(line)
     except Exception:
-        if current is not None:
-            yield _closed(current)
+        yield from _last(current, others)
         raise
-    if current is not None:
-        yield _closed(current)
+    yield from _last(current, others)
+
+
+def _last(current: LogRecord | None, others: dict[int, LogRecord | None]) -> Iterator[LogRecord]:
+    """The records that the end of the lines closes, in order."""
+    opened = [each for each in (current, *others.values()) if each is not None]
+    yield from map(_closed, sorted(opened, key=lambda each: each.line))
 
 
 def starts_record(line: str) -> bool:
@@ -108,6 +120,10 @@ def _start(number: int, line: str) -> LogRecord | None:
             logger = _logger(line[opened:])
             if logger is not None:
                 return LogRecord(number, line, at, level, line[begins:opened], logger)
+    if "\n" in line:  # a whole record, out of a JSON object: a stack trace stands behind its logger
+        found = _LAST_OF_LINE.search(line, begins)
+        if found is not None:
+            return LogRecord(number, line, at, level, line[begins : found.start()], found[1])
     return LogRecord(number, line, at, level, line[begins:])
 
 

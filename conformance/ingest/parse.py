@@ -29,6 +29,7 @@ from conformance.ingest.reader import (
     without_nuls,
 )
 from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
+from conformance.ingest.sources import Sources, sources_of
 from conformance.ingest.statements import is_protocol
 
 Parsed = tuple[
@@ -143,8 +144,9 @@ def parsed_file(
     counted = _Counted(lines_of(path))
     reason: str | None = None
     try:
+        sources = sources_of(path, layout)
         lines = plain(counted, layout)
-        yield from parsed_lines(cluster, file, lines, dialect_for(release), tally)
+        yield from parsed_lines(cluster, file, lines, dialect_for(release), tally, sources)
     except UnreadableError as error:
         reason = str(error)
     except DamagedError as error:
@@ -182,11 +184,20 @@ def rows_of_lines(
 
 
 def parsed_lines(
-    cluster: str, file: str, lines: Iterable[str], dialect: Dialect, tally: Tally
+    cluster: str,
+    file: str,
+    lines: Iterable[str],
+    dialect: Dialect,
+    tally: Tally,
+    sources: Sources | None = None,
 ) -> Iterator[Said]:
-    """The events and the rejected lines among `lines`; `tally` is filled on the way."""
+    """The events and the rejected lines among `lines`; `tally` is filled on the way.
+
+    `sources` tells whose lines are those that name no broker, where several wrote them.
+    """
     match = dialect.match
-    for record in records(_mended(lines, tally)):
+    processes = None if sources is None else sources.processes
+    for record in records(_mended(lines, tally), processes):
         tally.continuation += record.continuation
         if record.problem is not None:
             tally.rejected += 1
@@ -216,6 +227,9 @@ def parsed_lines(
             template = dialect.without_columns(template)
         place = template.broker_place
         broker = said.get("broker") if place is None else int(values[place])
+        if broker is None and sources is not None:
+            writer = sources.broker(record.line)
+            said = said if writer is None else said | {"broker": writer}
         if broker is not None:
             tally.brokers[broker] += 1
             if template.kind == NOTE and len(tally.brokers) > 1 and tally.strays(broker):

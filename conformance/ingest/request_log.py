@@ -83,10 +83,10 @@ TEMPLATES = (
 def served_of(detail: str | None) -> tuple[str, list[dict[str, Any]]]:
     """The connection of a request, "" if unknown, and its rows.
 
-    A row has `topic`, `partition`, and what was asked and answered of it. `insession`: it is a
-    fetch that is not the first of its session, and maybe older than 2.7, in which these lines
-    became JSON. `bytes`: the size of the records that were answered, if it is told; `diverging`:
-    the answer says where the follower's log parts from its leader's (KIP-595).
+    A row has `topic` (its id, where no name is told), `partition`, and what was asked and answered
+    of it. `insession`: it is a fetch that is not the first of its session, and maybe older than
+    2.7, in which these lines became JSON. `bytes`: the size of the records that were answered, if
+    it is known; `diverging`: the answer says where the follower's log parts from its leader's (KIP-595).
     """
     whole: dict[str, Any] = json.loads(detail) if detail else {"connection": "", "rows": []}
     return str(whole["connection"]), list(whole["rows"])
@@ -109,8 +109,8 @@ def _served(text: str) -> tuple[str, str, int, int, str, list[dict[str, Any]]] |
         if api not in _KINDS:
             return None
         asked, end = _struct(found["rest"], 0)
-        told = _CONNECTION.search(found["rest"], end)
-        connection = told[1] if told else ""
+        connected = _CONNECTION.search(found["rest"], end)
+        connection = connected[1] if connected else ""
         answer = found["rest"].find("response:{", end)
         answered = {} if answer < 0 else _struct(found["rest"], answer + len("response:"))[0]
     kind = _KINDS.get(api)
@@ -137,6 +137,7 @@ def _served(text: str) -> tuple[str, str, int, int, str, list[dict[str, Any]]] |
 
 _WANTED = ("currentleaderepoch", "fetchoffset", "lastfetchedepoch", "leaderepoch", "endoffset",
            "errorcode", "highwatermark")  # fmt: skip
+_NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"  # as Uuid.ZERO_UUID is written
 _SIZES = ("recordsetsizeinbytes", "recordssizeinbytes", "recordset")
 
 
@@ -151,9 +152,10 @@ def _partitions(fields: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     plain = _plain(fields)
     for topic in plain.get("topics") or plain.get("responses") or ():
         inside = _plain(topic)
-        name = inside.get("topic") or inside.get("name")
-        if not isinstance(name, str):
-            continue  # since 3.1 a topic may be named by its id alone
+        # Since 3.1 fetches name a topic by its id alone (KIP-516): another life has another one.
+        name = inside.get("topic") or inside.get("name") or inside.get("topicid")
+        if not isinstance(name, str) or name == _NO_ID:
+            continue
         for one in inside.get("partitions") or inside.get("partitionresponses") or ():
             yield name, _plain(one)
 

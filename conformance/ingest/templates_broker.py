@@ -61,7 +61,7 @@ REPLICAS = (
         "stop_replica_handled",
         STATE,
         "Handling StopReplica request correlationId {correlation} from controller {controller} for "
-        "{count} partitions",
+        "{detail=\\d+} partitions",
         "[Broker id=5] Handling StopReplica request correlationId 6 from controller 4 for 2 "
         "partitions",
     ),

@@ -298,8 +298,8 @@ REQUESTS = (
         "leader_and_isr_batch",
         "leader_and_isr_batch",
         STATE,
-        "Sending LeaderAndIsr request to broker {replica} with {count} become-leader and {count} "
-        "become-follower partitions",
+        "Sending LeaderAndIsr request to broker {replica} with "
+        "{detail=\\d+ become-leader and \\d+} become-follower partitions",
         "[Controller id=4 epoch=7] Sending LeaderAndIsr request to broker 5 with 1 become-leader "
         "and 2 become-follower partitions",
     ),
@@ -317,7 +317,7 @@ REQUESTS = (
         "metadata_batch",
         "metadata_batch",
         STATE,
-        "Sending UpdateMetadata request to brokers {detail} for {count} partitions",
+        "Sending UpdateMetadata request to brokers {detail=.* for \\d+} partitions",
         "[Controller id=4 epoch=7] Sending UpdateMetadata request to brokers Set(4, 5) for 3 "
         "partitions",
     ),

@@ -165,7 +165,7 @@ REQUESTS = (
         "metadata_batch_cached",
         "obeyed",
         STATE,
-        "Add {count} partitions and deleted {count} partitions from metadata cache " + METADATA,
+        "Add {detail=\\d+ partitions and deleted \\d+} partitions from metadata cache " + METADATA,
         "[Broker id=5] Add 3 partitions and deleted 0 partitions from metadata cache in response "
         "to UpdateMetadata request sent by controller 4 epoch 7 with correlation id 4",
     ),

@@ -24,13 +24,13 @@ from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import registered_epoch
+from impl.sim.suspension_points import registered_epoch
 from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.steps import KINDS
-from impl.world.staged.world import TOPIC, StagedCluster, about
+from impl.world.staged.world import FIRST_ALIKE, TOPIC, StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
@@ -43,7 +43,6 @@ AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False, "responses_fenc
 """Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2), and no
 controller asks of which registration a broker's response about its log directories was."""
 
-_FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {
@@ -145,7 +144,10 @@ ROWS: dict[str, Row] = {
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
             stands=lambda world, broker: next_of(world.nodes[broker].thread),
             why="which of them it is, the effect says at which the event is suspended, and the "
-                "procedures that it is in"),
+                "procedures that it is in. A new controller that finds no request for preferred "
+                "leaders deletes it all the same, in the same step: a request that comes in "
+                "between goes unread in Kafka, and in the model it comes before or after. What is "
+                "not there to be deleted changes nothing; the fence of it (2.1) is in both"),
         row("broker_asks_to_go", "broker", "broker_asks_to_go",
             why="one request of a broker is under way at a time: who asks again after a restart "
                 "does so when its earlier request has been answered, or its controller is gone"),
@@ -231,7 +233,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
-    table.put("failure_unreported", (broker,), server.untold)
+    table.put("failure_unreported", (broker,), server.failure_unreported)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)
@@ -459,6 +461,7 @@ MAP = SystemMap(
     switches=AS_RELEASED,
     faulty={"requests_left_alone": ("2.0", "2.4")},
     not_alike=_not_alike,
+    walked_since=FIRST_ALIKE,
     in_releases={  # where no request names a registration, nobody tells the two apart
         "controller_overlooks_bounced_brokers": "controller_finds_brokers_unchanged"},
     small={

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemMap, row
+from conformance.mapping.rows import (
+    NOT_FENCED_AT_THE_END,
+    Facts,
+    FactTable,
+    Family,
+    Row,
+    Run,
+    SystemMap,
+    row,
+)
 from impl import Step
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
@@ -18,7 +27,7 @@ from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import is_lost, registered_epoch
+from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN
@@ -60,7 +69,8 @@ _BATCHES = (
 _BEGINS = (
     "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
-    "controller_drops_move_of_deleted_topic", "controller_write_is_fenced", "controller_resigns",
+    "controller_drops_move_of_deleted_topic", "controller_drops_move_to_dead_broker",
+    "controller_write_is_fenced", "controller_resigns",
 )  # fmt: skip
 """What it does with a request for moves."""
 
@@ -160,7 +170,8 @@ ROWS: dict[str, Row] = {
                 "before it and is refused. It looks at the state right before it writes, and is "
                 "put down where that tells it something new; or its write was refused, and it "
                 "looks again. With lists of two one goes offline at most; of more Kafka tells in "
-                "one round, and the model one by one"),
+                "one round, and the model one by one. "
+                f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires",
             why="who has no session is sent nothing more by the model's controllers, where Kafka's "
@@ -366,6 +377,8 @@ def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[
 
 def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     at, thread = (broker,), world.controllers[broker]
+    if not world.release.since("0.11"):  # then it forgets what moves when it resigns (KAFKA-5310)
+        _list(table, "kept", at, thread.controller.reassigner.targets.get(FIRST, ()))
     task = stands(thread)
     if task is None:
         return
@@ -598,6 +611,7 @@ MAP = SystemMap(
     families=FAMILIES,
     not_from_the_start=_not_from_the_start,
     not_alike=_not_alike,
+    walked_since="2.3",  # of earlier releases no graph has been walked whole
     faulty={
         "leader_drops_strangers": ("2.4", "3.0"), "requests_left_alone": ("2.0", "2.4"),
     },

@@ -9,13 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from conformance.mapping.rows import (
+    NOT_FENCED_AT_THE_END,
+    Facts,
+    FactTable,
+    Row,
+    Run,
+    SystemMap,
+    row,
+)
 from conformance.mapping.topics_families import FAMILIES, LARGE
 from conformance.mapping.topics_tasks import CAMPAIGN, gone, returns, task_of
 from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT, Release
-from impl.sim.places import frames_of, is_lost, registered_epoch
+from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.host import RequestInFlight
@@ -78,8 +86,9 @@ ROWS: dict[str, Row] = {
             *_NEXT, "controller_write_conflicts", "controller_starts_returned",
             stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
-                "office, where Kafka's may be on its way; of an ISR whose members all go offline "
-                "the leader stays, because it goes last: Kafka has a hash map's order"),
+                "controllership, where Kafka's may be on its way; of an ISR whose members all go "
+                "offline the leader stays, because it goes last: Kafka has a hash map's order. "
+                f"{NOT_FENCED_AT_THE_END}"),
         row("controller_goes_on_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "

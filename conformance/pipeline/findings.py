@@ -288,6 +288,13 @@ HOLDS_AS_RECEIVED = Rule(
     "the leader epoch of the last request that was taken",
     "starts and refusals beside requests (state-change.log at TRACE; at INFO since 2.8)",
 )
+EPOCH_AS_REGISTERED = Rule(
+    "a_broker_has_the_epoch_of_its_registration",
+    "the epoch that a controller knows of a broker is the czxid under which that broker registered",
+    "KIP-380; KafkaZkClient.registerBroker, ControllerContext.liveBrokerIdAndEpochs",
+    "the czxid of the registration",
+    "registrations (server.log) and caches of broker epochs (controller.log), since 2.2",
+)
 ISR_AS_ANNOUNCED = Rule(
     "an_isr_is_written_as_announced",
     "the ISR that a leader says it shrinks or expands to is the one that it then writes",
@@ -362,6 +369,7 @@ RULES: tuple[Rule, ...] = (
     OWN_LOG,
     REQUEST_AS_SENT,
     HOLDS_AS_RECEIVED,
+    EPOCH_AS_REGISTERED,
     ISR_AS_ANNOUNCED,
     EPOCH_VERSION,
     CLEAN_ELECTION,
@@ -379,6 +387,7 @@ OF_CLUSTERS = frozenset(
         CONTROLLERSHIP_FITS.name,
         DELETED_IN_FULL.name,
         EPOCH_VERSION.name,
+        EPOCH_AS_REGISTERED.name,
     )
 )
 """Rules that one partition's lines do not decide."""

@@ -8,6 +8,7 @@ from conformance.ingest.schema import Event
 from conformance.pipeline import (
     kraft,
     rules_brokers,
+    rules_channels,
     rules_controllers,
     rules_controllership,
     rules_data_plane,
@@ -56,6 +57,7 @@ def judge(
     rules_states.check(bench)
     rules_isr.check(bench)
     rules_requests.check(bench)
+    rules_channels.check(bench)
     rules_controllership.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench

@@ -1,18 +1,24 @@
-"""Brokers: they obey no older controller, apply no older leader epoch, refuse only the old."""
+"""Brokers: they obey no older controller, apply no older leader epoch, refuse only the old.
+
+And a controller knows each by the epoch under which it registered.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import (
+    EPOCH_AS_REGISTERED,
     NO_OLDER_CONTROLLER,
     NO_OLDER_LEADER_EPOCH,
     REFUSAL_JUSTIFIED,
     Kind,
 )
 from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.resets import Registration, registrations
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules_requests import CLOCKS_APART
 
 # Lines that a broker writes after it has accepted the controller epoch of the request.
 _OBEYED = frozenset(
@@ -36,6 +42,108 @@ def check(bench: RuleContext) -> None:
         _refusal(bench, event)
     _controllers(bench)
     _replicas(bench)
+    _registered(bench)
+
+
+def _registered(bench: RuleContext) -> None:
+    """What controllers know as brokers' epochs, beside what these brokers registered under."""
+    sightings = registrations(bench.history.events)
+    own: dict[int, list[Registration]] = defaultdict(list)
+    brokers_of: dict[int, Counter[int]] = defaultdict(Counter)
+    for each in sightings:
+        brokers_of[each.czxid][each.broker] += 1
+        if each.event.kind == "broker_registered":
+            own[each.broker].append(each)
+    seen = Counter((s.broker, s.czxid) for s in sightings if s.event.kind == "broker_epochs")
+    for each in sightings:
+        if each.event.kind != "broker_epochs":
+            continue
+        bench.looked(EPOCH_AS_REGISTERED)
+        if _of_another(bench, each, sightings, brokers_of[each.czxid]):
+            continue
+        if any(other.czxid == each.czxid for other in own[each.broker]):
+            continue
+        before = [other for other in own[each.broker] if other.event.at <= each.event.at]
+        if before:
+            _epoch_differs(bench, each, max(before, key=lambda one: one.event.at), seen)
+
+
+def _of_another(
+    bench: RuleContext, seen: Registration, every: list[Registration], brokers: Counter[int]
+) -> bool:
+    """Whether other lines know a czxid as another broker's: one transaction made one znode."""
+    most, count = brokers.most_common(1)[0]
+    if most == seen.broker or brokers[seen.broker] > 1 or count < 2:
+        return False
+    other = next(each for each in every if (each.broker, each.czxid) == (most, seen.czxid))
+    if bench.history.reset(*_in_order(other.event, seen.event)) is not None:
+        return False
+    bench.report(
+        Kind.VIOLATION,
+        EPOCH_AS_REGISTERED,
+        seen.event,
+        f"broker {seen.broker} has epoch {seen.czxid} here, which is that of broker {most} at "
+        f"{other.event.where} and in {count - 1} more lines",
+        f"epoch {seen.czxid} of broker {most}",
+    )
+    return True
+
+
+def _in_order(a: Event, b: Event) -> tuple[Event, Event]:
+    return (a, b) if a.at <= b.at else (b, a)
+
+
+def _epoch_differs(
+    bench: RuleContext, seen: Registration, own: Registration, lines: Counter[tuple[int, int]]
+) -> None:
+    """A controller knows a broker by an epoch under which it never registered.
+
+    An older one may be that of the registration before, of which no line is left: not where the
+    controller's line before shows that the broker is new. A newer one was registered later.
+    """
+    history = bench.history
+    if history.reset(own.event, seen.event) is not None:
+        return
+    if not history.server_log_covers(seen.event, own.event):
+        return  # it may have registered again
+    newer = seen.czxid > own.czxid
+    if not newer and not _is_new(bench, seen):
+        return
+    until = seen.event.at + CLOCKS_APART
+    sure = newer and history.log_covers(own.event, until)
+    known, others = lines[seen.broker, own.czxid], lines[seen.broker, seen.czxid]
+    wrong = []
+    if known or others < 2:  # else one line stands against several
+        wrong.append((seen, own))
+    if not known:
+        wrong.append((own, seen))
+    for this, that in wrong:
+        bench.report(
+            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            EPOCH_AS_REGISTERED,
+            this.event,
+            f"broker {seen.broker} has epoch {this.czxid} here, and {that.czxid} at "
+            f"{that.event.where}, without another registration in its log"
+            + ("" if sure else "; the brokers' clocks may be apart"),
+            f"epoch {that.czxid}",
+        )
+
+
+def _is_new(bench: RuleContext, seen: Registration) -> bool:
+    """Whether the line before it in which this controller shows its brokers lacks this one."""
+    history, event = bench.history, seen.event
+    lines = [
+        each
+        for each in history.events
+        if each.kind == "broker_epochs"
+        and history.places[each.file].stream == history.places[event.file].stream
+        and each.broker == event.broker
+        and history.key(each) < history.key(event)
+    ]
+    before = max(lines, key=history.key, default=None)
+    if before is None or not history.contiguous(before, event):
+        return False
+    return all(each.broker != seen.broker for each in registrations([before]))
 
 
 def _refusal(bench: RuleContext, event: Event) -> None:

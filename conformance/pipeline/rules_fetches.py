@@ -217,12 +217,13 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[Row]) -> None:
         asked, end = row.asked.get("leaderepoch", -1), row.answered.get("endoffset", -1)
         if row.fetch or end < 0:
             continue
-        told = row.answered.get("leaderepoch", asked)
+        epoch_answered = row.answered.get("leaderepoch", asked)
         bench.looked(ENDS_AS_BEGAN)
-        if told > asked:
+        if epoch_answered > asked:
             bench.report(
                 Kind.VIOLATION, ENDS_AS_BEGAN, row.event,
-                f"{_name(row.event)} is asked where epoch {asked} ends, and answers of {told}",
+                f"{_name(row.event)} is asked where epoch {asked} ends, and answers of "
+                f"{epoch_answered}",
                 f"an epoch of at most {asked}",
             )  # fmt: skip
             continue

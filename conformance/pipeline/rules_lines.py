@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from conformance.ingest.parse import MANY, STRAYED
 from conformance.ingest.schema import Event
+from conformance.ingest.templates_broker import FETCHER
 from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, Kind
 from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext
@@ -117,6 +118,9 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
         same = (event.topic or "").startswith(renamed[1]) and int(renamed[2]) == event.partition
         text = f"{name}: its log is renamed to that of {renamed[1]}-{renamed[2]}"
         seen.append(None if same else text)
+    elif event.logger == FETCHER and event.leader is not None and event.broker is not None:
+        text = f"{name}: broker {event.broker} fetches from broker {event.leader}, which is itself"
+        seen.append(text if event.leader == event.broker else None)
     elif kind == "broker_epochs" and event.detail:
         brokers = _HELD.findall(event.detail)
         twice = len(set(brokers)) < len(brokers)
@@ -248,10 +252,14 @@ def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
     found = {}
     for stream, counted in history.writers_of_logs.items():
         inside = named[folders[stream]]
-        most = max(counted.values(), default=0)
         few = {broker for broker in counted if inside[broker] <= STRAYED}
-        if len(counted) - len(few) == 1 and few and most >= MANY * len(few):
-            (owner,) = set(counted) - few
+        if len(counted) - len(few) != 1 or not few:
+            continue
+        (owner,) = set(counted) - few
+        # A log of few lines is that of the broker that writes the other logs of its folder.
+        alone = set(inside) == {owner, *few}
+        most = inside[owner] if alone and counted[owner] > STRAYED else counted[owner]
+        if most >= MANY * len(few):
             found[stream] = dict.fromkeys(few, owner)
     return found
 

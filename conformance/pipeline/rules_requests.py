@@ -29,7 +29,7 @@ from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
 _ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines are put together
-_CLOCKS_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
+CLOCKS_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _STEPS = frozenset(("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied"))
 _IN_ORDER = ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied")
 _REFUSED = frozenset(("same_epoch_refused", "old_epoch_refused"))
@@ -550,7 +550,7 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         if not alone or anew or not bench.lacks(event, later.where):
             continue
         sure = (
-            (here or (later.at - event.at > _CLOCKS_APART and not history.lived_twice(event)))
+            (here or (later.at - event.at > CLOCKS_APART and not history.lived_twice(event)))
             and same_life(history, event, later)
             and not history.clock_was_set(event, later)
         )

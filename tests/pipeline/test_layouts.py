@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.ingest.layouts import LayoutError, pattern, plain, stamp
+from conformance.ingest.layouts import LayoutError, pattern, plain
 from conformance.ingest.parse import rows_of_file
+from conformance.ingest.record_parts import stamp
 from tests.pipeline.written import checked, run_check
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs" / "planted"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.pipeline.written import (
+    CONTROLLER,
     SERVER,
+    ZK,
     checked,
     incomplete,
     leads,
@@ -146,3 +149,61 @@ def test_a_replica_whose_log_was_removed_begins_anew(tmp_path: Path):
     )
 
     assert result["findings"] == []
+
+
+# --- the epoch of a registration
+
+EPOCHS = "a_broker_has_the_epoch_of_its_registration"
+
+
+def registered(second: int, broker: int, czxid: int) -> str:
+    return line(second, f"Registered broker {broker} at path /brokers/ids/{broker} with addresses: "
+                f"PLAINTEXT://h:9092, czxid (broker epoch): {czxid}", ZK)  # fmt: skip
+
+
+def knows(second: int, verb: str, brokers: str) -> str:
+    return line(second, f"[Controller id=1] {verb} broker epochs cache: HashMap({brokers})",
+                CONTROLLER)  # fmt: skip
+
+
+def known(folder: Path, *lines: str, own: int = 40, quiet: int = 2000) -> dict[str, Any]:
+    """The check of what controller 1 knows, where brokers 1 and 2 register with 31 and `own`."""
+    last = line(quiet, "[KafkaServer id=2] started", SERVER)
+    files = {"b1/server.log": [*starting(0, 1), registered(1, 1, 31)],
+             "b2/server.log": [*starting(2, 2), registered(3, 2, own), last],
+             "b1/controller.log": lines}  # fmt: skip
+    return checked(write(folder, files))
+
+
+def test_a_controller_knows_a_broker_by_no_epoch_under_which_it_never_registered(tmp_path: Path):
+    before = [knows(2, "Initialized", "1 -> 31"), knows(4, "Updated", "1 -> 31, 2 -> 40")]
+    right = known(tmp_path / "a", *before, knows(5, "Updated", "1 -> 31, 2 -> 40"))
+    wrong = known(tmp_path / "b", *before, knows(5, "Updated", "1 -> 31, 2 -> 45"))
+    apart = known(tmp_path / "c", *before, knows(5, "Updated", "1 -> 31, 2 -> 45"), quiet=9)
+
+    assert right["findings"] == []
+    assert violations(wrong) == [(EPOCHS, "controller.log", 3)]
+    assert (EPOCHS, "controller.log", 3) in incomplete(apart)
+    assert violations(apart) == []
+
+
+def test_one_registration_against_several_lines_of_the_controller_is_the_wrong_one(tmp_path: Path):
+    lines = [knows(2, "Initialized", "1 -> 31"), knows(4, "Updated", "1 -> 31, 2 -> 40"),
+             knows(5, "Updated", "1 -> 31, 2 -> 40")]  # fmt: skip
+
+    found = known(tmp_path, *lines, own=42)
+
+    assert incomplete(found) == [(EPOCHS, "server.log", 3)]
+
+
+def test_a_controller_may_know_the_registration_before_of_which_no_line_is_left(tmp_path: Path):
+    lines = [knows(2, "Initialized", "1 -> 31, 2 -> 20"), knows(4, "Updated", "1 -> 31, 2 -> 20")]
+
+    assert known(tmp_path, *lines)["findings"] == []
+
+
+def test_no_two_brokers_have_one_epoch(tmp_path: Path):
+    lines = [knows(2, "Initialized", "1 -> 31"), knows(4, "Updated", "1 -> 31, 7 -> 40"),
+             knows(5, "Updated", "1 -> 31, 2 -> 40")]  # fmt: skip
+
+    assert violations(known(tmp_path, *lines)) == [(EPOCHS, "controller.log", 2)]

@@ -161,6 +161,33 @@ def test_a_line_of_a_broker_whose_log_is_not_here_is_doubted_only(tmp_path: Path
     assert at(result) == set()
 
 
+def test_a_log_of_few_lines_is_that_of_the_broker_that_writes_the_rest_of_its_folder(
+    tmp_path: Path,
+):
+    def lines(broker: int, *named: int) -> dict[str, list[str]]:
+        return {
+            f"b{broker}/server.log": [line(n, f"[KafkaServer id={broker}] started", SERVER)
+                                      for n in range(40)],
+            f"b{broker}/controller.log": [line(5 * n, f"[Controller id={each}] Resigned",
+                                               CONTROLLER) for n, each in enumerate(named)],
+        }  # fmt: skip
+
+    found = checked(write(tmp_path, {**lines(1, 1, 1, 2, 1, 1), **lines(2, 2, 2, 2, 2, 2)}))
+
+    assert ("a_process_writes_its_own_log", "controller.log", 3) in at(found)
+
+
+def test_a_follower_fetches_from_no_leader_that_is_itself(tmp_path: Path):
+    fetcher = "kafka.server.ReplicaFetcherThread"
+    head = "[ReplicaFetcher replicaId=3, leaderId={}, fetcherId=0] "
+    text = "Truncating partition orders-0 to local high watermark 0"
+    lines = [line(n, head.format(leader) + text, fetcher) for n, leader in enumerate((1, 3))]
+
+    found = checked(write(tmp_path, {"server.log": [*starting(0, 3), *lines]}))
+
+    assert at(found) == {(TWICE, "server.log", 4)}
+
+
 def test_a_log_that_three_brokers_write_is_nobodys():
     rules = {row["rule"] for row in judged("kafka-2.5.0-a")["findings"]}
 

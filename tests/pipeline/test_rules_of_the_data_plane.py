@@ -138,6 +138,25 @@ def test_the_request_log_tells_what_followers_are_answered(as_json: bool, tmp_pa
     assert result["coverage"]["rules"][rule] == 2
 
 
+def test_a_topic_that_fetches_name_by_its_id_alone_is_compared(tmp_path: Path):
+    asked = {"currentLeaderEpoch": 3, "fetchOffset": 14}
+
+    def leader(name: str) -> list[str]:
+        return [
+            completed(n, "FETCH", n, asked, {"errorCode": 0, "highWatermark": mark}).replace(
+                '"topic":"orders"', f'"topicId":"{name}"'
+            )
+            for n, mark in enumerate((12, 14, 13), 1)
+        ]
+
+    by_id = found(judged(tmp_path / "a", [], leader("q8Xn2YpPQbOe7Xk1mG4dqA")))
+    without = found(judged(tmp_path / "b", [], leader("AAAAAAAAAAAAAAAAAAAAAA")))
+
+    rule = "a_leaders_high_watermark_never_falls"
+    assert by_id == [("violation", rule, "kafka-request.log", 3)]
+    assert without == []
+
+
 def test_a_fetch_within_a_session_says_nothing_of_its_leaders_epoch_up_to_2_4(tmp_path: Path):
     asked = {"currentLeaderEpoch": 3, "fetchOffset": 14}
     leader = [

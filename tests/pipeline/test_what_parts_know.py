@@ -1,4 +1,4 @@
-"""Parts are told of their cluster what they ask for: as much of it follows as of all its lines."""
+"""Parts get of their cluster what they ask for: as much of it follows as of all its lines."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ ASKED = sorted(
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_what_parts_are_told_of_a_cluster_says_as_much_as_all_that_is_kept(name: str):
+def test_what_parts_get_of_a_cluster_says_as_much_as_all_that_is_kept(name: str):
     folder = SHIPPED / name if (SHIPPED / name).is_dir() else cluster(name)
     corpus = LocalEngine().ingest(discover([str(folder)]), None)
     places = places_of(corpus.logs, corpus.files)
     kept = kept_of_file(corpus.events, for_clocks=False)
     fewer = for_parts(kept)
 
-    whole, told = History(events_of(kept), places), History(events_of(fewer), places)
+    whole, handed_on = History(events_of(kept), places), History(events_of(fewer), places)
 
     assert fewer.num_rows < kept.num_rows
     assert len(ASKED) > 15
     for each in (*ASKED, "_twice", "_stops", "_topic_lines"):
-        assert getattr(told, each) == getattr(whole, each), each
+        assert getattr(handed_on, each) == getattr(whole, each), each

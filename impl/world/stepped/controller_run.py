@@ -12,10 +12,10 @@ from impl.core.requests import Request
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint, WatchEvent
-from impl.sim.places import states_written
+from impl.sim.suspension_points import states_written
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.zookeeper import ZooKeeper
+from impl.zookeeper import Delete, NoNode, ZooKeeper
 
 
 @dataclass(frozen=True)
@@ -150,6 +150,24 @@ class ControllerRun(ControllerThread):
 
     def _is_suspended(self, thread: ControllerThread, place: SuspensionPoint) -> bool:
         return (self._to_write and writes_state(place)) or self.seen_as.suspends(self, place)
+
+    def _ask(self, effect: Ask) -> Any:
+        if self._deletes_unasked(effect):
+            return [None, NoNode(paths.PREFERRED_ELECTION)]
+        return super()._ask(effect)
+
+    def _deletes_unasked(self, effect: Ask) -> bool:
+        """The last act of a failover: a request for preferred leaders goes, and there is none.
+
+        In a stepped cluster nobody asks for any, and what is deleted so is never fenced, as though
+        who is deposed by then had been deposed right after it. Staged clusters have the fence.
+        """
+        requests = [op for op in effect.ops if isinstance(op, Delete)]
+        return (
+            [op.path for op in requests] == [paths.PREFERRED_ELECTION]
+            and paths.PREFERRED_ELECTION not in self.zookeeper.nodes
+            and self.port.embedded.session in self.zookeeper.sessions
+        )
 
     def _answer(self, place: SuspensionPoint) -> None:
         if writes_state(place):

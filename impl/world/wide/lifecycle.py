@@ -1,4 +1,4 @@
-"""Steps of processes, sessions and disks, and what brokers do by the clock."""
+"""Steps of processes, sessions and disks, and of timers of brokers."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
 
 
 def with_news(world: WideWorld) -> One:
-    """Leaders of changed ISRs that the controller has not been told of."""
+    """Leaders of changed ISRs that the controller has not been notified of."""
     now = world.now_ms()
     return [
         (number,)
@@ -139,7 +139,7 @@ def with_news(world: WideWorld) -> One:
 
 
 def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
-    """The controller is told of changed ISRs through ZooKeeper."""
+    """Changed ISRs are announced to the controller through ZooKeeper."""
     wait(world.nodes[broker].replicas.maybe_propagate_isr_changes(world.now_ms()))
 
 

@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--plants", type=int, default=90)
     chosen = parser.parse_args(arguments)
     unchanged = findings(chosen.logs)
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for plant in plants(chosen.logs, chosen.seed, chosen.plants):
         with tempfile.TemporaryDirectory(prefix="insync-planted-") as name:
             folder = Path(name) / chosen.logs.name
@@ -129,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         here = {each for each in new if each[1:3] == (str(plant.file), plant.line)}
         where = "found" if here else "near" if new else "missed"
         sure = any(each[0] in _SURE for each in here or new)
-        told[where] += 1
-        told[f"{where}, broken"] += sure
+        counts[where] += 1
+        counts[f"{where}, broken"] += sure
         if where != "found":
             cause = (
                 f" ({sorted(new)[0][3]} at {sorted(new)[0][1]}:{sorted(new)[0][2]})" if new else ""
@@ -139,9 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"    {plant.before}")
             print(f"    {plant.after[: plant.at]}>>{plant.after[plant.at :]}")
     print(
-        f"{chosen.logs.name}, seed {chosen.seed}: {told['found']} of {chosen.plants} found at "
-        f"their line ({told['found, broken']} as broken), {told['near']} elsewhere, "
-        f"{told['missed']} not found"
+        f"{chosen.logs.name}, seed {chosen.seed}: {counts['found']} of {chosen.plants} found at "
+        f"their line ({counts['found, broken']} as broken), {counts['near']} elsewhere, "
+        f"{counts['missed']} not found"
     )
     return 0
 

@@ -1,0 +1,251 @@
+"""What a controller sends to a broker, request by request, beside what that broker handles.
+
+At INFO both sides log each request in a line without partitions: how many it is for, and where it
+comes, its number. A controller has one channel to a broker, in which each request gets the next
+number (RequestSendThread, NetworkClient.newClientRequest), so that where the requests around one go
+together, that one is the same on both sides too, whatever the clocks say. A request that was sent
+again has taken one number more: nothing is said where the numbers around do not go on alike.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.findings import REQUEST_AS_SENT, Kind
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules_requests import CLOCKS_APART
+
+_SENT = {"leader_and_isr_batch": "LeaderAndIsr", "metadata_batch": "UpdateMetadata",
+         "stop_replica_sent": "StopReplica"}  # fmt: skip
+_CAME = {"handling_batch": "LeaderAndIsr", "metadata_batch_cached": "UpdateMetadata",
+         "stop_replica_batch": "StopReplica"}  # fmt: skip
+_FINISHED = "finished_batch"
+_SAMPLED = 300  # of one channel, by which is found where its numbers begin
+_LEAST = 4  # requests that have to go together
+_WRONG = 2  # that may not, of one channel
+_NUMBER = re.compile(r"\d+")
+
+Request = tuple[str, int]
+"""Its name, and of how many partitions it is."""
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """What one controller sent to a broker, and what came there while it was one process."""
+
+    sent: list[Event]
+    came: list[Event]
+
+    @cached_property
+    def offset(self) -> int | None:
+        """How far a request's place among those sent is from its number; None if that is open."""
+        places: dict[Request, set[int]] = defaultdict(set)
+        for place, event in enumerate(self.sent):
+            places[_sent(event)] |= self.moments[place]
+        votes: Counter[int] = Counter()
+        for event in self.came[:_SAMPLED]:
+            for place in places[_came(event)]:
+                if abs(self.sent[place].at - event.at) <= CLOCKS_APART:
+                    votes[place - (event.correlation or 0)] += 1
+        (best, most), (_, next_most) = [*votes.most_common(2), (0, 0), (0, 0)][:2]
+        enough = most >= _LEAST and most > next_most
+        return best if enough and len(self.came[:_SAMPLED]) - most <= _WRONG else None
+
+    @cached_property
+    def moments(self) -> list[frozenset[int]]:
+        """By place, those of the lines sent in that millisecond: they may stand in any order."""
+        found: list[frozenset[int]] = []
+        for _, some in groupby(range(len(self.sent)), key=lambda place: self.sent[place].at):
+            moment = frozenset(some)
+            found += [moment] * len(moment)
+        return found
+
+    @cached_property
+    def misplaced(self) -> set[int]:
+        """Those with numbers that are not between those before and after them, by place."""
+        numbers = [each.correlation or 0 for each in self.came]
+        found: set[int] = set()
+        for place, (one, other) in enumerate(pairwise(numbers)):
+            if one < other or place in found or self.came[place].at == self.came[place + 1].at:
+                continue
+            # Without the wrong one the others grow: of two that are alike, one leaves a gap.
+            before = numbers[place - 1] if place else -1
+            after = numbers[place + 2] if place + 2 < len(numbers) else one + other + 1
+            if before < other < after and not (one == other and before == one - 1):
+                found.add(place)
+            else:
+                found.add(place + 1)
+        return found
+
+    def line_of(self, event: Event) -> Event | None:
+        """The line in which a request was sent that came with a number."""
+        place = (event.correlation or 0) + (self.offset or 0)
+        return self.sent[place] if 0 <= place < len(self.sent) else None
+
+    def goes_together(self, place: int) -> bool:
+        """Whether a request came as it was sent."""
+        event = self.came[place]
+        there = (event.correlation or 0) + (self.offset or 0)
+        if not 0 <= there < len(self.sent) or place in self.misplaced:
+            return False
+        return any(_sent(self.sent[each]) == _came(event) for each in self.moments[there])
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """A request that came, and the line that was sent at its place; `between` those that agree."""
+
+    channel: _Channel
+    came: Event
+    sent: Event
+    between: bool
+
+
+def check(bench: RuleContext) -> None:
+    """Each controller's channel to each broker, where both sides log requests as a whole."""
+    if bench.history.reduced:
+        return  # numbers that are left out would look like another channel
+    found: dict[int, list[_Difference]] = defaultdict(list)
+    agree: Counter[int] = Counter()
+    for channel in _channels(bench):
+        if channel.offset is None:
+            continue
+        bench.looked(REQUEST_AS_SENT, len(channel.came))
+        right = [channel.goes_together(place) for place in range(len(channel.came))]
+        if right.count(False) > _WRONG:
+            continue
+        for place, event in enumerate(channel.came):
+            line = channel.line_of(event)
+            if line is not None and right[place]:
+                agree[id(line)] += 1
+                continue
+            between = any(right[:place]) and any(right[place + 1 :])
+            if place in channel.misplaced:
+                _misplaced(bench, channel, place, between)
+            elif line is not None:
+                found[id(line)].append(_Difference(channel, event, line, between))
+    finished: dict[tuple[str, int | None, int | None], set[str | None]] = defaultdict(set)
+    for event in bench.history.events:
+        if event.template == _FINISHED:
+            finished[event.file, event.controller, event.correlation].add(event.detail)
+    for number, some in sorted(found.items(), key=lambda item: item[1][0].sent.where):
+        for each in some:
+            key = each.came.file, each.came.controller, each.came.correlation
+            twice = finished.get(key, set()) == {each.came.detail}
+            _differ(bench, each, agree[number] > 0, len(some) > 1 or twice)
+
+
+def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool) -> None:
+    """One of two lines is wrong: `agrees` the one sent with others, or `attested` what came."""
+    event, line = each.came, each.sent
+    name, count = _came(event)
+    if name != _sent(line)[0] or agrees:
+        wrong = [event]  # of another kind: its number is that of another request
+    else:
+        wrong = [line] if attested else [event, line]
+    for this in wrong:
+        bench.report(
+            _kind(bench, each.channel, each.between),
+            REQUEST_AS_SENT,
+            this,
+            f"request {event.correlation} of controller {event.controller} to broker "
+            f"{event.broker} is {name} of {count} partitions, at {event.where}, and "
+            f"{_sent(line)[0]} of {_sent(line)[1]} was sent at its place, at {line.where}; the "
+            "requests around them go together" + ("" if len(wrong) == 1 else ", so one is wrong"),
+            f"what the other line says, at {(line if this is event else event).where}",
+        )
+
+
+def _misplaced(bench: RuleContext, channel: _Channel, place: int, between: bool) -> None:
+    """A request whose number is not between those of the requests around it."""
+    event = channel.came[place]
+    other = channel.came[place - 1 if place else place + 1]
+    bench.report(
+        _kind(bench, channel, between),
+        REQUEST_AS_SENT,
+        event,
+        f"request {event.correlation} of controller {event.controller} to broker {event.broker} "
+        f"stands beside request {other.correlation}, at {other.where}; the numbers of the others "
+        "grow, and go together with what was sent",
+        "the number between those around it",
+    )
+
+
+def _kind(bench: RuleContext, channel: _Channel, between: bool) -> Kind:
+    """Certain where requests before and after it go together, and neither log has a gap."""
+    whole = all(
+        bench.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
+    )
+    return Kind.VIOLATION if between and whole else Kind.INCOMPLETE
+
+
+def _channels(bench: RuleContext) -> Iterator[_Channel]:
+    history = bench.history
+    sent: dict[tuple[int | None, int | None, int | None], list[Event]] = defaultdict(list)
+    came: dict[tuple[str, int | None, int | None], list[Event]] = defaultdict(list)
+    for event in bench.innocent(history.events):
+        if event.kind in _SENT and event.tp is None and event.controller_epoch is not None:
+            # Two requests of one millisecond that are alike are one event at two places.
+            times = sum(each.startswith(f"{event.file}:") for each in event.positions)
+            for broker in _receivers(event):
+                sent[event.broker, event.controller_epoch, broker] += [event] * max(1, times)
+        elif event.template in _CAME and event.correlation is not None:
+            stream = history.places[event.file].stream
+            came[stream, event.broker, event.controller].append(event)
+    for (_, to, controller), events in sorted(came.items(), key=lambda item: str(item[0])):
+        for epoch, part in _by_epoch(events):
+            lines = sent.get((controller, epoch, to), [])
+            begins = [
+                number
+                for number, (one, other) in enumerate(pairwise(part), 1)
+                if history.restarted(one, other)
+            ]
+            for low, high in pairwise([0, *begins, len(part)]):
+                if lines and high - low >= _LEAST:
+                    yield _Channel(lines, part[low:high])
+
+
+def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:
+    """Requests in the order of one log, under the controller's epoch that lines of them tell.
+
+    Lines that tell none are of the epoch of those around them; after the last one, where their
+    numbers go on.
+    """
+    known = [number for number, event in enumerate(events) if event.controller_epoch is not None]
+    groups: dict[int | None, list[Event]] = defaultdict(list)
+    for number, event in enumerate(events):
+        place = bisect_right(known, number)
+        if not place:
+            continue
+        before = events[known[place - 1]]
+        if place < len(known):
+            same = events[known[place]].controller_epoch == before.controller_epoch
+        else:
+            same = (event.correlation or 0) >= (before.correlation or 0)
+        if same or event is before:
+            groups[before.controller_epoch].append(event)
+    yield from groups.items()
+
+
+def _receivers(event: Event) -> set[int]:
+    if event.replica is not None:
+        return {event.replica}
+    brokers, _, _ = (event.detail or "").rpartition(" for ")
+    return {int(number) for number in _NUMBER.findall(brokers)}
+
+
+def _sent(event: Event) -> Request:
+    numbers = [int(each) for each in _NUMBER.findall((event.detail or "").rpartition(" for ")[2])]
+    return _SENT[event.kind], sum(numbers)
+
+
+def _came(event: Event) -> Request:
+    numbers = [int(each) for each in _NUMBER.findall(event.detail or "")]
+    return _CAME[event.template], sum(numbers)
