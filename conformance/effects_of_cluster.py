@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
-from impl.sim.places import STATE_NODE
+from impl.sim.suspension_points import STATE_NODE
 from impl.world.simulated_broker import SentRequest
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import paths

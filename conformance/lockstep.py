@@ -177,9 +177,6 @@ class Lockstep:
                 return key
         return possible[0] if possible else None
 
-    def _unchanged(self) -> bool:
-        return not self.partner.differences(self.state, self.facts())
-
     def at(self, state: Any, snapshot: Any) -> None:
         """Put both sides where they were."""
         self.world.restore(snapshot)

@@ -45,11 +45,22 @@ NO_RELEASE: Mapping[str, str] = {
     "requests_loaded_whole":
         "what is left of a request is what ZooKeeper says by then (to 1.0), or all that it asked "
         "for (1.1): KAFKA-6193 was between the two (removePartitionFromReassignedPartitions)",
+    "events_dropped":
+        "who resigns forgets its epoch and stops its state machines (onControllerResignation), so "
+        "that a broker change after it does nothing; up to 0.10.1 what else is queued is handled "
+        "by a controller of epoch 0 (KAFKA-4447)",
     "winner_finds_itself":
         "who finds /controller looks whose session made it (to 2.0), or whether broker id and "
         "epoch are its own (2.1)",
 }  # fmt: skip
 """Switch -> what every release from 0.10.0 to 2.8 does, and the switch thrown does not."""
+
+NOT_HAD: Mapping[str, str] = {
+    "topics_have_ids":
+        "the implementation's brokers know a topic by its name: ids (KIP-516, 2.8) are in "
+        "ZooKeeper alone, and in no request",
+}  # fmt: skip
+"""Switch -> what the implementation has not of a release that has thrown it."""
 
 BEFORE_THE_FIRST = frozenset({
     "requests_fenced", "leader_epoch_checked", "isr_write_conditional", "isr_write_read_back",

@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from conformance.followed import LEADER, EventBatch, LineBatch, follower_of
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
+from conformance.native_follower import LEADER, EventBatch, LineBatch, follower_of
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
 from impl import Trace, TraceError

@@ -23,6 +23,7 @@ from conformance.mapping import (
 from conformance.not_played import (
     NO_RELEASE,
     NO_SYSTEM,
+    NOT_HAD,
     ReasonKind,
     WhyNotPlayed,
     of_switches,
@@ -30,7 +31,8 @@ from conformance.not_played import (
 from impl import Step
 from model.language.evaluate import Evaluator, SparseState
 from model.language.recording import Recorded
-from model.versions import RELEASES
+from model.language.system import System
+from model.versions import LINES, RELEASES
 from specs.story import Story
 from specs.story.commands import ASSERTING, Command, step_named
 from specs.story.play import StoryOutcome, play
@@ -44,7 +46,7 @@ FEW = 4
 
 
 @dataclass
-class Retelling:
+class StoryReplay:
     """How the implementation played a story.
 
     `why_not` says why it does not apply, `kind` of which kind that reason is; `release` as which
@@ -76,12 +78,20 @@ def why_not_applicable(story: Story) -> WhyNotPlayed | None:
     return found if isinstance(found, WhyNotPlayed) else None
 
 
-def as_released(story: Story) -> Story | WhyNotPlayed:
+@dataclass(frozen=True)
+class AsReleased:
+    """A story as the implementation is asked to play it, in a release."""
+
+    story: Story
+    release: str
+
+
+def as_released(story: Story) -> AsReleased | WhyNotPlayed:
     """The story as the implementation plays it, or why it cannot.
 
     That is in its own version; else, where switches set it apart from that, in the newest release
     that has them so and in which the model takes all its steps, refuses what it refuses, and finds
-    of each claim that it checks what the story finds.
+    of each claim that it checks what the story finds: a preset, or else another published line.
     """
     if story.heading is None:
         return NO_SYSTEM
@@ -99,28 +109,32 @@ def as_released(story: Story) -> Story | WhyNotPlayed:
     }
     if NO_RELEASE.keys() & apart.keys():  # a preset may have it so, and the release has it not
         return of_switches(apart)
+    for switch, why_not in NOT_HAD.items():
+        without = {**recorded.without, switch: False}
+        if recorded.switches.get(switch) and not _is_played_alike(story, about, without):
+            return WhyNotPlayed(ReasonKind.BEYOND, f"{why_not} ({switch})")
     beyond: str | None = None
     if not apart:
         beyond = _why_not_as(story, about)
         if beyond is not None:
             return WhyNotPlayed(ReasonKind.BEYOND, beyond)
         if recorded.without == about.switches or _is_played_alike(story, about, about.switches):
-            return story
-    releases = [recorded.version, *[one for one in reversed(RELEASES) if one != recorded.version]]
+            return AsReleased(story, recorded.version)
+    releases = list(dict.fromkeys((recorded.version, *reversed(RELEASES), *reversed(LINES))))
     here: StoryOutcome | None = None
     for release in releases:
-        if release in recorded.system.versions and _has(release, apart):
+        if _has(recorded.system, release, apart):
             there = _in_release(story, about, release)
-            why = _why_not_as(there, about)
+            why = _why_not_as(there, about, release)
             if why is None:
                 here = here or play(story)
                 if _comes_to_the_same(here, play(there)):
-                    return there
+                    return AsReleased(there, release)
             beyond = beyond or why
     if apart:
-        why_not = of_switches(apart)
-        by_bound = beyond is not None and why_not.kind is ReasonKind.BEYOND
-        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if by_bound else why_not
+        lacking = of_switches(apart)
+        by_bound = beyond is not None and lacking.kind is ReasonKind.BEYOND
+        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if by_bound else lacking
     alone = [
         name for name, value in sorted(about.switches.items())
         if not _is_played_alike(story, about, {**recorded.without, name: value})
@@ -138,18 +152,20 @@ def _map_for(story: Story) -> SystemMap:
     return map_of(recorded.system.name).where(recorded.version, recorded.without)
 
 
-def _has(release: str, switches: Mapping[str, object]) -> bool:
-    """The release has these switches so."""
-    values = RELEASES[release][1] if release in RELEASES else {}
+def _has(system: System, release: str, switches: Mapping[str, object]) -> bool:
+    """It is a release, and has these switches so."""
+    if release not in {*RELEASES, *LINES} & {*system.versions, *system.also}:
+        return False
+    values = system.version(release).switches
     return all(values.get(name) == value for name, value in switches.items())
 
 
-def _why_not_as(story: Story, about: SystemMap) -> str | None:
-    """Why the implementation cannot play a story in its version."""
+def _why_not_as(story: Story, about: SystemMap, release: str | None = None) -> str | None:
+    """Why the implementation cannot play a story in its version, or in a release."""
     assert story.heading is not None, "the story names a system"
     version = story.heading.recorded.version
     try:
-        about.world(story.heading.step_bounds, version)
+        about.world(story.heading.step_bounds, release or version)
     except ValueError as error:
         return str(error)
     steps = {one.what for one in story.commands if one.is_step or one.verb == "refused"}
@@ -230,21 +246,20 @@ def _shown(state: SparseState, about: SystemMap) -> Facts:
     }
 
 
-def retell(story: Story) -> Retelling:
+def replay_story(story: Story) -> StoryReplay:
     """Play a story on the implementation, to its end or to the first line where the two part."""
     played = as_released(story)
     if isinstance(played, WhyNotPlayed):
-        return Retelling(story, played.text, played.kind)
-    assert played.heading is not None, "the story applies"
-    retelling = Retelling(story, release=played.heading.recorded.version)
+        return StoryReplay(story, played.text, played.kind)
+    replay = StoryReplay(story, release=played.release)
     stage = _Stage(played)
-    for command in played.commands:
+    for command in played.story.commands:
         try:
-            stage.play(command, retelling)
+            stage.play(command, replay)
         except _Parted as parted:
-            retelling.failed = command.line, str(parted)
-            return retelling
-    return retelling
+            replay.failed = command.line, str(parted)
+            return replay
+    return replay
 
 
 class _Parted(Exception):
@@ -252,27 +267,27 @@ class _Parted(Exception):
 
 
 class _Stage:
-    def __init__(self, story: Story) -> None:
-        heading = story.heading
+    def __init__(self, played: AsReleased) -> None:
+        heading = played.story.heading
         assert heading is not None, "the story applies"
         self.recorded = heading.recorded
         self.steps = {one.transition.name: one for one in self.recorded.steps}
-        self.about = _map_for(story)
+        self.about = _map_for(played.story)
         self.twin = Evaluator(self.recorded, heading.step_bounds)
         self.state: SparseState = self.twin.initial()
-        self.world: Any = self.about.world(heading.step_bounds, self.recorded.version)
+        self.world: Any = self.about.world(heading.step_bounds, played.release)
         self._compare(self.state, "at the start")
 
     # -- one line -----------------------------------------------------------------------------
 
-    def play(self, command: Command, retelling: Retelling) -> None:
+    def play(self, command: Command, replay: StoryReplay) -> None:
         if command.is_step:
             self._step(command)
-            retelling.steps += 1
-            retelling.compared += 1
+            replay.steps += 1
+            replay.compared += 1
         elif command.verb == "refused":
             self._refused(command)
-            retelling.refusals += 1
+            replay.refusals += 1
 
     def _step(self, command: Command) -> None:
         step = step_named(self.recorded, command.what)

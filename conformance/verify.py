@@ -25,8 +25,10 @@ from conformance.walks import walk
 from impl import simulate
 from impl.world.sample_logs import write_pair
 from model.language import RecordedSystem
+from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from model.systems import system
-from specs.chain import compose, refinement
+from specs.chain import Composed, compose, refinement
+from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.explorer import Exploration, explore, find, with_companions
 from specs.invariants import Proof
 from specs.proofs.before_2_7 import PROOF as BEFORE_2_7
@@ -202,9 +204,14 @@ def verify(deep: bool = False, report: Report = lambda line: None) -> Iterator[C
         for proof in PROOFS:
             proved[proof.claim] = _proved(proof, report)
             yield proved[proof.claim]
-        yield _refines(proved[NO_MESSAGE_LOSS.claim], report)
+        both = compose()
+        yield _refines(proved[NO_MESSAGE_LOSS.claim], both, refinement(both), report)
         for proof in _further(deep):
-            yield _proved(proof, report, proved)
+            proved[proof.claim] = _proved(proof, report, proved)
+            yield proved[proof.claim]
+        if deep:
+            both = compose_since_2_7()
+            yield _refines(proved[SINCE_2_7.claim], both, refinement_since_2_7(both), report)
         for exploration in explorations:
             yield from _explored(exploration, report)
         for finding in FINDINGS:
@@ -225,8 +232,10 @@ def planned(deep: bool = False) -> list[tuple[str, str]]:
     rows = [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
             for proof in PROOFS]  # fmt: skip
     rows += [(REFINES[0], f"replication {system('replication').default_version}")]
-    rows += [(proof.claim, f"{proof.system} {system(proof.system).default_version}")
+    rows += [(proof.claim, f"{proof.system} {(proof.form or system(proof.system)).default_version}")
              for proof in _further(deep)]  # fmt: skip
+    if deep:
+        rows += [(REFINES[0], f"{BY_ALTER_ISR.name} {BY_ALTER_ISR.default_version}")]
     rows += [(claim, f"{one.system} {one.version}") for one in explorations for claim in one.claims]
     rows += [
         (one.claim, " without ".join([f"{one.system} {one.version}", *one.without]))
@@ -270,17 +279,16 @@ def _proved(proof: Proof, report: Report, others: Mapping[str, ClaimRow] | None 
     return _discharged(row, proof, recorded, report)
 
 
-def _refines(of_the_form: ClaimRow, report: Report) -> ClaimRow:
+def _refines(of_the_form: ClaimRow, both: Composed, proof: Proof, report: Report) -> ClaimRow:
     """Whether `replication` refines the form that is proved: nothing unless that form is proved."""
-    both = compose()
     row = ClaimRow(
-        *REFINES, "replication", both.recorded.version, Verdict.HOLDS,
+        *REFINES, proof.system, both.recorded.version, Verdict.HOLDS,
         {"brokers": "any", "epoch": "any"}, show=f"insync prove {of_the_form.claim} --each",
     )  # fmt: skip
     if of_the_form.verdict is not Verdict.HOLDS:
         row.note = f"{of_the_form.claim} of {of_the_form.system} is not proved"
         return row
-    return _discharged(row, refinement(both), both.recorded, report)
+    return _discharged(row, proof, both.recorded, report)
 
 
 def _discharged(row: ClaimRow, proof: Proof, recorded: RecordedSystem, report: Report) -> ClaimRow:

@@ -417,8 +417,9 @@ RELEASES: dict[str, tuple[str, dict[str, object]]] = {
 """Name -> (what it is known for, every switch)."""
 
 LINES: dict[str, tuple[int, str, dict[str, object]]] = {
-    "0.10.0": (1, "0.10", {"waits_for_dead_targets": False}),      # KAFKA-4214 (0.10.1)
-    "0.10.1": (1, "0.10", {}),
+    "0.10.0": (1, "0.10", {
+        "metadata_first": False, "waits_for_dead_targets": False}),     # KAFKA-4214 (0.10.1)
+    "0.10.1": (1, "0.10", {"metadata_first": False}),                   # KAFKA-4443 (0.10.2)
     "0.10.2": (2, "0.10", {}),
     "0.11.0": (3, "0.11", {}),
     "1.0": (2, "0.11", {"delete_topic_enable": True, "log_dirs_fail_alone": True}),

@@ -22,7 +22,7 @@ from model.language.errors import unknown_name
 from model.language.properties import Claim
 from model.language.recording import bounds_read, record_condition, record_step_condition
 from specs.explorer import Exploration, explore
-from specs.marks import Marks, marks_of
+from specs.redundant_guards import Marks, marks_of
 from specs.rendering import FLAT, HIDDEN, called, parts
 from specs.story import Story, play
 from specs.verdict import Verdict

@@ -49,6 +49,22 @@ class OutputFailedError(click.ClickException):
         click.echo(f"insync: {self.message}", file=file, err=file is None)
 
 
+class RenamedOption(click.Option):
+    """An option that had another name: the former one still works, and no help shows it."""
+
+    def __init__(self, *args: Any, former: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.former = former
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser know both names."""
+        shown, self.opts = self.opts, [*self.opts, self.former]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
+
+
 @contextlib.contextmanager
 def output() -> Iterator[None]:
     """Around every write to standard output. A reader that has left is not an error of it."""

@@ -23,6 +23,7 @@ from conformance.cli.choice import (
 from conformance.cli.claim_answer import steps
 from conformance.cli.common import (
     Progress,
+    RenamedOption,
     WrongUse,
     emit_json,
     finish,
@@ -59,7 +60,8 @@ from specs.verdict import Verdict, combine
 @checkpoint_option
 @spark_options
 @click.option("--coverage", is_flag=True, help="List every refusal that was never first to fail.")
-@click.option("--grew", is_flag=True, help="Show which values each field holds, and how often.")
+@click.option("--field-values", "grew", is_flag=True, cls=RenamedOption, former="--grew",
+              help="Show which values each field holds, and how often.")  # fmt: skip
 @keep_options
 @json_option
 def explore(
@@ -87,13 +89,15 @@ def explore(
       insync explore election --without zk_writes_fenced --claim single_writer
       insync explore classic --bound epoch=2 --symmetry
       insync explore election --brokers 3 --bound epoch=3 --checkpoint kept
-      insync explore classic --bound log=4 --max-states 1000000 --grew
+      insync explore classic --bound log=4 --max-states 1000000 --field-values
       insync explore classic --json -
       insync explore classic --engine spark --master spark://HOST:7077 --segments /shared/visited
     """
     on_spark.refuse_unless(search.engine, grew)
     if grew and search.fingerprints:
-        raise WrongUse("fingerprints keep no states to count; write one of --grew, --fingerprints")
+        raise WrongUse(
+            "fingerprints keep no states to count; write one of --field-values, --fingerprints"
+        )
     chosen = system_named(system)
     recorded = variant.recorded(chosen)
     limits = size.limits(chosen)
@@ -230,7 +234,7 @@ def _growth(found: Exploration, grew: bool) -> list[str]:
         ]
     if found.complete:
         return []
-    return ["to see which fields grew: the same again with --grew"]
+    return ["to see which fields grew: the same again with --field-values"]
 
 
 def _hints(found: Exploration) -> list[str]:

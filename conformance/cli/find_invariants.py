@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What --find, --forget, --write, --resume, --states and --graph said."""
+    """What --find, --drop-invariants, --write, --resume, --states and --graph said."""
 
     find: bool
     forget: str | None
@@ -40,7 +40,7 @@ class Wanted:
 
     def refuse_alone(self) -> None:
         """The options that only --find has a use for."""
-        for name, value in (("--forget", self.forget), ("--write", self.write),
+        for name, value in (("--drop-invariants", self.forget), ("--write", self.write),
                             ("--resume", self.resume)):  # fmt: skip
             if value is not None and not self.find:
                 raise WrongUse(f"{name} goes with --find: it is about invariants to be found")
@@ -92,7 +92,7 @@ def _given(proof: Proof, forget: str | None) -> Proof:
         if name not in known:
             raise WrongUse(unknown_name(f"invariant of {proof.claim}", name, known))
     if not names:
-        raise WrongUse("--forget: name invariants of the proof, with commas between")
+        raise WrongUse("--drop-invariants: name invariants of the proof, with commas between")
     # A lemma may lean on what is forgotten; no invariant leans on a lemma.
     left = tuple(one for one in proof.invariants if one.name not in names)
     return replace(proof, invariants=left, lemmas=())

@@ -16,6 +16,7 @@ from conformance.chaos.clients import OURS, WrongClients, clients_named
 from conformance.cli.cluster import ends_as_interrupt
 from conformance.cli.common import (
     Progress,
+    RenamedOption,
     WrongUse,
     emit_json,
     finish,
@@ -134,7 +135,8 @@ def versions(json_target: str | None) -> None:
 @click.option("--version", metavar="V", help=f"The release, for a new one; {DEFAULT} by default.")
 @click.option("--brokers", type=click.IntRange(1, MOST_BROKERS), default=None, metavar="N",
               help="How many, for a new one; 3 by default.")  # fmt: skip
-@click.option("--ours", type=click.IntRange(0, MOST_BROKERS), default=None, metavar="N",
+@click.option("--insync-brokers", "ours", cls=RenamedOption, former="--ours",
+              type=click.IntRange(0, MOST_BROKERS), default=None, metavar="N",
               help="How many of our own brokers beside them, for a new one; none by default."
               )  # fmt: skip
 @HOME
@@ -151,13 +153,14 @@ def start(
     which record it in DIR/trace; logs are in DIR/logs. If anything fails, everything that was
     started here is ended.
 
-    With --ours the cluster is mixed: brokers of insync, which behave like the release, are members
-    of it, with the ids after those of Kafka's own. Each may be controller, leader or follower.
+    With --insync-brokers the cluster is mixed: brokers of insync, which behave like the release,
+    are members of it, with the ids after those of Kafka's own. Each may be controller, leader or
+    follower.
 
     \b
     Example:
       insync kafka start DIR --version 2.3.1 --brokers 3
-      insync kafka start DIR --version 2.3.1 --brokers 2 --ours 1
+      insync kafka start DIR --version 2.3.1 --brokers 2 --insync-brokers 1
       insync kafka start DIR --version 2.8.2 --home ../kafka_2.13-2.8.2
       insync kafka start DIR 2
     """
@@ -166,8 +169,8 @@ def start(
         if not is_new:
             if any(one is not None for one in (version, brokers, ours, home, settings or None)):
                 raise WrongUse(
-                    f"{folder} has a Kafka already: --version, --brokers, --ours, --home and --set "
-                    f"are for a new one; write: insync kafka start {folder}"
+                    f"{folder} has a Kafka already: --version, --brokers, --insync-brokers, --home "
+                    f"and --set are for a new one; write: insync kafka start {folder}"
                 )
             lab = Lab(folder)
         else:
@@ -179,7 +182,8 @@ def start(
             count, more = brokers or 3, ours or 0
             if count + more > MOST_BROKERS:
                 raise WrongUse(
-                    f"--brokers {count} --ours {more}: a lab has at most {MOST_BROKERS} brokers"
+                    f"--brokers {count} --insync-brokers {more}: "
+                    f"a lab has at most {MOST_BROKERS} brokers"
                 )
             ids = range(1, count + more + 1)
             lab = Lab.create(folder, release, ids, home, _settings(settings), ids[count:])
@@ -477,7 +481,8 @@ def trace(folder: Path, json_target: str | None) -> None:
 @click.option("--clients", "named", is_flag=False, flag_value=OURS, metavar="[C,C]",
               help="Writers and readers as in chaos, of librdkafka and others, ours by default; "
                    "what they saw is judged too.")  # fmt: skip
-@click.option("--keep", is_flag=True, help="Keep logs and traces of rounds that hold, too.")
+@click.option("--keep-all", "keep", is_flag=True, cls=RenamedOption, former="--keep",
+              help="Keep logs and traces of rounds that hold, too.")  # fmt: skip
 @click.option("--again", is_flag=True,
               help="Judge the rounds that are in DIR once more, and start none.")  # fmt: skip
 @json_option
@@ -586,7 +591,8 @@ def soak(
 @click.option("--version", metavar="V", default=DEFAULT, show_default=True, help="The release.")
 @click.option("--brokers", type=click.IntRange(1, MOST_BROKERS - 1), default=2, show_default=True,
               metavar="N", help="How many brokers of Kafka.")  # fmt: skip
-@click.option("--ours", type=click.IntRange(1, MOST_BROKERS - 1), default=1, show_default=True,
+@click.option("--insync-brokers", "ours", cls=RenamedOption, former="--ours",
+              type=click.IntRange(1, MOST_BROKERS - 1), default=1, show_default=True,
               metavar="N", help="How many of ours.")  # fmt: skip
 @HOME
 @json_option
@@ -610,13 +616,13 @@ def mixed(
     \b
     Example:
       insync kafka mixed DIR --version 2.3.1
-      insync kafka mixed DIR --version 1.1.1 --brokers 1 --ours 2 --json -
+      insync kafka mixed DIR --version 1.1.1 --brokers 1 --insync-brokers 2 --json -
     """
     from conformance.kafka.mixed import NoClient, go_through
 
     if brokers + ours > MOST_BROKERS or brokers + ours < LEAST_MIXED:
         raise WrongUse(
-            f"--brokers {brokers} --ours {ours}: a mixed cluster has {LEAST_MIXED} to "
+            f"--brokers {brokers} --insync-brokers {ours}: a mixed cluster has {LEAST_MIXED} to "
             f"{MOST_BROKERS} brokers"
         )
     if folder.exists() and any(folder.iterdir()):

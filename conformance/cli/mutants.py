@@ -11,6 +11,7 @@ import click
 
 from conformance.cli.common import (
     Progress,
+    RenamedOption,
     WrongUse,
     emit_json,
     finish,
@@ -46,8 +47,9 @@ ASKED = 0.85
     help=f"Systematic mutants to try; {SAMPLE} by default. 0: the old bugs alone.",
 )  # fmt: skip
 @click.option(
-    "--keep", is_flag=True, help="Keep the score in the tree, by module, for insync verify."
-)
+    "--save-score", "keep", is_flag=True, cls=RenamedOption, former="--keep",
+    help="Write the score into the tree, by module, for insync verify.",
+)  # fmt: skip
 @click.option(
     "--at-once", metavar="N", type=click.IntRange(min=1),
     help="So many mutants at the same time; as many as there are processors by default.",
@@ -78,7 +80,7 @@ def mutants(
     Example:
       insync mutants --sample 0
       insync mutants --show KIP-101
-      insync mutants --all --resume trials.ndjson --keep
+      insync mutants --all --resume trials.ndjson --save-score
     """
     from conformance import mutants as all_of
 
@@ -90,7 +92,7 @@ def mutants(
     if everything and size is not None:
         raise WrongUse("--all is every mutant; write --all or --sample N")
     if keep and size == 0:
-        raise WrongUse("--keep is of systematic mutants; write --all --keep, or --sample N --keep")
+        raise WrongUse("--save-score is of systematic mutants; write it with --all or --sample N")
     kept = _kept(resume)
     wanted = size if size is not None else DEEP if deep else SAMPLE
     began = time.monotonic()

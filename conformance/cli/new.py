@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from conformance.cli.common import WrongUse, emit_json, json_option, say
+from conformance.cli.common import RenamedOption, WrongUse, emit_json, json_option, say
 from conformance.scaffold import Edits, NotPossible, new_bug, new_claim, new_switch, new_system
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ def new() -> None:
           --about "storage refuses writes of an older lease"
       insync new claim one_writer --system lease --says "one broker writes" \\
           --formula "not_(now.stale_write)" --companion somebody_writes \\
-          --reaches "some(BROKERS, lambda b: now.writes[b].any)"
+          --companion-formula "some(BROKERS, lambda b: now.writes[b].any)"
       insync new bug MY-1 --system lease --claim one_writer --without writes_are_fenced \\
           --title "a late write lands" --fixed-in "not yet"
     """
@@ -101,7 +101,8 @@ def switch(
 @click.option("--says", required=True, help="The claim as a sentence.")
 @click.option("--formula", required=True, help="The claim in the notation, of `now`.")
 @click.option("--companion", required=True, help="The name of the case that it speaks of.")
-@click.option("--reaches", required=True, help="That case in the notation: it must be reachable.")
+@click.option("--companion-formula", "reaches", cls=RenamedOption, former="--reaches",
+              required=True, help="That case in the notation: it must be reachable.")  # fmt: skip
 @json_option
 def claim(
     name: str, of: str, says: str, formula: str, companion: str, reaches: str,
@@ -113,7 +114,8 @@ def claim(
     Example:
       insync new claim a_holder_is_up --system lease --says "only who is up holds it" \\
           --formula "every(BROKERS, lambda b: implies(now.holds[b], now.up[b]))" \\
-          --companion a_broker_is_down --reaches "some(BROKERS, lambda b: not_(now.up[b]))"
+          --companion a_broker_is_down \\
+          --companion-formula "some(BROKERS, lambda b: not_(now.up[b]))"
     """
     _known(of)
     _carry_out(

@@ -33,7 +33,9 @@ class OnSpark:
         """Wrong use where options of Spark meet another engine, or the reverse."""
         if engine == SPARK:
             if grew:
-                raise WrongUse("--grew counts where all states are in one memory: --engine native")
+                raise WrongUse(
+                    "--field-values counts where all states are in one memory: --engine native"
+                )
             remote = self.master is not None and not self.master.startswith("local")
             if remote and self.segments is None:
                 raise WrongUse(

@@ -38,7 +38,7 @@ class Pace:
     @classmethod
     def of(cls, command: str, parts: int = 1) -> Pace:
         """The pace of a command; what it is given is part of its name."""
-        from specs.native.machine import cache_folder
+        from specs.native.jit import cache_folder
 
         name = re.sub(r"[^A-Za-z0-9]+", "-", command).strip("-")
         file = cache_folder() / "pace" / f"{name}.json"

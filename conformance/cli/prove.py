@@ -24,6 +24,7 @@ from conformance.cli.choice import (
 )
 from conformance.cli.common import (
     Progress,
+    RenamedOption,
     WrongUse,
     emit_json,
     finish,
@@ -38,7 +39,9 @@ from conformance.cli.options import variant_options
 from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
 from model.former_names import claim_now
 from model.language import RecordedSystem, System
+from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from specs.chain import compose, refinement
+from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.invariants import Proof
 from specs.progress.loops import loop, unfair
 from specs.proofs import proofs
@@ -144,7 +147,10 @@ class Attempt:
     help="Instead: look for the invariants, from the claim alone.",
 )
 @click.option(
-    "--forget",
+    "--drop-invariants",
+    "forget",
+    cls=RenamedOption,
+    former="--forget",
     metavar="A,B,C",
     help="With --find: from the invariants of the proof without these.",
 )
@@ -394,6 +400,11 @@ def _understood(proof: Proof, variant: Variant, brokers: str) -> list[ProofReque
         executable = variant.recorded(system_named("replication"))
         composed = compose(version=executable.version, changed=executable.without)
         asked.append(ProofRequest(refinement(composed), composed.recorded, number, given=proof))
+    if proof.claim == SINCE_2_7.claim:
+        executable = variant.recorded(BY_ALTER_ISR)
+        composed = compose_since_2_7(version=executable.version, changed=executable.without)
+        refines = refinement_since_2_7(composed)
+        asked.append(ProofRequest(refines, composed.recorded, number, given=proof))
     return asked
 
 

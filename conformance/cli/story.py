@@ -130,37 +130,37 @@ def _played_by_impl(
     path: Path, story: Story, json_target: str | None, progress: Progress
 ) -> dict[str, Any]:
     """Has the implementation play one story, reports it, and gives its row of the JSON."""
-    from conformance.storyteller import retell
+    from conformance.storyteller import replay_story
 
-    retelling = retell(story)
+    replay = replay_story(story)
     progress.wipe()
     lines: list[str] = []
-    if retelling.why_not is not None:
-        assert retelling.kind is not None, "a reason is of a kind"
+    if replay.why_not is not None:
+        assert replay.kind is not None, "a reason is of a kind"
         head = "not applicable"
-        lines.append(f"    {_of_one(retelling.kind)}: {retelling.why_not}")
+        lines.append(f"    {_of_one(replay.kind)}: {replay.why_not}")
     else:
-        head = f"{retelling.verdict}"
-        if retelling.failed is not None:
-            line, why = retelling.failed
+        head = f"{replay.verdict}"
+        if replay.failed is not None:
+            line, why = replay.failed
             lines.append(f"{path}:{line}: {why}")
     recorded = story.heading.recorded if story.heading is not None else None
-    other = recorded is not None and retelling.release not in (None, recorded.version)
-    where = f"on the implementation{f', as {retelling.release}' if other else ''}"
+    other = recorded is not None and replay.release not in (None, recorded.version)
+    where = f"on the implementation{f', as {replay.release}' if other else ''}"
     for text in [f"{head}  {path}  {where}", *lines]:
         say(text, json_target)
     return {
         "story": str(path),
         "title": story.title,
         "on": "impl",
-        "verdict": retelling.verdict.value,
-        "not_applicable": retelling.why_not,
-        "not_applicable_kind": retelling.kind,
-        "release": retelling.release,
-        "steps": retelling.steps,
-        "checks": retelling.compared + retelling.refusals,
-        "failed": None if retelling.failed is None else
-        {"line": retelling.failed[0], "why": retelling.failed[1]},
+        "verdict": replay.verdict.value,
+        "not_applicable": replay.why_not,
+        "not_applicable_kind": replay.kind,
+        "release": replay.release,
+        "steps": replay.steps,
+        "checks": replay.compared + replay.refusals,
+        "failed": None if replay.failed is None else
+        {"line": replay.failed[0], "why": replay.failed[1]},
     }  # fmt: skip
 
 

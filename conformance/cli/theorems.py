@@ -35,6 +35,8 @@ NAMES = (
     "the_dead_do_nothing",
     "tasks_are_of_controllers",
     "lists_are_sound",
+    "only_the_requested_is_deleted",
+    "who_goes_is_not_elected",
     "placement_is_distinct",
     "placement_is_balanced",
     "epoch_cache_is_the_logs",

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as compute
 
 from conformance.columns.schema import ARGS, FIRST_LINE, VALUE, index_names
-from conformance.followed import ARGUMENTS, STEPS, places_of
 from conformance.mapping import ROWS
+from conformance.native_follower import ARGUMENTS, STEPS, places_of
 from conformance.observed import Place
 from impl import TraceError
 from specs.native.unbounded_layout import CHANGE, Words

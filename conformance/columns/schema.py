@@ -25,8 +25,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from conformance.followed import ARGUMENTS
 from conformance.mapping import UNOBSERVED
+from conformance.native_follower import ARGUMENTS
 from model.language.schema import Field
 from model.language.sorts import BOOL, Names, Sort
 from specs.partial.moves import Moves

@@ -43,7 +43,6 @@ FILES = re.compile(
 SHARED = re.compile(  # moved out of `core` in 3.x
     r"server-common/src/main/java/org/apache/kafka/server/util/ShutdownableThread\.java"
 )
-LEVELS = ("trace", "debug", "info", "warn", "error", "fatal")
 # What they say of a log is written by the log itself.
 _REASONS = ("LogDeletion", "LogRecovery", "LogRoll", "LogTruncation", "RetentionMsBreach",
             "RetentionSizeBreach", "StartOffsetBreach")  # fmt: skip

@@ -19,6 +19,7 @@ from conformance.columns.magic import is_columns
 from conformance.ingest import heads
 from conformance.ingest.layouts import plain_text
 from conformance.ingest.reader import UnreadableError, head_of, why_closed
+from conformance.ingest.transaction_log import is_transaction_log
 
 _LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
 _STAMPED = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] [A-Z]+ +(.*)$", re.MULTILINE)
@@ -29,6 +30,8 @@ _OTHER_LOGS = (
     (re.compile(r"zookeeper.*|zkServer.*"), "is ZooKeeper's own log"),
     (re.compile(r"hs_err_.*"), "is a crash report of the JVM"),
     (re.compile(r"protocol-\d+\.log"), "is what `insync kafka trace` reads"),
+    (re.compile(r"printed\.out"), "is what a process of ours printed beside its logs"),
+    (re.compile(r"\d{20}\.log"), "is a segment of a partition; see `insync inspect`"),
 )
 _ARCHIVE = re.compile(r".*\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar)")
 # Logs that say nothing of the protocol, and are empty in most installations.
@@ -179,6 +182,8 @@ def _not_a_log(path: str, name: str) -> str | None:
         return "is hidden"
     if os.path.exists(path) and not os.path.isfile(path):
         return "is no regular file"
+    if is_transaction_log(path):
+        return None
     for pattern, reason in _OTHER_LOGS:
         if pattern.fullmatch(name):
             return reason
@@ -238,7 +243,26 @@ def _units(folder: str, inside: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _clusters(units: list[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
-    """Several given folders are one cluster when they are its brokers' folders."""
+    """Several given folders are one cluster when they are its brokers' folders.
+
+    ZooKeeper's transactions are of the one cluster whose logs are there; of several, of the one in
+    whose folder they lie.
+    """
+    kept = [[path for path in inside if is_transaction_log(path)] for _, inside in units]
+    logs = [
+        (name, [path for path in inside if path not in transactions])
+        for (name, inside), transactions in zip(units, kept, strict=True)
+    ]
+    clusters = dict(_clusters_of_logs([(name, inside) for name, inside in logs if inside]))
+    of_brokers = [name for name, inside in clusters.items() if _peek(inside)[0]] or [*clusters]
+    for (name, _), transactions in zip(units, kept, strict=True):
+        if transactions:
+            whose = of_brokers[0] if len(of_brokers) == 1 else name
+            clusters[whose] = [*clusters.get(whose, ()), *transactions]
+    yield from clusters.items()
+
+
+def _clusters_of_logs(units: list[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
     if len(units) > 1 and _one_cluster(inside for _, inside in units):
         every = [path for _, inside in units for path in inside]
         common = os.path.commonpath([os.path.abspath(path) for path in every])

@@ -26,6 +26,7 @@ from conformance.ingest.reader import (
     is_packed,
     why_closed,
 )
+from conformance.ingest.transaction_log import is_transaction_log
 
 MOST = 64 << 20  # bytes that are handed on at once, of all files together
 _LEAST = 1 << 20  # of one file, so that each goes forward
@@ -92,9 +93,14 @@ class _Look:
 
 
 def named(found: LogSources) -> dict[str, LogFile]:
-    """The logs that have a whole first line, by a name that stays when they are rolled."""
+    """The logs that have a whole first line, by a name that stays when they are rolled.
+
+    ZooKeeper's transactions are no lines, and are not followed.
+    """
     names: dict[str, LogFile] = {}
     for log in found.logs:
+        if is_transaction_log(log.path):
+            continue
         try:
             first = _first_line(log.path)
         except (UnreadableError, DamagedError):

@@ -31,6 +31,8 @@ from conformance.ingest.reader import (
 from conformance.ingest.schema import EVENT, FILE, LINES, REJECTED
 from conformance.ingest.sources import Sources, sources_of
 from conformance.ingest.statements import is_protocol
+from conformance.ingest.transaction_log import is_transaction_log
+from conformance.ingest.znode_rows import parsed_transactions
 
 Parsed = tuple[
     str, str, int, int | None, int, str, str, str, Template, dict[str, Any], tuple[str, ...]
@@ -140,6 +142,9 @@ def parsed_file(
     that is not recognised. Never raises on account of the file: what is wrong with it is the
     `reason` in its last row.
     """
+    if is_transaction_log(path):
+        yield from parsed_transactions(cluster, file, path)
+        return
     tally = Tally()
     counted = _Counted(lines_of(path))
     reason: str | None = None

@@ -24,7 +24,11 @@ from typing import Any
 
 from conformance.kafka import keeper
 from conformance.kafka.controller import LabController
-from conformance.kafka.followed import (
+from conformance.kafka.lab import LOOPBACK, Lab
+from conformance.kafka.messages import ANSWER, REQUEST, Message
+from conformance.kafka.proxy import Held, Proxies
+from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.replay_loop import (
     Followed,
     OnStep,
     Otherwise,
@@ -32,10 +36,6 @@ from conformance.kafka.followed import (
     Unforced,
     lab_of_a_run,
 )
-from conformance.kafka.lab import LOOPBACK, Lab
-from conformance.kafka.messages import ANSWER, REQUEST, Message
-from conformance.kafka.proxy import Held, Proxies
-from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import PartitionStateNode
 from conformance.kafka.run import ModelRun, ReplayStep, View
 from conformance.kafka.schedule import MessageRule, Which

@@ -15,10 +15,10 @@ from typing import Any
 
 from conformance.kafka import disk, requests
 from conformance.kafka.controller import LabController
-from conformance.kafka.followed import Otherwise, Unforced
 from conformance.kafka.lab import Lab
 from conformance.kafka.messages import ANSWER, REQUEST, Message, fetch_partition
 from conformance.kafka.proxy import Held, Proxies
+from conformance.kafka.replay_loop import Otherwise, Unforced
 from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import ANSWERED_FETCHES, ModelRun, ReplayStep
 from conformance.kafka.schedule import MessageRule, Which

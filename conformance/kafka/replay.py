@@ -20,7 +20,11 @@ from conformance.kafka import disk, requests
 from conformance.kafka.controller import LAB, LabController
 from conformance.kafka.election import LEVERS as LEVERS_OF_ELECTION
 from conformance.kafka.election import replay_election
-from conformance.kafka.followed import (
+from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
+from conformance.kafka.moves import LEVERS as LEVERS_OF_MOVES
+from conformance.kafka.moves import replay_move
+from conformance.kafka.releases import KafkaRelease
+from conformance.kafka.replay_loop import (
     Done,
     Followed,
     OnStep,
@@ -29,10 +33,6 @@ from conformance.kafka.followed import (
     ReplayedOnKafka,
     lab_of_a_run,
 )
-from conformance.kafka.levers import EPOCH, LAG, LEVERS, NOBODY, Levers
-from conformance.kafka.moves import LEVERS as LEVERS_OF_MOVES
-from conformance.kafka.moves import replay_move
-from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.requests import NoAnswer, PartitionStateNode
 from conformance.kafka.run import (
     ANSWERED_FETCHES,

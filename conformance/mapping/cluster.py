@@ -24,13 +24,13 @@ from impl.core.states import PartitionState
 from impl.releases import DEFAULT
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import registered_epoch
+from impl.sim.suspension_points import registered_epoch
 from impl.world.simulated_broker import FIRST_PORT, SentRequest
 from impl.world.simulated_cluster import REBALANCE
 from impl.world.staged.leaders import has_all
 from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.steps import KINDS
-from impl.world.staged.world import TOPIC, StagedCluster, about
+from impl.world.staged.world import FIRST_ALIKE, TOPIC, StagedCluster, about
 from impl.znodes import TopicPartition, paths
 from impl.znodes.brokers import decode_broker
 from impl.znodes.cluster import decode_controller, decode_controller_epoch
@@ -43,7 +43,6 @@ AS_RELEASED: dict[str, object] = {"isr_takes_the_living": False, "responses_fenc
 """Faults that releases had and presets have not: a leader asks nobody who lives (to 3.2), and no
 controller asks of which registration a broker's response about its log directories was."""
 
-_FENCED = "a write of a deposed controller ends its controllership"
 _OLD = "a request of an older controller is refused whole"
 
 HANDLES: Mapping[str, tuple[str, ...]] = {
@@ -93,12 +92,6 @@ def _next_event(server: StagedBroker) -> tuple[tuple[str, ...], dict[str, int]]:
     return HANDLES[kind], {"subject": subject}
 
 
-def _deleted(world: StagedCluster) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Of a process that was killed: the model puts an event into its queue, and nobody is there."""
-    owner = world.nodes[decode_controller(world.zookeeper.nodes[paths.CONTROLLER].data)]
-    return (("controller_node_is_deleted",) if owner.up else ()), {}
-
-
 def _late(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Of an older controller it is refused; the model lets it be late for ever."""
     request, seen = world.late[broker].request, world.nodes[broker].replicas.controller_epoch
@@ -130,7 +123,7 @@ ROWS: dict[str, Row] = {
         row("node_of_an_ended_session_goes", "broker", "node_of_an_ended_session_goes"),
         row("broker_replaces_its_old_node", "broker", "broker_replaces_its_old_node",
             why="what else the last session left, /controller say, goes with the registration"),
-        row("controller_node_is_deleted", "", "controller_node_is_deleted", stands=_deleted),
+        row("controller_node_is_deleted", "", "controller_node_is_deleted"),
         row("broker_stands", "broker", "broker_becomes_controller",
             why="that its own /controller came is an event, too, by which the broker finds itself "
                 "the controller and watches on: that is done at once"),
@@ -145,7 +138,10 @@ ROWS: dict[str, Row] = {
             *dict.fromkeys(one for names in TRANSITIONS.values() for one in names),
             stands=lambda world, broker: next_of(world.nodes[broker].thread),
             why="which of them it is, the effect says at which the event is suspended, and the "
-                "procedures that it is in"),
+                "procedures that it is in. A new controller that finds no request for preferred "
+                "leaders deletes it all the same, in the same step: a request that comes in "
+                "between goes unread in Kafka, and in the model it comes before or after. What is "
+                "not there to be deleted changes nothing; the fence of it (2.1) is in both"),
         row("broker_asks_to_go", "broker", "broker_asks_to_go",
             why="one request of a broker is under way at a time: who asks again after a restart "
                 "does so when its earlier request has been answered, or its controller is gone"),
@@ -231,7 +227,7 @@ def _broker(table: FactTable, world: StagedCluster, broker: int, server: StagedB
     thread = server.thread
     table.put("up", (broker,), server.up)
     table.put("asked", (broker,), broker in world.asked)
-    table.put("failure_unreported", (broker,), server.untold)
+    table.put("failure_unreported", (broker,), server.failure_unreported)
     late = world.late.get(broker)
     if late is not None:
         table.put("late.held", (broker,), True)
@@ -396,15 +392,8 @@ def _world(bounds: Mapping[str, int], version: str | None) -> StagedCluster:
     return StagedCluster(*shape, version or DEFAULT, grain=suspends)
 
 
-_ENDS = (
-    "session_expires", "node_of_an_ended_session_goes", "broker_replaces_its_old_node",
-    "broker_stops",
-)  # fmt: skip
-"""What ends the session of a broker."""
-
-
 def _not_alike(version: str, run: Run) -> str | None:
-    owner, down, lives, known, asked = 0, set[int](), Counter[int](), Counter[int](), {}
+    lives, known, asked = Counter[int](), Counter[int](), dict[int, int]()
     electing = set[int]()
     for name, given in run:
         if name == "controller_elects_preferred":
@@ -426,21 +415,6 @@ def _not_alike(version: str, run: Run) -> str | None:
                 "a ControlledShutdown names an earlier registration than the controller knows: it "
                 "is refused (2.2), and the model leaves open whether it is"
             )
-        if name == "broker_becomes_controller":
-            owner = given["broker"]
-        elif name == "broker_crashes":
-            down.add(given["broker"])
-        elif name == "broker_starts":
-            down.discard(given["broker"])
-        elif name in _ENDS and given["broker"] == owner:
-            owner = 0
-        elif name == "controller_node_is_deleted":
-            if owner in down:
-                return (
-                    "/controller of a process that was killed is deleted: the model puts an event "
-                    "into the queue of that process, and nobody is there"
-                )
-            owner = 0
     return None
 
 
@@ -459,6 +433,7 @@ MAP = SystemMap(
     switches=AS_RELEASED,
     faulty={"requests_left_alone": ("2.0", "2.4")},
     not_alike=_not_alike,
+    walked_since=FIRST_ALIKE,
     in_releases={  # where no request names a registration, nobody tells the two apart
         "controller_overlooks_bounced_brokers": "controller_finds_brokers_unchanged"},
     small={

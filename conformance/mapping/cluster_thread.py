@@ -14,7 +14,7 @@ from typing import Any
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import (
+from impl.sim.suspension_points import (
     Frames,
     frames_of,
     is_registered,
@@ -79,7 +79,7 @@ def _asks(thread: ControllerThread, effect: Ask, at: Frames) -> str:
             return "elects" if ELECTION in at else "removes"
         for op in effect.ops:
             if isinstance(op, Delete) and op.path == paths.PREFERRED_ELECTION:
-                return "cleans"
+                return "cleans" if at[PREFERRED].f_locals["there"] else ""
         return ""
     if FAILOVER in at and effect.path == paths.CONTROLLER:
         return "reads_context" if effect.operation == "get" else ""
@@ -384,7 +384,9 @@ TRANSITIONS: Mapping[str, tuple[str, ...]] = {
     "reads_context": ("controller_reads_context", "controller_is_fenced"),
     "announces": ("controller_announces_brokers",),
     "restores": ("controller_restores_replicas",),
-    "looks": ("controller_begins_preferred_election", "controller_finds_no_request"),
+    "looks": (
+        "controller_begins_preferred_election", "controller_finds_no_request",
+        "controller_is_fenced"),
     "reads_state": ("controller_reads_state",),
     "elects": (
         "controller_elects_leader", "controller_elects_preferred", "controller_moves_leader",

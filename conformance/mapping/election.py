@@ -12,7 +12,7 @@ from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import is_claim, is_lost, is_registered
+from impl.sim.suspension_points import is_claim, is_lost, is_registered
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.world import ELECTIONS, FIRST, SteppedCluster
 from impl.znodes import paths

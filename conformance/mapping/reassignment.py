@@ -10,14 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from conformance.mapping.rows import Facts, FactTable, Family, Row, Run, SystemMap, row
+from conformance.mapping.rows import (
+    NOT_FENCED_AT_THE_END,
+    Facts,
+    FactTable,
+    Family,
+    Row,
+    Run,
+    SystemMap,
+    row,
+)
 from impl import Step
+from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import Report, Send
 from impl.sim.event_run import ControllerThread
-from impl.sim.places import is_lost, registered_epoch
+from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.stepped.controller_run import writes_state
 from impl.world.stepped.host import RequestInFlight
 from impl.world.stepped.moves import UNKNOWN
@@ -32,7 +42,7 @@ from impl.world.stepped.writes import (
     rewriting,
     would_elect,
 )
-from impl.znodes import paths
+from impl.znodes import TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
@@ -59,7 +69,8 @@ _BATCHES = (
 _BEGINS = (
     "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_drops_what_is_so_already", "controller_drops_unknown_partition",
-    "controller_drops_move_of_deleted_topic", "controller_write_is_fenced", "controller_resigns",
+    "controller_drops_move_of_deleted_topic", "controller_drops_move_to_dead_broker",
+    "controller_write_is_fenced", "controller_resigns",
 )  # fmt: skip
 """What it does with a request for moves."""
 
@@ -159,7 +170,8 @@ ROWS: dict[str, Row] = {
                 "before it and is refused. It looks at the state right before it writes, and is "
                 "put down where that tells it something new; or its write was refused, and it "
                 "looks again. With lists of two one goes offline at most; of more Kafka tells in "
-                "one round, and the model one by one"),
+                "one round, and the model one by one. "
+                f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires",
             why="who has no session is sent nothing more by the model's controllers, where Kafka's "
@@ -236,9 +248,7 @@ BEFORE_CACHE = ("campaign", "reads_zookeeper")
 """Where a controller has read nothing yet."""
 
 LEAVES = ("leading", "leaving", "deleting", "replacing", "discards")
-TASK = {
-    "reads_zookeeper": "none", "begins": "idle", "deleting": "leaving", "discards": "replacing",
-}  # fmt: skip
+TASK = {"reads_zookeeper": "none", "deleting": "leaving", "discards": "replacing"}
 """Where a controller's event is suspended -> the model's task, where it has another name."""
 
 
@@ -260,7 +270,7 @@ def stands(thread: ControllerThread) -> str | None:
 
 
 _REPORTED = {
-    "step": "reads_zookeeper", "reassignment_triggered": "begins",
+    "step": "reads_zookeeper", "reassignment_triggered": "beginning",
     "reassignment_caught_up": "adopting", "sends_metadata": "telling",
 }  # fmt: skip
 """A report at which an event is suspended -> what it is about to do."""
@@ -282,13 +292,17 @@ def _about_state(thread: ControllerThread, has_sent: bool) -> str:
 
 
 def _goal(thread: ControllerThread, task: str) -> tuple[int, ...]:
-    """Where a controller moves the partition, from when it takes a request up; nowhere else."""
-    if task == "begins":
-        return ()
+    """Where a controller moves the partition, from when it has read that it is to move."""
     recorded = thread.frame_of(Reassigner.reassign_recorded)
     if recorded is not None and task in ("assigning", "replacing", "discards"):
         goal: tuple[int, ...] = recorded.f_locals["goal"].target
         return goal  # it is in memory when the znode is written
+    fails_over = thread.frame_of(EventController.fail_over)
+    if fails_over is not None and task in ("beginning", "electing", "removing"):
+        found: Mapping[TopicPartition, tuple[int, ...]] = fails_over.f_locals["found"]
+        recorded_goal = thread.controller.core.context.assignment(FIRST)
+        moves = recorded_goal.is_being_reassigned
+        return tuple(found.get(FIRST, recorded_goal.target if moves else ()))
     return thread.controller.reassigner.targets.get(FIRST, ())
 
 
@@ -363,6 +377,8 @@ def _list(table: FactTable, field: str, at: tuple[int, ...], replicas: Iterable[
 
 def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     at, thread = (broker,), world.controllers[broker]
+    if not world.release.since("0.11"):  # then it forgets what moves when it resigns (KAFKA-5310)
+        _list(table, "kept", at, thread.controller.reassigner.targets.get(FIRST, ()))
     task = stands(thread)
     if task is None:
         return
@@ -377,7 +393,8 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     if task in BEFORE_CACHE or known is None:
         return
     held = context.leadership[FIRST]
-    table.put("cache.leader", at, max((held if task == "leading" else known).leader, 0))
+    leads = held if task in ("adopting", "leading") else known
+    table.put("cache.leader", at, max(leads.leader, 0))
     table.members("cache.isr", at, known.isr)
     table.put("cache.version", at, known.zk_version)
     wrote = None if world.shows_memory else world.controllers[broker].wrote
@@ -486,9 +503,9 @@ def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> 
         families = ", ".join(name for name in FAMILIES if name in _FAULTS)
         return (
             "faults of a move are walked one family at a time: write --family NAME, one of "
-            f"{families}. Beside a session that ends and a topic that is to be deleted Kafka goes "
-            "on with a request in the event that read the cluster, and the model in a later one, "
-            "before which its controller may be notified of something else"
+            f"{families}. A session that ends and a topic that is to be deleted are in none: in "
+            "Kafka a broker that comes back unnoticed fails and starts in one event, where in the "
+            "model it starts; and a deletion begins, which `topics` has"
         )
     if bounds["delays"]:
         return (
@@ -522,15 +539,8 @@ _ISR_IS_DEAD = (
 )
 
 
-_READ_AND_WITHDRAWN = (
-    "Kafka's controller has read the request in the event in which it was elected, and begins the "
-    "move though the request is gone by then; the model's looks at the znode when it begins"
-)
-
-
 def _not_alike(version: str, run: Run) -> str | None:
     leader, deleting, headless = 0, False, False
-    asked = read = False
     gone, assigned, isr = set[int](), set[int](), set[int]()
     for (one, given), (other, more) in pairwise((("", {}), *run)):
         if one in _LEAVES and other in _LEAVES and given["broker"] == more["broker"]:
@@ -556,20 +566,12 @@ def _not_alike(version: str, run: Run) -> str | None:
                 headless = isr <= gone
             case "controller_write_conflicts" | "controller_notices_start" if headless:
                 return _ISR_IS_DEAD
-            case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
-                asked = True
-            case "administrator_withdraws_request" if read:
-                return _READ_AND_WITHDRAWN
-            case "administrator_withdraws_request":
-                asked = False
             case "administrator_deletes_topic":
                 deleting = True
             case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
                 return _IN_DELETION
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
-        if other.startswith("controller_"):
-            read = asked and other == "controller_reads_cluster"
         if other in _LED:
             leader, headless = more["leader"], False
     return None
@@ -609,6 +611,7 @@ MAP = SystemMap(
     families=FAMILIES,
     not_from_the_start=_not_from_the_start,
     not_alike=_not_alike,
+    walked_since="2.3",  # of earlier releases no graph has been walked whole
     faulty={
         "leader_drops_strangers": ("2.4", "3.0"), "requests_left_alone": ("2.0", "2.4"),
     },

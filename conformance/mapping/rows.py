@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from impl import Step
 from impl.releases import DEFAULT, Release
@@ -81,23 +81,12 @@ def row(
     )
 
 
-class Stepped(Protocol):
-    """A world that takes one step after the other, and can be put back where it was."""
-
-    def enabled(self) -> list[Step]:
-        """Every step that may be taken now, sorted."""
-
-    def why_not(self, step: Step) -> str | None:
-        """The first condition of the step that does not hold, None if it may be taken."""
-
-    def do(self, step: Step) -> None:
-        """Take a step."""
-
-    def snapshot(self) -> Any:
-        """The whole state as a value."""
-
-    def restore(self, snapshot: Any) -> None:
-        """Become what a snapshot says."""
+NOT_FENCED_AT_THE_END = (
+    "A new controller deletes the request for preferred leaders as the last act of its failover, "
+    "and is fenced there if it is deposed (2.1), which `cluster` has: here nobody asks for any, "
+    "and it is as though it had been deposed right after it"
+)
+"""An abstraction of the systems without requests for preferred leaders."""
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,24 @@ model is what it does until it is suspended again, or is done.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from conformance.mapping.rows import (
+    NOT_FENCED_AT_THE_END,
+    Facts,
+    FactTable,
+    Row,
+    Run,
+    SystemMap,
+    row,
+)
 from conformance.mapping.topics_families import FAMILIES, LARGE
 from conformance.mapping.topics_tasks import CAMPAIGN, gone, returns, task_of
 from impl.core.cluster_context import Replica
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.releases import DEFAULT, Release
-from impl.sim.places import frames_of, is_lost, registered_epoch
+from impl.sim.suspension_points import frames_of, is_lost, registered_epoch
 from impl.world.stepped.batches import is_return, returned
 from impl.world.stepped.controller_run import is_to_write
 from impl.world.stepped.host import RequestInFlight
@@ -78,8 +86,9 @@ ROWS: dict[str, Row] = {
             *_NEXT, "controller_write_conflicts", "controller_starts_returned",
             stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
-                "office, where Kafka's may be on its way; of an ISR whose members all go offline "
-                "the leader stays, because it goes last: Kafka has a hash map's order"),
+                "controllership, where Kafka's may be on its way; of an ISR whose members all go "
+                "offline the leader stays, because it goes last: Kafka has a hash map's order. "
+                f"{NOT_FENCED_AT_THE_END}"),
         row("controller_goes_on_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
                 "Kafka's ends what it does in memory, and sends: brokers that know a newer "
@@ -150,8 +159,6 @@ UNOBSERVED: dict[str, str] = {
 
 LEFT_OUT: dict[str, str] = {
     "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
-    "dead_replica_is_reassigned":
-        "a switch that no release has thrown; a move's own steps are those of `reassignment`",
 }  # fmt: skip
 
 
@@ -300,10 +307,30 @@ def _request(
             table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 
 
-def _world(bounds: Mapping[str, int], version: str | None) -> SteppedCluster:
-    return SteppedCluster(
-        bounds["brokers"], BATCHES, version or DEFAULT, bounds["partitions"], only=ROWS
+MORE_ROWS: dict[str, Row] = {
+    one.step: one
+    for one in (
+        row("dead_replica_is_reassigned", "broker replica", "dead_replica_is_reassigned",
+            why="the whole move in one step, with what live brokers are sent, which they obey; "
+                "`reassignment` has its steps"),
     )
+}  # fmt: skip
+"""What may befall a topic besides: walks leave it out, and stories may have it."""
+
+
+def _world(
+    bounds: Mapping[str, int], version: str | None, more: Iterable[str] = ()
+) -> SteppedCluster:
+    return SteppedCluster(
+        bounds["brokers"], BATCHES, version or DEFAULT, bounds["partitions"], only={*ROWS, *more}
+    )
+
+
+def _with_moves(
+    bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
+) -> SteppedCluster:
+    """As released, with an administrator who moves replicas off a dead broker."""
+    return _world(bounds, version, MORE_ROWS)
 
 
 def _not_alike(version: str, run: Run) -> str | None:
@@ -321,6 +348,9 @@ MAP = SystemMap(
     left_out=LEFT_OUT,
     not_alike=_not_alike,
     walked_since="1.1",
+    befalls={"dead_replicas_stay": (False,)},
+    unlucky=_with_moves,
+    more_rows=MORE_ROWS,
     faulty={"requests_left_alone": ("2.0", "2.4")},
     families=FAMILIES | {name: replace(one, is_large=True) for name, one in LARGE.items()},
     small={

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask
-from impl.sim.places import Frames, frames_of, is_registered
+from impl.sim.suspension_points import Frames, frames_of, is_registered
 from impl.world.stepped import batches as grain
 from impl.world.stepped.controller_run import ControllerRun
 from impl.znodes import paths

@@ -27,8 +27,8 @@ from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run
-from conformance.storyteller import retell
-from conformance.tours import systems_of_stories, tour, tours
+from conformance.story_lockstep import systems_of_stories, tour, tours
+from conformance.storyteller import replay_story
 from conformance.vectors.cases import Case, read_cases
 from conformance.vectors.compare import ByRule
 from conformance.vectors.judge import Outcome, answers_of
@@ -74,6 +74,9 @@ CLUSTER_STEPS = 250
 PART_SEEDS, PART_STEPS = 24, 80
 """Of the walks through parts of a graph, which go deeper than its first states."""
 
+OTHER_PART_SEEDS = 8
+"""Of those in `OTHER_RELEASES`."""
+
 TRACED_RUNS = (
     *((seed, faults, release)
       for release, seeds in (("2.3", 6), ("2.4", 2), ("2.6", 2), ("2.7", 5))
@@ -110,6 +113,12 @@ CLAIMED_RUNS = (
     *((seed, "clients", release) for release in ("1.1", "2.3", "2.7") for seed in (0, 1, 2)),
     *((seed, "no-deletion", release) for release in ("1.0", "2.3") for seed in (0, 1)),
     (6, "failures", "2.7"), (0, "no-deletion", "0.10.0"),
+    *((seed, "deposed", "2.7") for seed in (0, 3, 6, 7, 13, 15, 28)),
+    (0, "deposed", "2.4"), (1, "deposed", "2.4"), (3, "deposed", "1.1"), (3, "deposed", "0.10.2"),
+    *((seed, "unclean", release) for release in ("2.4", "2.7") for seed in (0, 6)),
+    *((seed, "directories", release) for release in ("1.0", "2.3", "2.7") for seed in (0, 1)),
+    (20, "requests", "1.0"), (20, "requests", "2.7"), (21, "requests", "2.7"),
+    (20, "denials", "0.11"), (20, "operators", "2.3"), (20, "retention", "0.10.0"),
     (17, "retention", "2.3"), (19, "retention", "2.3"),
     (4, "retention", "2.7"), (25, "retention", "2.7"),
     (0, "requests", "2.4"), (0, "requests", "2.7"), (0, "operators", "2.0"),
@@ -177,14 +186,14 @@ def _tour(name: str) -> str:
     return ""
 
 
-def _retold(path: Path) -> str:
+def _replayed(path: Path) -> str:
     """In the release that the story is of; nothing of a story that does not apply."""
-    told = retell(read_story(path))
-    if told.failed is not None:
-        line, why = told.failed
+    replayed = replay_story(read_story(path))
+    if replayed.failed is not None:
+        line, why = replayed.failed
         return f"line {line}: {why.splitlines()[0]}"
-    applies = told.why_not is None
-    return "no state was compared" if applies and told.verdict is not Verdict.HOLDS else ""
+    applies = replayed.why_not is None
+    return "no state was compared" if applies and replayed.verdict is not Verdict.HOLDS else ""
 
 
 def _walk(seed: int, release: str | None = None) -> str:
@@ -250,11 +259,11 @@ def _edges(system: str, family: str, other: str | None = None) -> str:
     return _first(report)
 
 
-def _part(system: str, family: str) -> str:
+def _part(system: str, family: str, other: str | None = None) -> str:
     about = map_of(system)
     part = about.families[family] if family else Family("", {})
-    for seed in range(PART_SEEDS):
-        walk_part(about, part, seed, PART_STEPS, part.version)
+    for seed in range(PART_SEEDS if other is None else OTHER_PART_SEEDS):
+        walk_part(about, part, seed, PART_STEPS, other or part.version)
     return ""
 
 
@@ -276,7 +285,7 @@ def _all() -> Iterator[Judge]:
     for name in tours():
         yield Judge(f"story {name}", "story", partial(_tour, name))
     for path, system in systems_of_stories().items():
-        yield Judge(f"retold {path.stem}", f"stories of {system}", partial(_retold, path))
+        yield Judge(f"replayed {path.stem}", f"stories of {system}", partial(_replayed, path))
     for seed in SEEDS:
         yield Judge(f"replication, seed {seed}", "replication", partial(_walk, seed))
     for release in OLD_RELEASES:
@@ -311,6 +320,12 @@ def _all() -> Iterator[Judge]:
         for family in ("", *map_of(system).families):
             name = f"walks of {system}" + (f", {family}" if family else "")
             yield Judge(name, f"walks of {system}", partial(_part, system, family))
+        for release in OTHER_RELEASES[system]:
+            for family, part in {"": Family("", {}), **map_of(system).families}.items():
+                if part.version is None:
+                    name = f"walks of {system} {release}" + (f", {family}" if family else "")
+                    judged = partial(_part, system, family, release)
+                    yield Judge(name, f"walks of {system} {release}", judged)
 
 
 JUDGES: dict[str, Judge] = {one.name: one for one in _all()}
@@ -381,17 +396,23 @@ class Catches:
         return likely / max(seconds, SHORTEST_S)
 
 
+def _drawn(mutant: Mutant, name: str) -> bytes:
+    return hashlib.sha256(f"{mutant.key} {name}".encode()).digest()
+
+
 def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str], list[str]]:
     """The judges that run a mutant's line: those that look first, and the rest.
 
-    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
-    Who is worth most goes first; then logs and claims are looked at, and plain rules go last.
+    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks, and
+    first those that run the line after it as well, as few do where a condition rarely holds. Who is
+    worth most goes first; then logs and claims are looked at, and plain rules go last.
     """
+    beyond = {*reached.judges.get((mutant.module, mutant.line + 1), ())}
     kinds: dict[str, list[str]] = {}
     for name in reached.judges.get((mutant.module, mutant.line), ()):
         kinds.setdefault(JUDGES[name].kind, []).append(name)
     for names in kinds.values():
-        names.sort(key=lambda name: hashlib.sha256(f"{mutant.key} {name}".encode()).digest())
+        names.sort(key=lambda name: (name not in beyond, _drawn(mutant, name)))
     turns = [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}

@@ -82,9 +82,11 @@ def kept_score(file: Path = FILE) -> KeptScore:
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise NoScore(f"{file.name}: {error}; insync mutants --all --keep writes it") from None
+        raise NoScore(
+            f"{file.name}: {error}; insync mutants --all --save-score writes it"
+        ) from None
     if not isinstance(kept, dict) or kept.get("format") != FORMAT:
-        raise NoScore(f"{file.name}: is no {FORMAT}; insync mutants --all --keep writes it")
+        raise NoScore(f"{file.name}: is no {FORMAT}; insync mutants --all --save-score writes it")
     caught = tried = 0
     changed, measured = [], []
     for module in MODULES:

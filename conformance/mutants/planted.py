@@ -98,10 +98,10 @@ async def _believes_late_answers(
         if key in self.states and reply.error is Answer.FENCED_LEADER_EPOCH:
             self.remove([key])
             self.failed.add(key)
-    await _compared(self, asked, replies)
+    await _on_epoch_ends(self, asked, replies)
 
 
-_compared = FetcherThread.compared
+_on_epoch_ends = FetcherThread.on_epoch_ends
 
 
 def _to_nobody(
@@ -143,7 +143,7 @@ PLANTED: tuple[Planted, ...] = (
     _one("KAFKA-7164", partition, "keeps_fetching", _always),
     _one("KAFKA-7415", Partition, "_lead", _records_no_epoch),
     _one("KAFKA-7128", Partition, "may_join", _joins_at_hw),
-    _one("KAFKA-7786", FetcherThread, "compared", _believes_late_answers),
+    _one("KAFKA-7786", FetcherThread, "on_epoch_ends", _believes_late_answers),
     _one("KAFKA-1647", HighWatermarkCheckpoint, "read_bounded", _forgets),
     _one("KAFKA-532", answers, "controller_epoch_error", _no_error),
     _one("KAFKA-6082", ZnodeAccess, "fenced", _unfenced_write),

@@ -30,7 +30,7 @@ from conformance.mutants.judges import (
 from conformance.mutants.mutate import Mutant
 from conformance.mutants.planted import PLANTED, Planted
 from conformance.mutants.survivors import survivors
-from conformance.tours import route, tour, tours
+from conformance.story_lockstep import route, tour, tours
 from conformance.walks import walk
 from specs.rendering import called, parts
 

@@ -317,6 +317,14 @@ EPOCH_VERSION = Rule(
     "an epoch as far from its zkVersion as the others",
     "elections that tell both (controller.log, 0.10 and newer)",
 )
+REQUEST_SEEN = Rule(
+    "a_request_for_moves_is_seen",
+    "a request that is written while a controller holds office is taken up, or refused, before "
+    "what came after it",
+    "KafkaController.processPartitionReassignment; watches of ZooKeeper, in the order of zxids",
+    "a write of the controller for it: the topic's assignment, a partition's state, or the request",
+    "requests in ZooKeeper's transaction log (version-2/log.*), made under a controller of it",
+)
 CLEAN_ELECTION = Rule(
     "no_leader_from_outside_the_isr",
     "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
@@ -381,6 +389,7 @@ RULES: tuple[Rule, ...] = (
     EPOCH_AS_REGISTERED,
     ISR_AS_ANNOUNCED,
     EPOCH_VERSION,
+    REQUEST_SEEN,
     CLEAN_ELECTION,
     UNREAD,
     FILE_ORDER,
@@ -397,6 +406,7 @@ OF_CLUSTERS = frozenset(
         DELETED_IN_FULL.name,
         EPOCH_VERSION.name,
         EPOCH_AS_REGISTERED.name,
+        REQUEST_SEEN.name,
     )
 )
 """Rules that one partition's lines do not decide."""

@@ -14,6 +14,7 @@ from functools import cached_property
 from statistics import median
 
 from conformance.ingest.schema import Event
+from conformance.ingest.znode_rows import TRANSACTIONS
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
 from conformance.pipeline.request_rows import Row, Served, rows_by_partition
@@ -24,6 +25,7 @@ from conformance.pipeline.resets import (
     signs,
     weigh,
 )
+from conformance.pipeline.znodes import in_zxid_order
 
 _ELECTED = frozenset(("partition_changed", "isr_removed"))
 _NAMELESS = frozenset(("process_starting", "cluster_id", "zookeeper_is_new", "release"))
@@ -95,8 +97,18 @@ class History:
         self._rolls: dict[str, list[Place]] = defaultdict(list)
         for place in sorted(places.values(), key=lambda place: (place.stream, place.roll)):
             self._rolls[place.stream].append(place)
-        self.events = sorted(events, key=self.key)
+        self._part(events)
         self._name_the_nameless()
+
+    def _part(self, events: Iterable[Event]) -> None:
+        """Lines of brokers, in their order, and what ZooKeeper's transaction log says.
+
+        The latter is no line of a broker, and its clock is another: only rules that know of it
+        look at it.
+        """
+        events = list(events)
+        self.events = sorted((e for e in events if e.kind not in TRANSACTIONS), key=self.key)
+        self.transactions = in_zxid_order(e for e in events if e.kind in TRANSACTIONS)
 
     def key(self, event: Event) -> tuple[str, int, int]:
         """The order of lines: by log, then by file of that log, then by line."""
@@ -673,7 +685,7 @@ class Within(History):
     ) -> None:
         self.reduced, self.marked, self.places = False, False, places
         self._rolls, self._cluster = cluster._rolls, cluster
-        self.events = sorted(events, key=self.key)
+        self._part(events)
 
     def _made_twice(self, topic: str | None) -> bool:
         return topic in self._twice or topic in self._cluster._twice

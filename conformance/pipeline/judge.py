@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from conformance.ingest.schema import Event
+from conformance.ingest.znode_rows import TRANSACTIONS
 from conformance.pipeline import (
     kraft,
     rules_brokers,
@@ -20,6 +21,7 @@ from conformance.pipeline import (
     rules_requests,
     rules_states,
     rules_truncation,
+    rules_zookeeper,
 )
 from conformance.pipeline.history import History
 from conformance.pipeline.mixed import two_clusters
@@ -39,10 +41,14 @@ def judge(
     `reduced`: of its partitions only what was handed on is here, `marked` where it does not go
     together (`History`).
     """
-    judged, findings = kraft.split(events)
+    events = list(events)
+    transactions = [event for event in events if event.kind in TRANSACTIONS]
+    judged, findings = kraft.split(event for event in events if event.kind not in TRANSACTIONS)
     mixed = two_clusters(judged, places)
     if mixed is not None:
         judged, findings = [], [*findings, mixed]
+    else:
+        judged += transactions
     bench = RuleContext(History(judged, places, reduced, marked), findings)
     rules_lines.check(bench)
     rules_controllers.check(bench)
@@ -59,6 +65,7 @@ def judge(
     rules_requests.check(bench)
     rules_channels.check(bench)
     rules_controllership.check(bench, release)
+    rules_zookeeper.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench
 

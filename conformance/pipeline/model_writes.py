@@ -149,18 +149,20 @@ def _asked(shape: Shape, preset: str, switch: str | None) -> Fit:
     solver = Solver(_WORK)
     question = solver.fresh(asking.bits.context)
     question.add(*asking.common, *asking.state_before(shape))
-    steps = dict(asking.steps(shape))
-    question.add(z3.Or([z3.BoolVal(False, asking.bits.context), *steps.values()]))
+    steps: dict[str, list[Any]] = {}
+    for label, formula in asking.steps(shape):
+        steps.setdefault(label.split("(")[0], []).append(formula)
+    # One after another: of several that fit, a solver's model names whichever it came to first.
     try:
-        if not solver.check(question):
-            return Fit()
+        for name in WRITES:
+            question.push()
+            question.add(z3.Or([z3.BoolVal(False, asking.bits.context), *steps.get(name, ())]))
+            if solver.check(question):
+                return Fit(name)
+            question.pop()
     except OutOfWork:
         return Fit(unknown=True)
-    model = question.model()
-    for label, formula in steps.items():
-        if z3.is_true(model.eval(formula, model_completion=True)):
-            return Fit(label.split("(")[0])
-    return Fit(unknown=True)
+    return Fit()
 
 
 class _Asking:

@@ -1,9 +1,9 @@
 """What brokers tell of the controllership, against the model `election`.
 
 For each ZooKeeper that the logs know there must be one run of the model in which every broker's
-lines have their place (`office_run`). A line that no run has is impossible; where it fits with a
-switch of the zoo thrown back, that is a known bug; where lines may be missing that would show a new
-ZooKeeper, a new topic or a new process, it is incomplete.
+lines have their place (`controllership_run`). A line that no run has is impossible; where it fits
+with a switch of the zoo thrown back, that is a known bug; where lines may be missing that would
+show a new ZooKeeper, a new topic or a new process, it is incomplete.
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@ version is the same everywhere (what a leader wrote of its ISR is what the contr
 and from each version to the next there is one write that the protocol has (`model_writes`). Where a
 version is missing, only that epochs did not go back more than it tells is left to other rules.
 
+ZooKeeper's own transaction log, where it is there, tells every write of a partition, and which
+are of one life: such writes are judged for certain, and beside the lines where all of these are of
+that life.
+
 What a request says of the controller epoch of a state is not what is registered: a controller that
 finds nothing to change sends the state under its own epoch, and does not write it. Only a line that
 tells of the write itself is taken at its word.
@@ -15,14 +19,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
+from conformance.ingest.znode_rows import STATE_WRITTEN, TRANSACTIONS
 from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, Kind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import CONFIGURED, Fit, fit, pairs, presets_for, shape_of
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.znodes import StateLife, ZnodeHistory
 
 _SURELY_ONE_LIFE = 2000  # milliseconds: a topic is not deleted, and made again, in less
 _WHOLE = frozenset(
@@ -32,6 +38,7 @@ _WHOLE = frozenset(
         "leader_and_isr_received",
         "metadata_sent",
         "metadata_cached",
+        STATE_WRITTEN,
     )
 )
 _LEADERS_OWN = frozenset(("isr_updated", "leader_started"))
@@ -49,19 +56,27 @@ class VersionLines:
 
     @property
     def whole(self) -> list[Whole]:
-        """The states of which nothing is missing, the one that is logged most often first."""
+        """The states of which nothing is missing: what was written, then what is logged most."""
         found = [
             (leader, epoch, isr)
             for leader, epoch, isr in self.shown
             if leader is not None and epoch is not None and isr is not None
         ]
-        return sorted(found, key=lambda one: (-len(self.shown[one]), *one[:2], sorted(one[2])))
+        return sorted(
+            found,
+            key=lambda one: (
+                not any(each.kind == STATE_WRITTEN for each in self.shown[one]),
+                -len(self.shown[one]), *one[:2], sorted(one[2]),
+            ),
+        )  # fmt: skip
 
     @property
     def writer(self) -> int | None:
         """The controller epoch of the write, from the line that shows it."""
         for events in self.shown.values():
             for event in events:
+                if event.kind == STATE_WRITTEN:
+                    return event.state_epoch
                 if event.kind == "partition_changed" and event.controller_epoch is not None:
                     return event.controller_epoch
         return None
@@ -70,7 +85,9 @@ class VersionLines:
 def check(bench: RuleContext, release: str | None) -> None:
     """Every partition's lives, version by version."""
     presets = presets_for(release)
-    for versions in lives(bench.history, bench.innocent(bench.history.events)):
+    for versions in lives(
+        bench.history, bench.innocent([*bench.history.events, *bench.history.transactions])
+    ):
         bench.sequences += 1
         for registered in versions.values():
             _one_state(bench, registered)
@@ -84,7 +101,11 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Versi
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
     shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
+    written: list[Event] = []
     for event in events:
+        if event.kind in TRANSACTIONS:
+            written.append(event)
+            continue
         if event.tp is None:
             continue
         if event.kind == "partition_changed" and event.to_state == "NewPartition":
@@ -103,7 +124,38 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Versi
         fresh = VersionLines(event.version, {})
         registered = found[key].setdefault(event.version, fresh)
         registered.shown.setdefault(state, []).append(event)
-    return [found[key] for key in sorted(found)]
+    return [*_with_writes(history, found, written)]
+
+
+def _with_writes(
+    history: History,
+    found: dict[tuple[int, str, int, int], dict[int, VersionLines]],
+    written: list[Event],
+) -> Iterator[dict[int, VersionLines]]:
+    """Lives by lines, and those of the transaction log: together where there is one of each."""
+    znodes = ZnodeHistory(written)
+    of_lines: dict[tuple[str, int], list[tuple[int, str, int, int]]] = defaultdict(list)
+    of_znodes: dict[tuple[str, int], list[StateLife]] = defaultdict(list)
+    for key in sorted(found):
+        of_lines[key[1], key[2]].append(key)
+    for life in znodes.lives():
+        of_znodes[life.topic, life.partition].append(life)
+    for tp, lives_of in sorted(of_znodes.items()):
+        keys, joined = of_lines[tp], False
+        if len(keys) == 1 and len(lives_of) == 1 and lives_of[0].created:
+            joined = not history.lived_twice(lives_of[0].events[0])
+        for life in lives_of:
+            versions = found[keys[0]] if joined else {}
+            for event in life.events:
+                state = state_of_line(event)
+                if state is not None and event.version is not None:
+                    fresh = VersionLines(event.version, {})
+                    registered = versions.setdefault(event.version, fresh)
+                    registered.shown.setdefault(state, []).append(event)
+            if not joined:
+                yield versions
+    for key in sorted(found):
+        yield found[key]
 
 
 def state_of_line(event: Event) -> LeaderEpochIsr | None:
@@ -133,7 +185,8 @@ def _one_state(bench: RuleContext, registered: VersionLines) -> None:
             right.append((state, events))
             continue
         (other, known), event = against, events[0]
-        near = min(known, key=lambda each: (abs(each.at - event.at), each.where))
+        logged = [each for each in known if each.kind != STATE_WRITTEN] or known
+        near = min(logged, key=lambda each: (abs(each.at - event.at), each.where))
         if another_life(bench.history, near, event):
             continue
         sure = same_life(bench.history, near, event)
@@ -155,7 +208,8 @@ def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines)
     if not before.whole:
         return
     leader, _, _ = before.whole[0]
-    last = _first(before.shown[before.whole[0]])
+    known = before.shown[before.whole[0]]
+    last = _first([each for each in known if each.kind != STATE_WRITTEN] or known)
     for (whose, _, _), events in after.shown.items():
         event = next((each for each in events if each.kind == "isr_updated"), None)
         if event is None or last is None or whose is None or id(event) in bench.blamed:
@@ -237,22 +291,29 @@ def _agree(one: LeaderEpochIsr, other: LeaderEpochIsr) -> bool:
     return all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int]:
-    """Most lines first; then who wrote it knows best; then what tells most."""
+def _belief(item: tuple[LeaderEpochIsr, list[Event]]) -> tuple[int, int, int, int]:
+    """What was written; then most lines; then who wrote it knows best; then what tells most."""
     state, events = item
+    written = any(event.kind == STATE_WRITTEN for event in events)
     own = any(event.kind in _LEADERS_OWN or event.kind == "partition_changed" for event in events)
-    return -len(events), -own, sum(part is None for part in state)
+    return -written, -len(events), -own, sum(part is None for part in state)
 
 
 def _first(events: list[Event]) -> Event | None:
-    """The line nearest to the write: the writer's own, else the earliest."""
-    order = sorted(events, key=lambda each: (each.kind != "partition_changed", each.at, each.where))
+    """The line nearest to the write: the write itself, or the writer's own, else the earliest."""
+    nearest = (STATE_WRITTEN, "partition_changed")
+    order = sorted(
+        events,
+        key=lambda each: (
+            nearest.index(each.kind) if each.kind in nearest else 2, each.at, each.where
+        ),
+    )  # fmt: skip
     return order[0] if order else None
 
 
 def another_life(history: History, a: Event, b: Event) -> bool:
     """Whether a line shows that the topic, or its ZooKeeper, began anew between two lines."""
-    return bool(
+    return not _both_written(a, b) and bool(
         history.reset(a, b)
         or history.reset(b, a)
         or history.topic_began(a, b)
@@ -264,6 +325,8 @@ def another_life(history: History, a: Event, b: Event) -> bool:
 
 def same_life(history: History, a: Event, b: Event) -> bool:
     """Whether a line that shows a new topic or a new ZooKeeper would be here."""
+    if _both_written(a, b):
+        return True
     epoch = max(a.controller_epoch or 0, b.controller_epoch or 0)
     if not history.same_zookeeper(a, b, epoch):
         return False
@@ -272,6 +335,11 @@ def same_life(history: History, a: Event, b: Event) -> bool:
     if abs(b.at - a.at) < _SURELY_ONE_LIFE or history.server_log_covers(a, b):
         return True
     return history.contiguous(a, b) and not history.replica_stopped(a, b)
+
+
+def _both_written(a: Event, b: Event) -> bool:
+    """Whether both are writes of one life, as ZooKeeper's transaction log has them."""
+    return a.kind == b.kind == STATE_WRITTEN
 
 
 def source_of(switch: str) -> str:

@@ -47,7 +47,6 @@ SEVERAL = "a leader writes several changes of the ISR at once"
 READ_EARLIER = "a controller reads one thing after the other, and the model all at once"
 OVERTAKES = "a request, or a timer, comes into the queue before a notification that is on its way"
 DEPARTS = "a broker asks again to be let go"
-ONE_EACH = "up to 2.2 a StopReplica names one partition"
 BY_REQUEST = "a controller writes the ISR that a leader asks for (KIP-497)"
 RESIGNS = "a controller resigns before the model sees why"
 FETCHED = "a leader writes the ISR by a fetch that it answered a while ago"
@@ -149,7 +148,7 @@ class TracedRequest:
     """A request of a controller: what the model puts into a broker's queue.
 
     `about` is a version of each partition's state, by the model's numbers. `parts` are partitions
-    that requests of their own have named (`ONE_EACH`).
+    that requests of their own have named: up to 2.2 a StopReplica names one.
     """
 
     kind: str
@@ -595,10 +594,6 @@ class ClusterReplay(Driver):
         self.force(FETCHED, *zip(cells, at_, now, strict=True))
         yield
         self.force(FETCHED, *zip(cells, at_, before, strict=True))
-
-    def _asks_by_request(self, write: StateWrite, p: int) -> bool:
-        mine = self.read("partition.state.controller", p, write.version)
-        return int(write.state["controller_epoch"]) != mine
 
     def _controller_writes(self, write: StateWrite, p: int, c: int, leader: int) -> None:
         if c in self.outside:

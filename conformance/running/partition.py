@@ -62,7 +62,7 @@ NO_FETCHER = (
 )
 KEPT_EPOCH = "a follower that cuts nothing keeps a leader epoch in which nothing was written"
 NEW_SESSION = "a broker writes in its new session before it has registered again"
-UNTOLD = "a process that was killed had appended what it did not come to trace"
+UNTRACED = "a process that was killed had appended what it did not come to trace"
 OFFLINE = "a log cannot be used: what was fetched for it, or asked of it, comes to nothing"
 WAITS = "a follower whose leader is not known to it goes on as it was"
 
@@ -509,7 +509,7 @@ class PartitionReplay(Driver):
         self.starts[line.broker] = line.start
         self.kept_epoch.pop(b, None)
         if line.broker in self.members("up"):
-            self._appends_untold(line, b)
+            self._appends_untraced(line, b)
             self.step("broker_crashes", b)
 
     def _on_controller_elected(self, line: TraceLine, b: int) -> None:
@@ -986,7 +986,7 @@ class PartitionReplay(Driver):
         self.step(self._answers(line, f, b), b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
-        taken = self._appended_untold(follower, args["correlation"], offset)
+        taken = self._appended_untraced(follower, args["correlation"], offset)
         if take is not None and take.step in ("records_replicated", "append_failed"):
             taken = self._appended_to(take, offset)
         if taken <= end:
@@ -1149,7 +1149,7 @@ class PartitionReplay(Driver):
         loaded = self.loads.get((line.broker, line.start + 1))
         return offset if loaded is None else max(offset, int(loaded.args["log_end"]))
 
-    def _appended_untold(self, follower: int, correlation: int, offset: int) -> int:
+    def _appended_untraced(self, follower: int, correlation: int, offset: int) -> int:
         """Where the log ends of a follower that was killed after the last that it asked for.
 
         It may have appended the answer and not have come to trace that: its next start shows it.
@@ -1160,7 +1160,7 @@ class PartitionReplay(Driver):
             return offset
         return max(offset, int(loaded.args["log_end"]))
 
-    def _appends_untold(self, line: TraceLine, b: int) -> None:
+    def _appends_untraced(self, line: TraceLine, b: int) -> None:
         """A process is gone; its next start has more in its log than it came to trace."""
         loaded = self.loads.get((line.broker, line.start))
         end = -1 if loaded is None else int(loaded.args["log_end"])
@@ -1172,7 +1172,7 @@ class PartitionReplay(Driver):
         elif leader and self.read("fetch.state", b, leader) == _RECORDS_ANSWERED:
             self.step("follower_appends", b, leader)
         if self.read("log.end", b) == self.index(end):  # else that is found when it is loaded
-            self.done.forced[UNTOLD] += 1
+            self.done.forced[UNTRACED] += 1
 
     def _on_append_failed(self, line: TraceLine, b: int) -> None:
         leader, before = self.read("replica.leader", b), self.ends.get(line.broker, 0)

@@ -27,7 +27,14 @@ from specs.reference import markdown, pages
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 ALL_STORIES = tuple(sorted((ROOT / "specs" / "stories").glob("*.story")))
-_BUILT_IN = ("start.md",)
+_ON_THE_SITE = {
+    "](../specs/lessons)": "](lessons/index.md)",
+    "](../specs/stories)": "](stories/index.md)",
+    "](../ARCHITECTURE.md)": "](architecture.md)",
+    "](../README.md)": "](index.md)",
+    "](start.md)": "](index.md)",
+}
+"""Links of the texts, which are paths in the repository, to the pages that are made of them."""
 
 SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
     "Start": (
@@ -39,7 +46,7 @@ SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
     "Learn": (
         ("Lessons", "lessons/index.md"),
         ("Stories", "stories/index.md"),
-        ("The protocol, fact by fact", "protocol.md"),
+        ("Fact sheet of the protocol", "protocol.md"),
         ("Where articles err", "articles.md"),
     ),
     "Use": (
@@ -47,6 +54,7 @@ SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("Commands", "commands.md"),
         ("What broken means for logs", "what-broken-means.md"),
         ("Clients", "clients.md"),
+        ("Measurements", "measurements.md"),
         ("On several machines", "distributed.md"),
         ("A billion lines on an existing cluster", "scale.md"),
     ),
@@ -59,6 +67,7 @@ SECTIONS: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "Extend": (
         ("From an idea to a proof", "a-new-idea.md"),
+        ("Architecture", "architecture.md"),
         ("How to add", "adding.md"),
         ("Transitions", "reference/index.md"),
         ("Adapters", "adapters.md"),
@@ -78,18 +87,23 @@ def menu(pages_of: Mapping[str, str]) -> dict[str, Sequence[tuple[str, str]]]:
 
 def sources(commands: Mapping[str, click.Command]) -> dict[str, str]:
     """Every page of the site as Markdown, by its path."""
-    found = {
-        path.name: path.read_text(encoding="utf-8")
-        for path in sorted(DOCS.glob("*.md"))
-        if path.name not in _BUILT_IN
-    }
-    found["index.md"] = (DOCS / "start.md").read_text(encoding="utf-8")
+    found = {path.name: _text(path) for path in sorted(DOCS.glob("*.md"))}
+    found["index.md"] = found.pop("start.md")
+    found["architecture.md"] = _text(ROOT / "ARCHITECTURE.md").replace("](docs/", "](")
     found["commands.md"] = command_reference(commands)
     found["pictures.md"] = _pictures()
     found |= dict(_transitions())
     found |= dict(_lessons())
     found["stories/index.md"] = _stories()
     return found
+
+
+def _text(path: Path) -> str:
+    """A text of the repository, with links to the site's pages."""
+    text = path.read_text(encoding="utf-8")
+    for link, page in _ON_THE_SITE.items():
+        text = text.replace(link, page)
+    return text
 
 
 BOARD = "style.css", "words.js", "draw.js", "lesson.js", "app.js"

@@ -1,13 +1,12 @@
-"""What a broker answers to controllers, followers and producers, as pure rules (f, g.6, g.7)."""
+"""What a broker answers controllers, followers and producers, as pure functions (f, g.6, g.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from impl.core.requests import LEADER_EPOCH_DURING_DELETE, NO_LEADER_EPOCH
+from impl.error_codes import NONE as NONE
 from impl.releases import Release
-
-NONE = "NONE"
 
 
 def current_leader_epoch_error(

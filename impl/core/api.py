@@ -1,4 +1,4 @@
-"""What brokers and administrators ask a controller for, who before wrote to ZooKeeper themselves.
+"""Requests of brokers and administrators to a controller; before, they wrote to ZooKeeper.
 
 AlterIsr (KIP-497, 2.7), AlterPartitionReassignments and ListPartitionReassignments (KIP-455, 2.4),
 ElectLeaders (KIP-183, 2.2: preferred ones; KIP-460, 2.4: unclean ones too). Each is one event of
@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PREFERRED, Kind, Strategy
 from impl.core.states import PartitionState
+from impl.error_codes import (
+    ELECTION_NOT_NEEDED,
+    NONE,
+    NOT_CONTROLLER,
+    UNKNOWN_SERVER_ERROR,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
-NONE = "NONE"
-NOT_CONTROLLER = "NOT_CONTROLLER"
-UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
-UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
-ELECTION_NOT_NEEDED = "ELECTION_NOT_NEEDED"
 PREFERRED_TYPE, UNCLEAN_TYPE = "PREFERRED", "UNCLEAN"
 UNCLEAN = Strategy(Kind.OFFLINE, unclean=True)
 

@@ -1,4 +1,4 @@
-"""Brokers that come, go, come back, or want to go (fact sheet k.1, k.2)."""
+"""Brokers that start, fail, restart, or ask for a controlled shutdown (fact sheet k.1, k.2)."""
 
 from __future__ import annotations
 

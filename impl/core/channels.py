@@ -88,7 +88,7 @@ class Channels(Generic[Item]):
         return True
 
     def forget_the_gone(self) -> None:
-        """Close channels to brokers that are registered no more, or anew."""
+        """Close channels to brokers that are no longer registered, or registered again."""
         self.close([one for one, held in self.open.items() if self.epochs.get(one) != held.epoch])
 
     def close(self, brokers: list[int] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The parts that every event of a controller works with, put together once."""
+"""What every event of a controller uses, constructed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics on their way out (``TopicDeletionManager``; fact sheet i.6)."""
+"""Deletion of topics (``TopicDeletionManager``; fact sheet i.6)."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class DeletionManager:
             await self._begin(ready)
 
     async def try_again(self, replicas: Iterable[Replica]) -> None:
-        """Replicas that could not be deleted go offline, so that their deletion may start anew."""
+        """Replicas that could not be deleted go offline, so that their deletion may start again."""
         await self.replicas.handle(replicas, ReplicaState.OFFLINE)
 
     async def _begin(self, topics: list[str]) -> None:

@@ -1,7 +1,7 @@
-"""The controller of a whole cluster: one method an event (``KafkaController``; fact sheet b, k).
+"""The controller of a whole cluster: one method per event (``KafkaController``; fact sheet b, k).
 
 Sans I/O: it speaks to ZooKeeper through a port and hands requests to ``send``; whoever drives it
-decides when an event is handled. What a notification means is read anew, so that several may
+decides when an event is handled. What a notification means is read again, so that several may
 collapse into one.
 """
 
@@ -64,7 +64,7 @@ class EventController:
         self.active = False
         self.moved_to: str | None = None  # what showed it that it is no longer controller
 
-    # Office
+    # Controllership
 
     async def elect(self, now_ms: int) -> bool:
         """Try to become controller; True if it is now (``elect``)."""
@@ -127,8 +127,8 @@ class EventController:
         await self._await(paths.REASSIGN_PARTITIONS)
         found = {**self.reassigner.targets, **await core.client.reassignments()}
         await core.deletion.init(queued, self._must_wait(queued, found))
-        await self.journal.step("Sending update metadata request")
-        await core.update_metadata(context.live_or_shutting_down, [])
+        if self.release.since("0.10.2"):  # brokers follow nobody whom they do not know (KAFKA-4443)
+            await self._tell_all()
         await core.replicas.startup()
         await core.partitions.startup()
         await self.journal.ready(context.epoch)
@@ -138,6 +138,12 @@ class EventController:
                 await self._resume_recorded(partition, assignment)
         await core.deletion.resume()
         await self.preferred_election(at_failover=True)
+        if not self.release.since("0.10.2"):
+            await self._tell_all()
+
+    async def _tell_all(self) -> None:
+        await self.journal.step("Sending update metadata request")
+        await self.core.update_metadata(self.core.context.live_or_shutting_down, [])
 
     async def _resume_recorded(
         self, partition: TopicPartition, assignment: ReplicaAssignment
@@ -493,12 +499,17 @@ class EventController:
 
         Its end is reported as well, so that one which comes right after it is not missed. Who leads
         already is left alone since 2.2, and by a new controller (up to 1.0: see the strategy).
+        A new controller deletes the znode whether it has seen it or not: since 2.1 that is where
+        one that was deposed meanwhile finds it out (``onControllerFailover`` calls
+        ``onPreferredReplicaElection`` in any case, whose last act is the deletion).
         """
-        if await self._await(paths.PREFERRED_ELECTION):
+        there = await self._await(paths.PREFERRED_ELECTION)
+        if there:
             asked = await self.core.client.preferred_election() or []
             if at_failover or self.release.since("2.2"):
                 asked = [one for one in asked if not self._leads_as_preferred(one)]
             await self.elect_preferred(asked)
+        if there or at_failover:
             await self.core.client.delete_preferred_election(self.core.context.epoch_version)
 
     def _leads_as_preferred(self, partition: TopicPartition) -> bool:

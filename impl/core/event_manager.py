@@ -1,4 +1,4 @@
-"""A broker's controller events: queued from all sides, handled one after the other.
+"""A controller's event queue: any thread adds events, and they are handled one after the other.
 
 Notifications of ZooKeeper, answers of brokers and what is due by the clock wait in one queue, each
 by itself; an event that fails is reported, and the next one comes. When the session expires what
@@ -55,7 +55,7 @@ class ControllerEventManager:
         self.waiting.append(ControllerEvent(name, work, request, broker))
 
     def notified(self, event: WatchEvent, now_ms: int) -> None:
-        """Queue ZooKeeper's notification; what it means is read anew when it is handled."""
+        """Queue ZooKeeper's notification; what changed is read when it is handled."""
         self.put(event.path, lambda controller: controller.handle_watch_event(event, now_ms))
 
     def answered(

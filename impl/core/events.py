@@ -1,4 +1,4 @@
-"""What happens to the replicas of a broker: typed events, given to a plain observer.
+"""What happens to the replicas of a broker, as typed events for an observer.
 
 The core writes no logs. It calls its observer where Kafka would log, or where somebody who looks on
 (a trace, a test, a claim) must know; ``impl.server.replica_lines`` makes Kafka's lines of them.

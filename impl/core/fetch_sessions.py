@@ -1,4 +1,4 @@
-"""Which leader epoch a leader takes a fetch to be of, in a fetch session (KIP-227, 1.1).
+"""The leader epoch that a leader assumes for a fetch within a fetch session (KIP-227, 1.1).
 
 A leader keeps what was asked first, and reads the later fetches of the session from what it keeps
 (``impl.server.fetch_sessions``). Source: FetchSession.scala.

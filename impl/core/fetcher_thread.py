@@ -1,8 +1,8 @@
 """A follower's fetcher for many partitions of one leader (``AbstractFetcherThread``; g.8, h.3).
 
-One round is ``do_work``: compare epochs and cut where that is due, then fetch. Leader and logs are
-ports that are awaited: while a question is on its way partitions may be removed, or made to follow
-anew, and then its answer is not looked at.
+One round is ``do_work``: truncate the partitions that are in the Truncating phase, then fetch.
+Leader and logs are ports that are awaited. While a request is in flight partitions may be removed,
+or added again, and late answers are dropped.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Answer(Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> Answer:
-        """A code that is not known here is one to try again after."""
+        """An unknown code: the request is sent again."""
         return cls.UNKNOWN_SERVER_ERROR
 
 
 class Phase(Enum):
-    """What a partition waits for."""
+    """What a partition waits for (``ReplicaState`` of ``PartitionFetchState``)."""
 
     TRUNCATING = "Truncating"
     FETCHING = "Fetching"
@@ -51,7 +51,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FetchState:
-    """One partition: where to go on, in which leader epoch, and in which phase."""
+    """One partition: its fetch offset, its leader epoch, and its phase."""
 
     offset: int
     leader_epoch: int
@@ -137,10 +137,10 @@ class FollowedLog(Protocol):
         """Append what a leader answered. InvalidBatch, CorruptRecord."""
 
     async def truncate_to(self, offset: int) -> None:
-        """Cut from an offset on."""
+        """Remove the records from an offset on."""
 
     async def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget every record; the log begins anew at an offset."""
+        """Remove every record; the log starts again at an offset."""
 
 
 class UnrequestedPartition(Exception):
@@ -155,47 +155,35 @@ class OffsetUnknown(Exception):
         self.error = error
 
 
-class Watching(Protocol):
-    """What a fetcher tells of its logs; nothing by default."""
+class FetcherListener:
+    """Is notified of what a fetcher does to its logs; does nothing by default."""
 
     def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """A log is about to be cut to ``offset``; where it ends there already, it stays."""
+        """A log is about to be truncated to ``offset``, even if it is no longer than that."""
 
     def append_failed(self, key: Any, error: str) -> None:
-        """What was fetched could not be appended: the partition is followed no more (2.3)."""
+        """Fetched records could not be appended: the partition is marked as failed (2.3)."""
 
     def replicated(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """An answer to a fetch at ``offset`` was taken; what the log and the watermark are now."""
-
-
-class Unwatched:
-    """Nobody listens."""
-
-    def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """It is not reported."""
-
-    def append_failed(self, key: Any, error: str) -> None:
-        """It is not reported."""
-
-    def replicated(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """It is not reported."""
+        """The answer to a fetch at ``offset`` was applied; the log end and high watermark now."""
 
 
 class FetcherThread(Generic[Key]):
     """Partitions that follow one leader; ``failed`` are those that wait for the controller.
 
-    ``on_fetch``: epochs are compared by the leader at every fetch (2.7), not by a request before.
+    ``on_fetch``: truncation by Fetch (IBP 2.7, KIP-595): the leader compares epochs at every fetch,
+    and no OffsetForLeaderEpoch request comes before.
     """
 
     def __init__(
         self, leader: Leader[Key], logs: Mapping[Key, FollowedLog], release: Release,
-        on_fetch: bool, watching: Watching | None = None,
+        on_fetch: bool, watching: FetcherListener | None = None,
     ) -> None:  # fmt: skip
         self.leader = leader
         self.logs = logs
         self.release = release
         self.on_fetch = on_fetch
-        self.watching = watching or Unwatched()
+        self.watching = watching or FetcherListener()
         self.states: dict[Key, FetchState] = {}
         self.failed: set[Key] = set()
         self.truncations = 0
@@ -215,7 +203,7 @@ class FetcherThread(Generic[Key]):
     def add(self, partitions: Mapping[Key, tuple[int, int]]) -> None:
         """Follow partitions from (offset, leader epoch) on.
 
-        One that is followed in this very epoch goes on as it was (2.1 and later).
+        A partition that is followed in this leader epoch already is left as it is (since 2.1).
         """
         for key, (offset, leader_epoch) in partitions.items():
             known = self.states.get(key)
@@ -228,7 +216,7 @@ class FetcherThread(Generic[Key]):
             self.states[key] = FetchState(offset, leader_epoch, phase, latest if fetches else None)
 
     def remove(self, keys: Iterable[Key]) -> None:
-        """Follow them no more."""
+        """Stop following them."""
         for key in keys:
             self.states.pop(key, None)
 
@@ -237,21 +225,21 @@ class FetcherThread(Generic[Key]):
         return self.logs[key].latest_epoch()
 
     def _sent(self, leader_epoch: int) -> int | None:
-        """The leader epoch as a question carries it (KIP-320)."""
+        """The leader epoch of a request, None before 2.1 (KIP-320)."""
         return leader_epoch if self.release.since("2.1") else None
 
     def _is_of(self, asked: FetchState, state: FetchState) -> bool:
-        """An answer is of the leader epoch that the partition is in now.
+        """The answer is for the leader epoch that the partition is in now.
 
-        Up to 2.0 a fetcher knew no leader epochs: whatever its leader answered was taken. 2.1.0
-        took what was answered about epochs still (KAFKA-7786).
+        Up to 2.0 a fetcher knew no leader epochs and applied every answer. 2.1.0 still applied
+        late answers to OffsetForLeaderEpoch (KAFKA-7786).
         """
         takes_late = self.release.parts == (2, 1, 0) and asked.phase is Phase.TRUNCATING
         knows = self.release.since("2.1") and not takes_late
         return asked.leader_epoch == state.leader_epoch or not knows
 
     async def truncate(self, key: Key, offset: int) -> None:
-        """Cut a partition's log."""
+        """Truncate a partition's log."""
         log = self.logs[key]
         self.watching.truncating(key, offset, log.log_end, log.high_watermark)
         await log.truncate_to(offset)
@@ -269,7 +257,7 @@ class FetcherThread(Generic[Key]):
     # Truncating
 
     async def maybe_truncate(self) -> None:
-        """Cut the partitions that are to be compared with their leader first."""
+        """Truncate the partitions that are in the Truncating phase."""
         truncating = [key for key, one in self.states.items() if one.phase is Phase.TRUNCATING]
         epochs = {key: self.latest_epoch(key) for key in truncating}
         asked = {key: self.states[key] for key, epoch in epochs.items() if epoch is not None}
@@ -287,25 +275,28 @@ class FetcherThread(Generic[Key]):
             for key, state in asked.items()
             if (epoch := epochs[key]) is not None
         }
-        await self.compared(asked, await self.leader.epoch_ends(questions))
+        await self.on_epoch_ends(asked, await self.leader.epoch_ends(questions))
 
-    async def compared(
+    async def on_epoch_ends(
         self, asked: Mapping[Key, FetchState], replies: Mapping[Key, EpochReply]
     ) -> None:
-        """Cut by the answers about the ends of epochs; ``asked`` is how partitions stood then."""
+        """Truncate by the answers to OffsetForLeaderEpoch.
+
+        ``asked``: the states of the partitions when the request was sent.
+        """
         unrequested = [key for key in replies if key not in asked]
         if unrequested:
             raise UnrequestedPartition(f"the leader answered about {unrequested}, not asked about")
         for key, reply in replies.items():
             state = self.states.get(key)
             if state is None or not self._is_of(asked[key], state):
-                continue  # removed, or made to follow anew, while the question was on its way
+                continue  # removed, or added again, while the request was in flight
             if reply.error is Answer.FENCED_LEADER_EPOCH:
                 self._fail(key)
             elif reply.error is Answer.NONE:
-                await self._cut(key, reply.end)
+                await self._truncate_to_epoch_end(key, reply.end)
 
-    async def _cut(self, key: Key, reply: EpochEnd) -> None:
+    async def _truncate_to_epoch_end(self, key: Key, reply: EpochEnd) -> None:
         log = self.logs[key]
         truncation = follower_truncation(
             reply,
@@ -329,14 +320,14 @@ class FetcherThread(Generic[Key]):
         self.states[key] = replace(state, offset=offset, phase=phase, last_fetched_epoch=latest)
 
     def _fail(self, key: Key) -> None:
-        """Followed no more until the controller says so anew (2.1 and later)."""
+        """Stop following it until the next LeaderAndIsr request (since 2.1)."""
         self.states.pop(key, None)
         self.failed.add(key)
 
     # Fetching
 
     async def maybe_fetch(self) -> None:
-        """Fetch for the partitions that are compared, and append."""
+        """Fetch for the partitions that are in the Fetching phase, and append."""
         asked = {key: one for key, one in self.states.items() if one.phase is Phase.FETCHING}
         if not asked:
             return
@@ -344,16 +335,19 @@ class FetcherThread(Generic[Key]):
             key: FetchQuestion(self._sent(one.leader_epoch), one.offset, one.last_fetched_epoch)
             for key, one in asked.items()
         }
-        await self.fetched(asked, await self.leader.fetch(questions))
+        await self.on_fetched(asked, await self.leader.fetch(questions))
 
-    async def fetched(
+    async def on_fetched(
         self, asked: Mapping[Key, FetchState], replies: Mapping[Key, FetchReply]
     ) -> None:
-        """Append what was fetched; ``asked`` is how partitions stood when it was asked for."""
+        """Append what was fetched.
+
+        ``asked``: the states of the partitions when the request was sent.
+        """
         for key, reply in replies.items():
             state = self.states.get(key)
             if state is None or not self._is_of(asked[key], state):
-                continue  # removed, or made to follow anew, while the question was on its way
+                continue  # removed, or added again, while the request was in flight
             if state.offset == asked[key].offset and state.phase is Phase.FETCHING:
                 await self._apply(key, state, reply)
 
@@ -363,7 +357,7 @@ class FetcherThread(Generic[Key]):
         elif reply.error is Answer.OFFSET_OUT_OF_RANGE:
             await self._out_of_range(key, state)
         elif reply.error is Answer.NONE and reply.diverging is not None:
-            await self._cut_while_fetching(key, reply.diverging)
+            await self._truncate_while_fetching(key, reply.diverging)
         elif reply.error is Answer.NONE:
             await self._append(key, state, reply)
 
@@ -383,9 +377,9 @@ class FetcherThread(Generic[Key]):
         latest = self.latest_epoch(key) if self.on_fetch else None
         self.states[key] = replace(state, offset=log.log_end, last_fetched_epoch=latest)
 
-    async def _cut_while_fetching(self, key: Key, diverging: EpochEnd) -> None:
-        await self._cut(key, diverging)
-        if key in self.states:  # it goes on fetching, whether or not that was the last cut
+    async def _truncate_while_fetching(self, key: Key, diverging: EpochEnd) -> None:
+        await self._truncate_to_epoch_end(key, diverging)
+        if key in self.states:  # fetching goes on; the next fetch may truncate again
             self.states[key] = replace(self.states[key], phase=Phase.FETCHING)
 
     async def _offset(self, key: Key, state: FetchState, timestamp: int) -> int:
@@ -393,19 +387,19 @@ class FetcherThread(Generic[Key]):
         return await self.leader.offset(key, question)
 
     async def _out_of_range(self, key: Key, state: FetchState) -> None:
-        """Find where to go on when the leader does not have the offset (fact sheet g.9)."""
+        """Find the next fetch offset after OFFSET_OUT_OF_RANGE (fact sheet g.9)."""
         log = self.logs[key]
         try:
             end = await self._offset(key, state, LATEST)
             start = await self._offset(key, state, EARLIEST) if end >= log.log_end else 0
         except OffsetUnknown as refused:
-            # Asked in an epoch that the leader has left, it is as after a fetch in that epoch;
-            # otherwise it fetches at the same offset again.
+            # ListOffsets in a fenced epoch fails the partition, as a fetch does; after any other
+            # error it fetches at the same offset again.
             if refused.error is Answer.FENCED_LEADER_EPOCH and self.states.get(key) == state:
                 self._fail(key)
             return
         if self.states.get(key) != state:
-            return  # removed, or made to follow anew, while the questions were on their way
+            return  # removed, or added again, while the requests were in flight
         try:
             if end < log.log_end:
                 await self.truncate(key, end)

@@ -1,4 +1,4 @@
-"""When the controller gives leadership back to preferred replicas by itself (fact sheet k.3)."""
+"""Automatic preferred leader election (``auto.leader.rebalance.enable``; fact sheet k.3)."""
 
 from __future__ import annotations
 

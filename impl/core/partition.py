@@ -190,7 +190,7 @@ class Partition(Generic[SomeLog]):
         self.epoch_start = 0
         self.isr: tuple[int, ...] = ()
         self.pending: tuple[int, ...] | None = None  # the ISR that is being registered
-        self.generation = 0  # how often it ceased to lead, was stopped, or made to follow anew
+        self.generation = 0  # how often it stopped leading, was stopped, or began to follow again
         self.expands = self.shrinks = self.failures = 0
 
     @property
@@ -533,7 +533,7 @@ class Partition(Generic[SomeLog]):
 
 
 def keeps_fetching(before: int, epoch: int, release: Release) -> bool:
-    """Told to follow the same leader in ``epoch``, a follower need not start over (f.2)."""
+    """A follower that is asked to follow the same leader in ``epoch`` need not start over (f.2)."""
     if not release.since("2.0"):
         return True
     if not release.since("2.1"):

@@ -1,4 +1,4 @@
-"""Partitions through their states, and elections (``PartitionStateMachine``; sheet c.1, d)."""
+"""The state machine of partitions, and elections (``PartitionStateMachine``; fact sheet c.1, d)."""
 
 from __future__ import annotations
 
@@ -183,7 +183,11 @@ class PartitionMachine:
         writes: dict[TopicPartition, LeaderIsrAndControllerEpoch] = {}
         for partition in partitions:
             state = await self._readable_state(partition, failed)
-            if state is None or self._is_needless(partition, state, strategy):
+            if state is None:
+                continue
+            leads = self._leads_as_preferred(partition, strategy)
+            if leads is not None:
+                await self._put_online(partition, leads)
                 continue
             elected = self.choose(partition, state, strategy)
             if elected is None:
@@ -234,19 +238,20 @@ class PartitionMachine:
             return None
         return state
 
-    def _is_needless(
-        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy
-    ) -> bool:
-        """The preferred replica leads already, which up to 1.0 ends its election without a word.
+    def _leads_as_preferred(
+        self, partition: TopicPartition, strategy: Strategy
+    ) -> LeaderIsrAndControllerEpoch | None:
+        """What is known of a partition whose preferred replica leads already, up to 1.0.
 
-        ``LeaderElectionNotNeededException`` of ``PreferredReplicaPartitionLeaderSelector``.
+        That is by what the controller has in memory, whatever it has just read, and ends the
+        election: nothing is written, nobody is notified, and the partition is online
+        (``LeaderElectionNotNeededException`` of ``PreferredReplicaPartitionLeaderSelector``,
+        which ``electLeaderForPartition`` swallows).
         """
-        preferred = self.context.replicas(partition)[:1]
-        return (
-            strategy.kind is Kind.PREFERRED
-            and not self.release.since("1.1")
-            and preferred == (state.leader,)
-        )
+        known = self.context.leadership.get(partition)
+        is_theirs = strategy.kind is Kind.PREFERRED and not self.release.since("1.1")
+        leads = known is not None and self.context.replicas(partition)[:1] == (known.leader,)
+        return known if is_theirs and leads else None
 
     def choose(
         self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy
@@ -284,8 +289,14 @@ class PartitionMachine:
         is_new: bool,
     ) -> None:
         self.context.leadership[partition] = state
+        await self._put_online(partition, state)
+        replicas = self.context.replicas(partition)
+        self.batch.add_leader_and_isr(recipients, partition, state, replicas, is_new)
+
+    async def _put_online(
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+    ) -> None:
         before, online = self.context.partition_state(partition), PartitionState.ONLINE
         replicas = self.context.replicas(partition)
         await self.context.journal.partition_moved(partition, before, online, replicas, state)
         self.context.put_partition_state(partition, online)
-        self.batch.add_leader_and_isr(recipients, partition, state, replicas, is_new)

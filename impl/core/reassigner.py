@@ -1,4 +1,4 @@
-"""Moving partitions to other replicas: the twelve steps, and KIP-455's (fact sheet j.1, j.2)."""
+"""Reassignment of partitions: the twelve steps, and KIP-455 (fact sheet j.1, j.2)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerCore, StateChangeFailed
 from impl.core.partition_machine import REASSIGN
 from impl.core.states import PartitionState, ReplicaState
+from impl.error_codes import (
+    INVALID_REPLICA_ASSIGNMENT,
+    NO_REASSIGNMENT_IN_PROGRESS,
+    NONE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
-
-NONE = "NONE"
-INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"
-UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
-NO_REASSIGNMENT_IN_PROGRESS = "NO_REASSIGNMENT_IN_PROGRESS"
-UNKNOWN_SERVER_ERROR = "UNKNOWN_SERVER_ERROR"
-
 
 DELETED = "the topic is queued for deletion"
 UNKNOWN = "there is no such partition"
@@ -31,7 +30,7 @@ class Reassigner:
         self.core = core
         self.targets: dict[TopicPartition, tuple[int, ...]] = {}
         self.looks_again = False
-        """The request was deleted: the watch on its znode is to be set anew, as an event."""
+        """The request was deleted: the watch on its znode is to be set again, as an event."""
 
     @property
     def loaded_whole(self) -> bool:

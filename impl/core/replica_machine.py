@@ -1,4 +1,4 @@
-"""Replicas through their states (``ReplicaStateMachine``; fact sheet c.2)."""
+"""The state machine of replicas (``ReplicaStateMachine``; fact sheet c.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of one round, collected and then sent together (``ControllerBrokerRequestBatch``, e)."""
+"""Requests collected in a batch and sent together (``ControllerBrokerRequestBatch``, e)."""
 
 from __future__ import annotations
 

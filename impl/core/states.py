@@ -1,4 +1,4 @@
-"""The states of partitions and replicas, and which may follow which (fact sheet c)."""
+"""The states of partitions and replicas, and the valid transitions (fact sheet c)."""
 
 from __future__ import annotations
 

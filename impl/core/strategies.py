@@ -1,4 +1,4 @@
-"""The four ways to choose a leader, as pure functions (fact sheet d).
+"""The four leader election strategies, as pure functions (fact sheet d).
 
 ``live`` holds the brokers that count as alive, without those that are shutting down unless it is
 said otherwise. A strategy answers None where nobody may lead: nothing is written then, and the

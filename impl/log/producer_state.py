@@ -14,7 +14,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from impl.log.crc32c import crc32c
-from impl.log.errors import CorruptRecord, InvalidBatch, StorageError
+from impl.log.errors import CorruptRecord, InvalidBatch
 from impl.log.record_batch import CONTROL, TRANSACTIONAL, Batch
 
 NO_ID = NO_EPOCH = NO_SEQUENCE = -1
@@ -274,7 +274,3 @@ def decode_snapshot(content: bytes) -> list[ProducerEntry]:
         batches = () if offset < 0 else (BatchMetadata(sequence, offset, delta, time),)
         found.append(ProducerEntry(producer, epoch, batches, time, coordinator, transaction))
     return found
-
-
-class CorruptSnapshot(StorageError):
-    """A ``.snapshot`` file that is none (``CorruptSnapshotException``)."""

@@ -20,6 +20,7 @@ from impl.admin.port import (
     Settings,
 )
 from impl.core.api import UNCLEAN_TYPE
+from impl.error_codes import NONE
 from impl.server.clients import PAUSE_S, Client, ClientError, error_in
 from impl.server.connection import Connection, Disconnected, UnsupportedVersion
 from impl.server.control_messages import by_topic
@@ -27,7 +28,6 @@ from impl.server.dynamic_configs import EVERY_BROKER
 from impl.wire import Fields
 from impl.znodes import ReplicaAssignment, TopicPartition
 
-NONE = "NONE"
 ASK_AGAIN = ("NOT_CONTROLLER", "NETWORK_EXCEPTION", "LEADER_NOT_AVAILABLE")
 KINDS = {"topics": 2, "brokers": 4}
 SOURCES = {

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import TypeVar
 
-from impl.core.api import NONE, NOT_CONTROLLER, AlteredIsrs, ControllerApi
+from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.metadata_cache import MetadataCache
+from impl.error_codes import NONE, NOT_CONTROLLER
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 from impl.zookeeper.port import wait
 

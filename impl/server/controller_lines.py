@@ -23,7 +23,7 @@ class ControllerLines(ControllerJournal):
         self.files = files
         self.release = files.release
 
-    # Office
+    # Controllership
 
     async def elected(self, epoch: int, epoch_version: int) -> None:
         broker = self.files.broker

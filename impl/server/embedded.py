@@ -4,7 +4,7 @@ It needs neither Java nor kazoo. What clients ask and hear is JSON in a frame, b
 alone: ZooKeeper's protocol is spoken where there is a real one. Every write is in
 ``snapshot.json`` before it is answered, so that a process that ends, however it ends, loses none (a
 machine that loses power may: nothing is synced). When it starts again all sessions are over, and
-their ephemeral znodes gone.
+their ephemeral znodes gone. Beside it ``version-2/log.ZXID`` is a transaction log as ZooKeeper's.
 
     python -m impl.server.embedded PORT FOLDER [--trace FOLDER]
 """
@@ -23,12 +23,13 @@ from typing import Any
 
 from impl.server.connection import Address, Disconnected, FrameConnection
 from impl.server.listener import Listener
-from impl.server.traced_zookeeper import ZooKeeperTrace
+from impl.server.traced_zookeeper import ZooKeeperTrace, operations
 from impl.zookeeper import znode
 from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKeeperError
 from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
+from impl.zookeeper.transaction_log import TransactionLog, Written
 from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, EventType, Op, WatchEvent, Znode
 
 _OPS: dict[str, Callable[..., Op]] = {
@@ -44,7 +45,9 @@ class EmbeddedServer:
     def __init__(self, address: Address, folder: Path, trace: Path | None = None) -> None:
         self.snapshot = folder / "snapshot.json"
         folder.mkdir(parents=True, exist_ok=True)
+        self.log = TransactionLog(folder)
         self.zookeeper = self._load()
+        self._kept = self.zookeeper.zxid
         head = {"zxid": self.zookeeper.zxid}
         self.trace = None if trace is None else ZooKeeperTrace(trace, head)
         self.sessions: dict[int, EmbeddedSession] = {}
@@ -56,16 +59,16 @@ class EmbeddedServer:
         if not self.snapshot.exists():
             return ZooKeeper()
         kept = json.loads(self.snapshot.read_text(encoding="utf-8"))
-        store = ZooKeeper(kept["zxid"] + 1, kept["next_session"])
-        store.nodes = {
-            path: Znode(*fields)
-            for path, fields in kept["nodes"].items()
-            if fields[2] == NO_SESSION
-        }
+        store = ZooKeeper(kept["zxid"], kept["next_session"])
+        store.nodes = {path: Znode(*fields) for path, fields in kept["nodes"].items()}
+        store.sessions = {node.owner for node in store.nodes.values()} - {NO_SESSION}
+        for session in sorted(store.sessions):
+            store.expire(session)
+            self.log.session_closed(store.zxid, session, by_client=False)
         return store
 
-    def _keep(self, before: int) -> None:
-        if self.zookeeper.zxid == before:
+    def _keep(self) -> None:
+        if self.zookeeper.zxid == self._kept:
             return
         nodes = {path: _fields(node) for path, node in self.zookeeper.nodes.items()}
         kept = {"zxid": self.zookeeper.zxid, "next_session": self.zookeeper.next_session,
@@ -73,17 +76,17 @@ class EmbeddedServer:
         unfinished = self.snapshot.with_name("snapshot.json.unfinished")
         unfinished.write_text(json.dumps(kept), encoding="utf-8")
         unfinished.replace(self.snapshot)
+        self._kept = self.zookeeper.zxid
 
     def serve(self) -> None:
         """Serve until ``stop``; sessions that were silent for too long expire."""
         self.listener.start()
         while not self.ended.wait(TICK_S):
             with self.lock:
-                before = self.zookeeper.zxid
                 for session in self.zookeeper.overdue(_now_ms()):
                     self._expire(session)
-                self._keep(before)
         self.listener.close()
+        self.log.close()
         if self.trace is not None:
             self.trace.file.close()
 
@@ -93,6 +96,8 @@ class EmbeddedServer:
 
     def _expire(self, session: int, closed: bool = False) -> None:
         gone = self.zookeeper.expire(session)
+        self._keep()
+        self.log.session_closed(self.zookeeper.zxid, session, closed)
         if self.trace is not None:
             self.trace.ended(self.zookeeper.zxid, session, gone, closed)
         self.sessions.pop(session, None)
@@ -109,9 +114,13 @@ class EmbeddedServer:
             except (KeyError, TypeError, ValueError) as error:
                 return [_framed({"wrong": f"{type(error).__name__}: {error}"})]
             finally:
-                self._keep(before)
-            if self.trace is not None and self.zookeeper.zxid != before:
-                self.trace.transaction(self.zookeeper, head, result)
+                self._keep()
+            if self.zookeeper.zxid != before and (ops := operations(head, result)):
+                nodes = self.zookeeper.nodes
+                written = [Written(op, path, nodes.get(path)) for op, path in ops]
+                self.log.transaction(self.zookeeper.zxid, int(head["session"]), written)
+                if self.trace is not None:
+                    self.trace.transaction(self.zookeeper, head, result)
             return [_framed({"result": result, "zxid": self.zookeeper.zxid})]
 
     def _do(self, head: dict[str, Any]) -> Any:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from impl.core.answers import NONE
 from impl.core.fetch_sessions import as_kept
 from impl.core.fetcher_thread import Answer, FetchQuestion, FetchReply
+from impl.error_codes import NONE
 from impl.releases import Release
 
 Key = TypeVar("Key")

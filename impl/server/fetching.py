@@ -24,6 +24,7 @@ from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
     EpochReply,
+    FetcherListener,
     FetcherThread,
     FetchQuestion,
     FetchReply,
@@ -300,7 +301,7 @@ def _diverging(row: Any) -> EpochEnd | None:
     return EpochEnd(found.epoch, found.end_offset)
 
 
-class ReplicaFetcher(threading.Thread):
+class ReplicaFetcher(threading.Thread, FetcherListener):
     """``ReplicaFetcherThread``: one thread for some partitions of one leader."""
 
     def __init__(

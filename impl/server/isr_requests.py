@@ -13,6 +13,7 @@ from typing import Any
 from impl.core.alter_isr import AlterIsrManager, IsrChange
 from impl.core.metadata_cache import MetadataCache
 from impl.core.partition import IsrAnswered
+from impl.error_codes import NONE
 from impl.server.broker_lock import BrokerLock
 from impl.server.connection import Address, Connection, Disconnected
 from impl.server.control_messages import by_topic
@@ -22,7 +23,6 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 PAUSE_S = 0.05
 PATIENCE_S = 12.0
-NONE = "NONE"
 VERSION = 0
 NO_EPOCH = -1
 Answers = dict[TopicPartition, tuple[str, LeaderIsrAndControllerEpoch | None]]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from impl.error_codes import KAFKA_STORAGE_ERROR, NONE
 from impl.log import Log, StorageError
 from impl.log.directory_names import LONGEST, future_name
 from impl.log.log_directory import LogDirectory
@@ -20,8 +21,6 @@ from impl.server.replicas import HostedReplicas
 from impl.znodes import TopicPartition
 from impl.zookeeper.errors import ZooKeeperError
 
-NONE = "NONE"
-STORAGE_ERROR = "KAFKA_STORAGE_ERROR"
 SLICE_BYTES = 1 << 20
 SLICE_S = 0.02
 
@@ -68,7 +67,7 @@ class LogDirs:
         if directory is None or not Path(path).is_absolute():
             return "LOG_DIR_NOT_FOUND"
         if directory.failure or partition in self.logs.offline:
-            return STORAGE_ERROR
+            return KAFKA_STORAGE_ERROR
         if self.logs.home(partition) is None or partition not in self.manager.partitions:
             self.logs.prefer(partition, target)
             return "REPLICA_NOT_AVAILABLE"
@@ -78,7 +77,7 @@ class LogDirs:
                 self._compared.add(partition)
         except (StorageError, OSError) as error:
             self._failed(directory, partition, error)
-            return STORAGE_ERROR
+            return KAFKA_STORAGE_ERROR
         return NONE
 
     def describe(self) -> list[DescribedDir]:
@@ -95,7 +94,7 @@ class LogDirs:
                 behind = 0 if current is None else max(0, current.log_end - log.log_end)
                 one = TopicPartition(*partition)
                 replicas.append(DescribedReplica(one, log.size, behind, future=True))
-            error = STORAGE_ERROR if directory.failure else NONE
+            error = KAFKA_STORAGE_ERROR if directory.failure else NONE
             found.append(DescribedDir(directory.path, error, replicas))
         return found
 

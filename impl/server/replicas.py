@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from impl.core.answers import NONE
 from impl.core.events import IsrUpdated, IsrUpdateFailed, IsrUpdateRefused, ReplicaEvent
 from impl.core.metadata_cache import MetadataCache
 from impl.core.replica_manager import Answered, Replica, ReplicaManager
 from impl.core.requests import Request, UpdateMetadata
+from impl.error_codes import NONE
 from impl.log import LogManager
 from impl.log.stored_log import StoredLog, StoredLogs
 from impl.releases import Release

@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from impl.core.answers import NONE
 from impl.core.events import FetchServed, ProducerAnswered
 from impl.core.fetcher_thread import EARLIEST, Answer, FetchQuestion, FetchReply
 from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
+from impl.error_codes import NONE
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from impl.admin.errors import AdminError, InvalidPartitions, InvalidTopic, UnknownTopicOrPartition
 from impl.admin.topic_command import TopicCommand, parse_configs
-from impl.core.answers import NONE
+from impl.error_codes import NONE
 from impl.server.control import Control
 from impl.server.properties import TOPIC_KEYS
 from impl.znodes import MalformedZnode

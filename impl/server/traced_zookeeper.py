@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,23 +24,24 @@ class ZooKeeperTrace:
 
     def transaction(self, store: ZooKeeper, head: Mapping[str, Any], result: Any) -> None:
         """One write, or a multi of several."""
-        op, args = head["op"], head.get("args", [])
-        if op not in ("create", "set_data", "delete", "multi"):
+        ops = operations(head, result)
+        if not ops:
             return
-        if op == "multi":
-            asked = [(name, fields["path"]) for name, fields in args]
-            made: Sequence[Any] = result
-            paths = [
-                one if name == "Create" and isinstance(one, str) else path
-                for (name, path), one in zip(asked, made, strict=True)
-            ]
-            ops = [(name, path) for (name, _), path in zip(asked, paths, strict=True)]
-        else:
-            name = {"create": "Create", "set_data": "SetData", "delete": "Delete"}[op]
-            ops = [(name, result[0] if op == "create" else args[0])]
         lines = [_op(store, name, path) for name, path in ops]
         fields = {"zxid": store.zxid, "session": int(head["session"]), "ops": lines}
         self.file.line("transaction", fields)
+
+
+def operations(head: Mapping[str, Any], result: Any) -> list[tuple[str, str]]:
+    """Name and path of each operation that was asked for and done; none of what only reads."""
+    op, args = head["op"], head.get("args", [])
+    if op == "multi":
+        return [
+            (name, one if name == "Create" and isinstance(one, str) else fields["path"])
+            for (name, fields), one in zip(args, result, strict=True)
+        ]
+    name = {"create": "Create", "set_data": "SetData", "delete": "Delete"}.get(op)
+    return [] if name is None else [(name, result[0] if op == "create" else args[0])]
 
 
 def _op(store: ZooKeeper, name: str, path: str) -> dict[str, Any]:

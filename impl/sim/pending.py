@@ -1,7 +1,7 @@
 """Work of the core that waits for ZooKeeper, kept as the answers that it got.
 
-What a coroutine did is fixed by where it began and what it was answered. So it is begun anew, gets
-the same answers, and goes on from there; nothing is carried out twice.
+What a coroutine did follows from its start and the answers that it got. So it is started again,
+gets the same answers, and continues from there; nothing is carried out twice.
 """
 
 from __future__ import annotations

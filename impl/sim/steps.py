@@ -1,4 +1,8 @@
-"""A world of steps: whatever may happen next has a name, and nothing happens by itself."""
+"""A world of steps: whatever may happen next has a name, and nothing happens by itself.
+
+Functions called ``..._unmet`` return the first condition of a step that does not hold, as a
+positive sentence ("it has a ZooKeeper session": it has none), and None if the step may be taken.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +37,8 @@ class StepNotPossible(Exception):
 Candidates = Callable[[Any], Iterable[tuple[int, ...]]]
 """The arguments worth asking about, sorted."""
 
-Refusal = Callable[..., str | None]
-"""(world, *args) -> the first condition that does not hold, None if the step may be taken."""
+UnmetCondition = Callable[..., str | None]
+"""(world, *args) -> the first unmet condition, None if the step may be taken."""
 
 Act = Callable[..., None]
 """(world, *args) -> takes the step, whose conditions all hold."""
@@ -44,7 +48,7 @@ Act = Callable[..., None]
 class StepKind:
     """Everything that a world knows about the steps of one name.
 
-    Without a ``refusal`` the candidates are those with which the step may be taken. ``weight``: how
+    Without ``unmet`` the candidates are those with which the step may be taken. ``weight``: how
     likely a simulator takes it, relative to others; faults say theirs by profile instead, under the
     name ``fault``.
     """
@@ -52,17 +56,17 @@ class StepKind:
     name: str
     parameters: tuple[str, ...]
     candidates: Candidates
-    refusal: Refusal | None
+    unmet: UnmetCondition | None
     act: Act
     weight: int = 0
     fault: str | None = None
 
     def possible(self, world: Any) -> list[tuple[int, ...]]:
         """The arguments with which the step may be taken now."""
-        refusal, found = self.refusal, self.candidates(world)
-        if refusal is None or not found:
+        unmet, found = self.unmet, self.candidates(world)
+        if unmet is None or not found:
             return [*found]
-        return [args for args in found if refusal(world, *args) is None]
+        return [args for args in found if unmet(world, *args) is None]
 
 
 def offered(
@@ -107,8 +111,8 @@ class WorldOfSteps:
         for name, value in zip(kind.parameters, step.args, strict=True):
             if name in BROKERS and value not in self.brokers:
                 return f"the {name} is one of 1 to {len(self.brokers)}"
-        if kind.refusal is not None:
-            return kind.refusal(self, *step.args)
+        if kind.unmet is not None:
+            return kind.unmet(self, *step.args)
         if step.args in set(kind.candidates(self)):
             return None
         return f"({named}) is among those with which {step.name} may be taken now"

@@ -25,7 +25,7 @@ SavedBroker = tuple[bool, int, int, SavedLog, int, SavedReplicas, SavedControlle
 class PartitionBroker:
     """One broker; ``session`` and ``broker_epoch`` are what the process believes they are.
 
-    ``new_replicas`` makes what a start makes anew; a faulty broker is given another one.
+    ``new_replicas`` makes what a start creates; a faulty broker is given another one.
     """
 
     paused = False

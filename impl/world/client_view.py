@@ -1,4 +1,4 @@
-"""What clients were told, kept beside the cluster: no broker reads it."""
+"""What clients were answered, kept beside the cluster: no broker reads it."""
 
 from __future__ import annotations
 

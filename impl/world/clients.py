@@ -24,16 +24,16 @@ def each_last_offset(world: PartitionCluster) -> Iterable[tuple[int, int]]:
                 yield broker, offset
 
 
-def _leads_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
     replicas = world.brokers[broker].replicas
     if not replicas.partition.leads:
         return LEADS
     return ISR_IS_UNLOCKED if replicas.locked else None
 
 
-def _for_isr_refusal(world: PartitionCluster, broker: int) -> str | None:
-    refused = _leads_refusal(world, broker)
-    return refused or _too_few(world, broker)
+def _for_isr_unmet(world: PartitionCluster, broker: int) -> str | None:
+    unmet = _leads_unmet(world, broker)
+    return unmet or _too_few(world, broker)
 
 
 def _too_few(world: PartitionCluster, broker: int) -> str | None:
@@ -59,7 +59,7 @@ def leader_appends_for_isr(world: PartitionCluster, broker: int) -> None:
     _append(world, broker, "all")
 
 
-def _acknowledges_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
+def _acknowledges_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
     server = world.brokers[broker]
     partition = server.replicas.partition
     if not partition.leads:
@@ -76,11 +76,11 @@ def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> No
     world.client_view.hears(world.brokers[broker].log.records[offset][0], "one")
 
 
-def _replicated_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
-    refused = _acknowledges_refusal(world, broker, offset)
-    if refused is None and offset >= world.brokers[broker].replicas.partition.hw:
+def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
+    unmet = _acknowledges_unmet(world, broker, offset)
+    if unmet is None and offset >= world.brokers[broker].replicas.partition.hw:
         return "the high watermark has passed the record"
-    return refused or _too_few(world, broker)
+    return unmet or _too_few(world, broker)
 
 
 def leader_acknowledges_for_isr(world: PartitionCluster, broker: int, offset: int) -> None:
@@ -90,11 +90,11 @@ def leader_acknowledges_for_isr(world: PartitionCluster, broker: int, offset: in
         world.client_view.hears(server.log.records[offset][0], "all")
 
 
-def _reads_refusal(world: PartitionCluster, broker: int, offset: int) -> str | None:
-    refused = _leads_refusal(world, broker)
-    if refused is None and not 0 <= offset < world.brokers[broker].replicas.partition.hw:
+def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
+    unmet = _leads_unmet(world, broker)
+    if unmet is None and not 0 <= offset < world.brokers[broker].replicas.partition.hw:
         return "the offset is below the high watermark"
-    return refused
+    return unmet
 
 
 def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
@@ -108,23 +108,21 @@ BROKER = ("broker",)
 RECORD = ("broker", "offset")
 
 KINDS = (
-    StepKind("leader_appends", BROKER, each_leader, _leads_refusal, leader_appends),
-    StepKind(
-        "leader_appends_for_isr", BROKER, each_leader, _for_isr_refusal, leader_appends_for_isr
-    ),
+    StepKind("leader_appends", BROKER, each_leader, _leads_unmet, leader_appends),
+    StepKind("leader_appends_for_isr", BROKER, each_leader, _for_isr_unmet, leader_appends_for_isr),
     StepKind(
         "leader_acknowledges",
         RECORD,
         each_last_offset,
-        _acknowledges_refusal,
+        _acknowledges_unmet,
         leader_acknowledges,
     ),
     StepKind(
         "leader_acknowledges_for_isr",
         RECORD,
         each_last_offset,
-        _replicated_refusal,
+        _replicated_unmet,
         leader_acknowledges_for_isr,
     ),
-    StepKind("consumer_reads", RECORD, each_last_offset, _reads_refusal, consumer_reads),
+    StepKind("consumer_reads", RECORD, each_last_offset, _reads_unmet, consumer_reads),
 )

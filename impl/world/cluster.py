@@ -146,7 +146,7 @@ class PartitionCluster(WorldOfProcesses):
         self.zookeeper.expire(self.brokers[broker].session)
 
     def reconnect(self, broker: int) -> None:
-        """A new session: it resigns and registers anew."""
+        """A new session: it resigns and registers again."""
         self.brokers[broker].reconnect()
         self.network.discard_dead(broker)
 

@@ -17,7 +17,7 @@ BELIEVES = "the broker believes that it is the controller"
 HAS_READ_PARTITION = "the controller has read the partition"
 
 
-def _reads_epoch_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _reads_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if not server.up:
         return PROCESS_IS_UP
@@ -37,7 +37,7 @@ def controller_reads_epoch(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.read_epoch()
 
 
-def _registers_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _registers_unmet(world: PartitionCluster, broker: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.candidacy is None:
         return "the broker has read the controller epoch"
@@ -53,7 +53,7 @@ def controller_registers(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.register()
 
 
-def _reply_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _reply_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.reply not in (Reply.ELECTED, Reply.FAILED):
         return "the reply to a registration is on its way to the broker"
     return None
@@ -69,7 +69,7 @@ def controller_reply_is_lost(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.lose_reply()
 
 
-def _checks_outcome_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _checks_outcome_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.reply is not Reply.LOST:
         return "the reply to the broker's registration was lost"
     return None
@@ -80,7 +80,7 @@ def controller_checks_outcome(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.check_outcome()
 
 
-def _resigns_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _resigns_unmet(world: PartitionCluster, broker: int) -> str | None:
     server = world.brokers[broker]
     if server.controller.belief is None:
         return BELIEVES
@@ -94,7 +94,7 @@ def controller_resigns(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.resign()
 
 
-def _reads_partition_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _reads_partition_unmet(world: PartitionCluster, broker: int) -> str | None:
     if world.brokers[broker].controller.belief is None:
         return BELIEVES
     return None if world.brokers[broker].alive else SESSION_IS_ALIVE
@@ -105,7 +105,7 @@ def controller_reads_partition(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].controller.read_partition()
 
 
-def _elects_refusal(world: PartitionCluster, broker: int, leader: int) -> str | None:
+def _elects_unmet(world: PartitionCluster, broker: int, leader: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
@@ -131,7 +131,7 @@ def controller_elects_leader(world: PartitionCluster, broker: int, leader: int) 
     send_each(world, world.brokers[broker].controller.elect_leader(leader))
 
 
-def _removes_refusal(world: PartitionCluster, broker: int, replica: int) -> str | None:
+def _removes_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
     controller = world.brokers[broker].controller
     if controller.belief is None:
         return BELIEVES
@@ -155,7 +155,7 @@ def controller_removes_replica(world: PartitionCluster, broker: int, replica: in
     send_each(world, world.brokers[broker].controller.remove_replica(replica))
 
 
-def _informs_refusal(world: PartitionCluster, broker: int, replica: int) -> str | None:
+def _informs_unmet(world: PartitionCluster, broker: int, replica: int) -> str | None:
     server = world.brokers[broker]
     belief = server.controller.belief
     if belief is None:
@@ -193,55 +193,55 @@ BROKER = ("broker",)
 
 KINDS = (
     StepKind(
-        "controller_reads_epoch", BROKER, each_broker, _reads_epoch_refusal, controller_reads_epoch
+        "controller_reads_epoch", BROKER, each_broker, _reads_epoch_unmet, controller_reads_epoch
     ),
     StepKind(
-        "controller_registers", BROKER, each_candidate, _registers_refusal, controller_registers
+        "controller_registers", BROKER, each_candidate, _registers_unmet, controller_registers
     ),
     StepKind(
         "controller_learns_outcome",
         BROKER,
         each_candidate,
-        _reply_refusal,
+        _reply_unmet,
         controller_learns_outcome,
     ),
     StepKind(
-        "controller_reply_is_lost", BROKER, each_candidate, _reply_refusal, controller_reply_is_lost
+        "controller_reply_is_lost", BROKER, each_candidate, _reply_unmet, controller_reply_is_lost
     ),
     StepKind(
         "controller_checks_outcome",
         BROKER,
         each_candidate,
-        _checks_outcome_refusal,
+        _checks_outcome_unmet,
         controller_checks_outcome,
     ),
-    StepKind("controller_resigns", BROKER, each_controller, _resigns_refusal, controller_resigns),
+    StepKind("controller_resigns", BROKER, each_controller, _resigns_unmet, controller_resigns),
     StepKind(
         "controller_reads_partition",
         BROKER,
         each_controller,
-        _reads_partition_refusal,
+        _reads_partition_unmet,
         controller_reads_partition,
     ),
     StepKind(
         "controller_elects_leader",
         ("broker", "leader"),
         each_controller_and_broker,
-        _elects_refusal,
+        _elects_unmet,
         controller_elects_leader,
     ),
     StepKind(
         "controller_removes_replica",
         ("broker", "replica"),
         each_controller_and_broker,
-        _removes_refusal,
+        _removes_unmet,
         controller_removes_replica,
     ),
     StepKind(
         "controller_informs",
         ("broker", "replica"),
         each_controller_and_broker,
-        _informs_refusal,
+        _informs_unmet,
         controller_informs,
     ),
 )

@@ -10,7 +10,7 @@ from impl.world.steps import ISR_IS_UNLOCKED, each_leader_and_isr
 IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
-def _arrives_refusal(
+def _arrives_unmet(
     world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
@@ -36,7 +36,7 @@ def leader_and_isr_arrives(
     server.replicas.hear(request, server.broker_epoch)
 
 
-def _is_lost_refusal(
+def _is_lost_unmet(
     world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
 ) -> str | None:
     if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
@@ -58,14 +58,14 @@ KINDS = (
         "leader_and_isr_arrives",
         REQUEST,
         each_leader_and_isr,
-        _arrives_refusal,
+        _arrives_unmet,
         leader_and_isr_arrives,
     ),
     StepKind(
         "leader_and_isr_is_lost",
         REQUEST,
         each_leader_and_isr,
-        _is_lost_refusal,
+        _is_lost_unmet,
         leader_and_isr_is_lost,
     ),
 )

@@ -1,4 +1,4 @@
-"""How likely each step is in a simulated run, and what goes wrong in which profile.
+"""How likely each step is in a simulated run, and the faults of each profile.
 
 A weight is a whole number, so that the same seed gives the same run on every machine. A weight may
 look at the world: what leads out of a standstill is likely, what only repeats itself is rare.

@@ -1,4 +1,4 @@
-"""Followers and their leaders, one connection each way: asked, answered, applied, or lost.
+"""Followers and their leaders, one connection each way: requests, answers, lost answers.
 
 A fetcher's round is a coroutine that stands where it waits for its leader; what happens meanwhile
 to its partitions it learns when the answer is there.
@@ -18,7 +18,7 @@ from impl.core.events import (
     ReplicaEvent,
     silent,
 )
-from impl.core.fetcher_thread import FetcherThread, FetchReply, FollowedLog
+from impl.core.fetcher_thread import FetcherListener, FetcherThread, FetchReply, FollowedLog
 from impl.core.replica_manager import Replica, ReplicaManager
 from impl.log.region import Region
 from impl.releases import Release
@@ -51,7 +51,7 @@ class Exchange:
         return self.replies is None and not self.is_lost
 
 
-class FollowerConnection(LeaderByEffect):
+class FollowerConnection(LeaderByEffect, FetcherListener):
     """One broker's fetcher for the partitions that it follows one leader in."""
 
     def __init__(self, leader: int, release: Release, observer: Observer = silent) -> None:

@@ -1,4 +1,4 @@
-"""What must hold in every world, whatever happened: a ghost that remembers and checks.
+"""Invariants of every world, checked by an observer that keeps history.
 
 The ghost sees everything and changes nothing. Call ``look()`` after every step; a record counts as
 committed once it has been below the high watermark of a broker that leads.

@@ -19,7 +19,7 @@ from impl.world.steps import (
 )
 
 
-def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:
+def _writes_unmet(world: PartitionCluster, leader: int) -> str | None:
     server = world.brokers[leader]
     if not server.replicas.partition.leads:
         return LEADS
@@ -28,11 +28,11 @@ def _writes_refusal(world: PartitionCluster, leader: int) -> str | None:
     return ISR_IS_UNLOCKED if server.replicas.locked else None
 
 
-def _lagging_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    refused = _writes_refusal(world, leader)
+def _lagging_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+    unmet = _writes_unmet(world, leader)
     partition = world.brokers[leader].replicas.partition
-    if refused is not None:
-        return refused
+    if unmet is not None:
+        return unmet
     if replica not in partition.isr:
         return "the replica is in the leader's ISR"
     if not world.brokers[leader].replicas.is_laggard(replica):
@@ -40,11 +40,11 @@ def _lagging_refusal(world: PartitionCluster, leader: int, replica: int) -> str 
     return None
 
 
-def _joining_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    refused = _writes_refusal(world, leader)
+def _joining_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+    unmet = _writes_unmet(world, leader)
     partition = world.brokers[leader].replicas.partition
-    if refused is not None:
-        return refused
+    if unmet is not None:
+        return unmet
     if replica in partition.isr:
         return "the replica is not in the leader's ISR"
     if not world.brokers[leader].replicas.may_join(replica):
@@ -57,14 +57,14 @@ def version_is_current(world: PartitionCluster, leader: int) -> bool:
     return world.registered_state.zk_version == world.brokers[leader].replicas.partition.zk_version
 
 
-def _shrinks_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    refused = _lagging_refusal(world, leader, replica)
-    return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
+def _shrinks_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+    unmet = _lagging_unmet(world, leader, replica)
+    return unmet or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
 
 
-def _shrink_is_refused_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    refused = _lagging_refusal(world, leader, replica)
-    return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
+def _shrink_is_refused_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+    unmet = _lagging_unmet(world, leader, replica)
+    return unmet or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
 def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
@@ -72,14 +72,14 @@ def shrinks(world: PartitionCluster, leader: int, replica: int) -> None:
     world.brokers[leader].replicas.partition.begin_isr_write(replica, joins=False)
 
 
-def _expands_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    refused = _joining_refusal(world, leader, replica)
-    return refused or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
+def _expands_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+    unmet = _joining_unmet(world, leader, replica)
+    return unmet or (None if version_is_current(world, leader) else VERSION_IS_CURRENT)
 
 
-def _expand_is_refused_refusal(world: PartitionCluster, leader: int, replica: int) -> str | None:
-    refused = _joining_refusal(world, leader, replica)
-    return refused or (VERSION_IS_OLD if version_is_current(world, leader) else None)
+def _expand_is_refused_unmet(world: PartitionCluster, leader: int, replica: int) -> str | None:
+    unmet = _joining_unmet(world, leader, replica)
+    return unmet or (VERSION_IS_OLD if version_is_current(world, leader) else None)
 
 
 def expands(world: PartitionCluster, leader: int, replica: int) -> None:
@@ -94,7 +94,7 @@ def _write(world: PartitionCluster, leader: int) -> IsrWrite | None:
     return world.brokers[leader].replicas.partition.isr_write
 
 
-def _applied_refusal(world: PartitionCluster, leader: int) -> str | None:
+def _applied_unmet(world: PartitionCluster, leader: int) -> str | None:
     write = _write(world, leader)
     if write is None or write.version is None:
         return "an ISR write of the leader was applied, and it has not heard of it"
@@ -111,16 +111,16 @@ def isr_answer_is_lost(world: PartitionCluster, leader: int) -> None:
     world.brokers[leader].replicas.partition.lose_isr_answer()
 
 
-def _in_doubt_refusal(world: PartitionCluster, leader: int) -> str | None:
+def _in_doubt_unmet(world: PartitionCluster, leader: int) -> str | None:
     write = _write(world, leader)
     if write is None or write.version is not None:
         return "an ISR write of the leader was refused"
     return None
 
 
-def _reads_back_refusal(world: PartitionCluster, leader: int) -> str | None:
-    refused = _in_doubt_refusal(world, leader)
-    return refused or (None if world.brokers[leader].alive else SESSION_IS_ALIVE)
+def _reads_back_unmet(world: PartitionCluster, leader: int) -> str | None:
+    unmet = _in_doubt_unmet(world, leader)
+    return unmet or (None if world.brokers[leader].alive else SESSION_IS_ALIVE)
 
 
 def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
@@ -128,10 +128,10 @@ def leader_reads_isr_back(world: PartitionCluster, leader: int) -> None:
     world.brokers[leader].replicas.partition.end_isr_write()
 
 
-def _gives_up_refusal(world: PartitionCluster, leader: int) -> str | None:
-    refused = _in_doubt_refusal(world, leader)
+def _gives_up_unmet(world: PartitionCluster, leader: int) -> str | None:
+    unmet = _in_doubt_unmet(world, leader)
     alive = world.brokers[leader].alive
-    return refused or ("the broker's ZooKeeper session has expired" if alive else None)
+    return unmet or ("the broker's ZooKeeper session has expired" if alive else None)
 
 
 def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
@@ -143,38 +143,38 @@ LEADER = ("leader",)
 MEMBER = ("leader", "replica")
 
 KINDS = (
-    StepKind("leader_shrinks_isr", MEMBER, each_leader_and_other, _shrinks_refusal, shrinks),
+    StepKind("leader_shrinks_isr", MEMBER, each_leader_and_other, _shrinks_unmet, shrinks),
     StepKind(
         "leader_shrink_is_refused",
         MEMBER,
         each_leader_and_other,
-        _shrink_is_refused_refusal,
+        _shrink_is_refused_unmet,
         shrinks,
     ),
-    StepKind("leader_expands_isr", MEMBER, each_leader_and_other, _expands_refusal, expands),
+    StepKind("leader_expands_isr", MEMBER, each_leader_and_other, _expands_unmet, expands),
     StepKind(
         "leader_expand_is_refused",
         MEMBER,
         each_leader_and_other,
-        _expand_is_refused_refusal,
+        _expand_is_refused_unmet,
         expands,
     ),
     StepKind(
         "leader_learns_isr_is_written",
         LEADER,
         each_isr_writer,
-        _applied_refusal,
+        _applied_unmet,
         leader_learns_isr_is_written,
     ),
-    StepKind("isr_answer_is_lost", LEADER, each_isr_writer, _applied_refusal, isr_answer_is_lost),
+    StepKind("isr_answer_is_lost", LEADER, each_isr_writer, _applied_unmet, isr_answer_is_lost),
     StepKind(
-        "leader_reads_isr_back", LEADER, each_isr_writer, _reads_back_refusal, leader_reads_isr_back
+        "leader_reads_isr_back", LEADER, each_isr_writer, _reads_back_unmet, leader_reads_isr_back
     ),
     StepKind(
         "leader_gives_up_isr_write",
         LEADER,
         each_isr_writer,
-        _gives_up_refusal,
+        _gives_up_unmet,
         leader_gives_up_isr_write,
     ),
 )

@@ -1,4 +1,4 @@
-"""What a world of one partition tells whoever listens: one method an event, silent by default.
+"""What a world of one partition reports: one method per event, which by default does nothing.
 
 ``replicas`` gets the events of the core, of all brokers; the others are of the world itself and of
 its controllers. A writer (``impl.world.kafka_log.KafkaLogs``) makes lines of them. Nothing here
@@ -24,7 +24,7 @@ class Journal:
         """A process is up and registered; its log holds ``end`` records."""
 
     def broker_registered_again(self, broker: int, broker_epoch: int) -> None:
-        """A live process noticed that its session had expired, and registered anew."""
+        """A live process noticed that its session had expired, and registered again."""
 
     def controller_elected(self, broker: int, epoch: int, epoch_version: int) -> None:
         """The broker learned that it is the controller."""

@@ -7,7 +7,7 @@ from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, PROCESSES, each_broker
 
 
-def _checkpoint_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _checkpoint_unmet(world: PartitionCluster, broker: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
     if world.brokers[broker].checkpoint.offset == world.brokers[broker].replicas.log.high_watermark:
@@ -24,7 +24,7 @@ def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
 KINDS = (
     *PROCESSES.values(),
     StepKind(
-        "broker_checkpoints_hw", ("broker",), each_broker, _checkpoint_refusal,
+        "broker_checkpoints_hw", ("broker",), each_broker, _checkpoint_unmet,
         broker_checkpoints_hw,
     ),
 )  # fmt: skip

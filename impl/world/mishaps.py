@@ -1,4 +1,4 @@
-"""What befalls a cluster of any release, and walks leave out: disks fail, a machine loses power.
+"""Faults of any release that walks leave out: disks fail, a machine loses power.
 
 Kafka asks for no fsync: what a disk has not written yet is gone with the machine. Nothing in
 ZooKeeper tells a broker with a new disk from the one that it was (KIP-966 does, in KRaft).
@@ -29,7 +29,7 @@ def each_shorter_end(world: World) -> Iterable[tuple[int, int]]:
             for end in range(server.log.end)]  # fmt: skip
 
 
-def _loses_refusal(world: World, broker: int, end: int) -> str | None:
+def _loses_unmet(world: World, broker: int, end: int) -> str | None:
     if not world.brokers[broker].up:
         return PROCESS_IS_UP
     return (
@@ -48,11 +48,11 @@ MISHAPS: dict[str, StepKind] = {
     for kind in (
         StepKind(
             "broker_crashes_and_loses_its_tail", ("broker", "end"), each_shorter_end,
-            _loses_refusal, broker_crashes_and_loses_its_tail,
+            _loses_unmet, broker_crashes_and_loses_its_tail,
         ),
         StepKind(
             "broker_starts_empty", ("broker",), each_broker,
-            KINDS["broker_starts"].refusal, broker_starts_empty,
+            KINDS["broker_starts"].unmet, broker_starts_empty,
         ),
     )
 }  # fmt: skip

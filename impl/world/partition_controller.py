@@ -1,5 +1,4 @@
-"""The controller of a broker of one partition: the core's elections and writes, one read or write
-a step.
+"""The controller of a broker of one partition: the core's elections, one read or write per step.
 
 It reads and writes as running brokers do (``ZnodeClient``), decides by the core's rules
 (``PartitionMachine``, ``ReplicaMachine``) and sends by its batches. When it reads, when it writes
@@ -22,7 +21,7 @@ from impl.core.request_batch import RequestBatch, Round
 from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.pending import Completed, as_far_as, carry_out
-from impl.sim.places import registered_epoch
+from impl.sim.suspension_points import registered_epoch
 from impl.world.journal import Journal
 from impl.world.network import PARTITION, OrderInFlight, orders_in
 from impl.znodes import (
@@ -50,7 +49,7 @@ class Reply(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """A registration that began at some time (ms) and was told these answers.
+    """A registration that began at some time (ms) and got these answers.
 
     ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
     """
@@ -232,7 +231,7 @@ class PartitionController:
     def elect_leader(self, leader: int) -> list[OrderInFlight]:
         """Elect one that may lead; what is to be sent, nothing if the write was refused.
 
-        The core elects the first that may lead: it is told of an assignment in which this one is.
+        The core elects the first that may lead: it is given an assignment in which this one is.
         """
         cached = self._cached()
         order = (leader, *(one for one in self.assignment if one != leader))

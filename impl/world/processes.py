@@ -102,7 +102,7 @@ def once(world: Any) -> Iterable[tuple[int, ...]]:
     return [()]
 
 
-def _crash_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+def _crash_unmet(world: WorldOfProcesses, broker: int) -> str | None:
     return None if world.is_up(broker) else PROCESS_IS_UP
 
 
@@ -111,7 +111,7 @@ def broker_crashes(world: WorldOfProcesses, broker: int) -> None:
     world.crash(broker)
 
 
-def _start_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+def _start_unmet(world: WorldOfProcesses, broker: int) -> str | None:
     if world.is_up(broker):
         return "the broker's process is down"
     if world.is_registered(broker):
@@ -124,7 +124,7 @@ def broker_starts(world: WorldOfProcesses, broker: int) -> None:
     world.start(broker)
 
 
-def _expire_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+def _expire_unmet(world: WorldOfProcesses, broker: int) -> str | None:
     return None if world.has_session(broker) else SESSION_IS_ALIVE
 
 
@@ -133,18 +133,18 @@ def session_expires(world: WorldOfProcesses, broker: int) -> None:
     world.expire(broker)
 
 
-def _reconnect_refusal(world: WorldOfProcesses, broker: int) -> str | None:
+def _reconnect_unmet(world: WorldOfProcesses, broker: int) -> str | None:
     if not world.runs(broker):
         return PROCESS_IS_UP
     return "the broker's ZooKeeper session has expired" if world.has_session(broker) else None
 
 
 def broker_reconnects(world: WorldOfProcesses, broker: int) -> None:
-    """A live process notices that its session is over: it resigns, and registers anew."""
+    """A live process notices that its session is over: it resigns, and registers again."""
     world.reconnect(broker)
 
 
-def _deleted_refusal(world: WorldOfProcesses) -> str | None:
+def _deleted_unmet(world: WorldOfProcesses) -> str | None:
     return None if paths.CONTROLLER in world.zookeeper.nodes else "a controller is registered"
 
 
@@ -157,21 +157,21 @@ def controller_node_is_deleted(world: WorldOfProcesses) -> None:
 
 
 def _of_a_broker(
-    act: Callable[[Any, int], None], refusal: Callable[[Any, int], str | None],
+    act: Callable[[Any, int], None], unmet: Callable[[Any, int], str | None],
     weight: int = 0, fault: str | None = None,
 ) -> StepKind:  # fmt: skip
-    return StepKind(act.__name__, ("broker",), each_broker, refusal, act, weight, fault)
+    return StepKind(act.__name__, ("broker",), each_broker, unmet, act, weight, fault)
 
 
 PROCESSES: dict[str, StepKind] = {
     one.name: one
     for one in (
-        _of_a_broker(broker_crashes, _crash_refusal, fault="crashes"),
-        _of_a_broker(broker_reconnects, _reconnect_refusal, 60),
-        _of_a_broker(broker_starts, _start_refusal, 60),
-        StepKind("controller_node_is_deleted", (), once, _deleted_refusal,
+        _of_a_broker(broker_crashes, _crash_unmet, fault="crashes"),
+        _of_a_broker(broker_reconnects, _reconnect_unmet, 60),
+        _of_a_broker(broker_starts, _start_unmet, 60),
+        StepKind("controller_node_is_deleted", (), once, _deleted_unmet,
                  controller_node_is_deleted, 0, "controllers"),
-        _of_a_broker(session_expires, _expire_refusal, fault="sessions"),
+        _of_a_broker(session_expires, _expire_unmet, fault="sessions"),
     )
 }  # fmt: skip
 """By name, sorted."""

@@ -1,4 +1,4 @@
-"""The replicas of a broker of one partition: the core's replica manager, one section a step.
+"""The replicas of a broker of one partition: the core's replica manager, one section per step.
 
 Between two critical sections of one handler other handlers may run: a fetch is noted without a
 lock (``updateFollowerFetchState``), the ISR grows under the write lock (``maybeExpandIsr``), the
@@ -19,12 +19,12 @@ from impl.core.fetch_sessions import as_kept
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
+    FetcherListener,
     FetcherThread,
     FetchQuestion,
     FetchReply,
     FetchState,
     Phase,
-    Unwatched,
 )
 from impl.core.partition import PartitionMemory
 from impl.core.replica_manager import (
@@ -82,7 +82,7 @@ class SteppedPartition(SteppedIsr[HostedLog]):
         super().advance(LATE_MS)
 
 
-class Truncations(Unwatched):
+class Truncations(FetcherListener):
     """Reports where fetchers cut logs."""
 
     def __init__(self, observer: Observer) -> None:
@@ -248,7 +248,9 @@ class Replicas:
         """A leader's answer is here: the round goes on, and ends."""
         fetcher, asked = self.fetchers[leader], {PARTITION: answered.began}
         replies: Any = {PARTITION: answered.reply}
-        work = (fetcher.compared if answered.asks_epoch else fetcher.fetched)(asked, replies)
+        work = (fetcher.on_epoch_ends if answered.asks_epoch else fetcher.on_fetched)(
+            asked, replies
+        )
         try:
             work.send(None)
             while True:
@@ -283,7 +285,7 @@ class Replicas:
         return wait(self.manager.append(PARTITION, (record,), acks, self.min_isr, 0)).error
 
     def acknowledges(self, offset: int) -> bool:
-        """A producer with acks=all is told that its record is written (``DelayedProduce``)."""
+        """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""
         awaited = AcksAwaited(self.partition, offset + 1, self.partition.generation, self.min_isr)
         return awaited.outcome(self.manager, expired=False) == NONE
 

@@ -15,14 +15,14 @@ IDLE = "the connection to the leader is idle"
 HAS_THE_OFFSET = "the leader's log reaches to the offset"
 
 
-def _leads_refusal(world: PartitionCluster, broker: int) -> str | None:
+def _leads_unmet(world: PartitionCluster, broker: int) -> str | None:
     replicas = world.brokers[broker].replicas
     if not replicas.partition.leads:
         return LEADS
     return ISR_IS_UNLOCKED if replicas.locked else None
 
 
-def _answers_refusal(world: PartitionCluster, leader: int) -> str | None:
+def _answers_unmet(world: PartitionCluster, leader: int) -> str | None:
     """A process answers nothing while it is down, nor about a partition that is locked."""
     server = world.brokers[leader]
     if not server.up:
@@ -33,7 +33,7 @@ def _answers_refusal(world: PartitionCluster, leader: int) -> str | None:
 # A follower asks
 
 
-def _asks_refusal(
+def _asks_unmet(
     world: PartitionCluster, broker: int, truncating: bool, otherwise: str
 ) -> str | None:
     replicas = world.brokers[broker].replicas
@@ -48,16 +48,14 @@ def _asks_refusal(
     return None if world.network.fetch[broker, leader] is None else IDLE
 
 
-def _asks_epoch_refusal(world: PartitionCluster, broker: int) -> str | None:
-    return _asks_refusal(
+def _asks_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
+    return _asks_unmet(
         world, broker, True, "the follower has yet to compare its log with the leader's"
     )
 
 
-def _asks_records_refusal(world: PartitionCluster, broker: int) -> str | None:
-    return _asks_refusal(
-        world, broker, False, "the follower has compared its log with the leader's"
-    )
+def _asks_records_unmet(world: PartitionCluster, broker: int) -> str | None:
+    return _asks_unmet(world, broker, False, "the follower has compared its log with the leader's")
 
 
 def follower_asks(world: PartitionCluster, broker: int) -> None:
@@ -71,27 +69,27 @@ def follower_asks(world: PartitionCluster, broker: int) -> None:
 # A leader answers
 
 
-def _answers_epoch_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
+def _answers_epoch_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is not None or not slot.asks_epoch:
         return "the follower has asked for the end of an epoch"
-    return _answers_refusal(world, leader)
+    return _answers_unmet(world, leader)
 
 
-def _answers_fetch_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
+def _answers_fetch_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is not None or slot.asks_epoch:
         return "the follower has asked for records"
-    return _answers_refusal(world, leader)
+    return _answers_unmet(world, leader)
 
 
-def _answers_in_session_refusal(world: PartitionCluster, leader: int, follower: int) -> str | None:
+def _answers_in_session_unmet(world: PartitionCluster, leader: int, follower: int) -> str | None:
     """Whether a fetch is of a session is not for this partition to say: a fetcher has one session
-    for all that it follows at a leader. It is told apart where that makes a difference.
+    for all that it follows at a leader. It is distinguished where that makes a difference.
     """
-    refused = _answers_fetch_refusal(world, leader, follower)
-    if refused is not None:
-        return refused
+    unmet = _answers_fetch_unmet(world, leader, follower)
+    if unmet is not None:
+        return unmet
     slot, partition = (
         world.network.fetch[follower, leader],
         world.brokers[leader].replicas.partition,
@@ -130,14 +128,14 @@ def leader_answers_in_session(world: PartitionCluster, leader: int, follower: in
 # The follower applies the answer
 
 
-def _truncates_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
+def _truncates_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
     slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is None or not slot.asks_epoch:
         return "the leader's answer about an epoch is on its way to the follower"
     return None if world.brokers[follower].up else PROCESS_IS_UP
 
 
-def _appends_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
+def _appends_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
     slot = world.network.fetch.get((follower, leader))
     if slot is None or slot.reply is None or slot.asks_epoch:
         return "the leader's answer to a fetch is on its way to the follower"
@@ -154,7 +152,7 @@ def follower_applies(world: PartitionCluster, follower: int, leader: int) -> Non
     world.brokers[follower].replicas.apply(leader, answer)
 
 
-def _fetch_is_lost_refusal(world: PartitionCluster, follower: int, leader: int) -> str | None:
+def _fetch_is_lost_unmet(world: PartitionCluster, follower: int, leader: int) -> str | None:
     if world.network.fetch.get((follower, leader)) is None:
         return "something is on the connection from the follower to the leader"
     return None
@@ -168,11 +166,11 @@ def fetch_is_lost(world: PartitionCluster, follower: int, leader: int) -> None:
 # The leader's timers
 
 
-def _advances_refusal(world: PartitionCluster, broker: int) -> str | None:
-    refused = _leads_refusal(world, broker)
-    if refused is None and not world.brokers[broker].replicas.may_advance:
+def _advances_unmet(world: PartitionCluster, broker: int) -> str | None:
+    unmet = _leads_unmet(world, broker)
+    if unmet is None and not world.brokers[broker].replicas.may_advance:
         return "every ISR member is known to reach beyond the high watermark"
-    return refused
+    return unmet
 
 
 def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
@@ -185,25 +183,23 @@ TO_FOLLOWER = ("leader", "follower")
 TO_LEADER = ("follower", "leader")
 
 KINDS = (
-    StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_refusal, follower_asks),
+    StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_unmet, follower_asks),
     StepKind(
-        "leader_answers_epoch", TO_FOLLOWER, each_question, _answers_epoch_refusal, leader_answers
+        "leader_answers_epoch", TO_FOLLOWER, each_question, _answers_epoch_unmet, leader_answers
     ),
+    StepKind("follower_truncates", TO_LEADER, each_connection, _truncates_unmet, follower_applies),
+    StepKind("follower_asks_records", BROKER, each_broker, _asks_records_unmet, follower_asks),
     StepKind(
-        "follower_truncates", TO_LEADER, each_connection, _truncates_refusal, follower_applies
-    ),
-    StepKind("follower_asks_records", BROKER, each_broker, _asks_records_refusal, follower_asks),
-    StepKind(
-        "leader_answers_fetch", TO_FOLLOWER, each_question, _answers_fetch_refusal, leader_answers
+        "leader_answers_fetch", TO_FOLLOWER, each_question, _answers_fetch_unmet, leader_answers
     ),
     StepKind(
         "leader_answers_fetch_in_session",
         TO_FOLLOWER,
         each_question,
-        _answers_in_session_refusal,
+        _answers_in_session_unmet,
         leader_answers_in_session,
     ),
-    StepKind("follower_appends", TO_LEADER, each_connection, _appends_refusal, follower_applies),
-    StepKind("fetch_is_lost", TO_LEADER, each_connection, _fetch_is_lost_refusal, fetch_is_lost),
-    StepKind("leader_advances_hw", BROKER, each_leader, _advances_refusal, leader_advances_hw),
+    StepKind("follower_appends", TO_LEADER, each_connection, _appends_unmet, follower_applies),
+    StepKind("fetch_is_lost", TO_LEADER, each_connection, _fetch_is_lost_unmet, fetch_is_lost),
+    StepKind("leader_advances_hw", BROKER, each_leader, _advances_unmet, leader_advances_hw),
 )

@@ -1,6 +1,6 @@
-"""A failing run made small: fewer brokers, fewer faults, fewer steps, and failing still.
+"""A failing run made small: fewer brokers, fewer faults, fewer steps, and it still fails.
 
-What counts as failing, the caller says: it is given a run that was played anew, and answers. Steps
+What counts as failing, the caller says: it is given a replayed run, and answers. Steps
 that are no longer possible once others are gone are left out, so that any part of a run is a run.
 Delta debugging (Zeller, Hildebrandt 2002) over the steps, faults before all others.
 """

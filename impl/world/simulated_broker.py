@@ -1,4 +1,4 @@
-"""A broker on a disk of memory: process, session, logs, replicas, fetchers, and its controller.
+"""A broker with an in-memory disk: process, session, logs, replicas, fetchers, controller.
 
 How finely the events of its controller are seen (handled at once, or suspended in the middle of
 one), and when a follower asks, is up to its world.
@@ -51,8 +51,8 @@ class SimulatedBroker(SimulatedFetchers, ABC):
     """``up`` is its process, ``epoch`` that of its last registration, -1 before there was one.
 
     ``paused``: its process is stopped where it is. ``lingers``: ZooKeeper has given its session up,
-    and has not removed its nodes yet. ``untold``: a log directory failed, of which the controller
-    was not told.
+    and has not removed its nodes yet. ``failure_unreported``: a log directory failed, and
+    the controller was not notified.
     """
 
     lag_ms: int
@@ -72,7 +72,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         self.zookeeper = zookeeper
         self.release = release
         self.now_ms = now_ms
-        self.up = self.paused = self.lingers = self.untold = False
+        self.up = self.paused = self.lingers = self.failure_unreported = False
         self.epoch = -1
         self.names = 0
         self.port = FIRST_PORT
@@ -152,8 +152,11 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """A new one, under which nothing is registered yet; its controller knows nothing."""
         self.session = EmbeddedSession(self.zookeeper)
         self.client = ZnodeClient(self.session, self.release)
+        self._has_controller(self._controller_of_session())
+
+    def _has_controller(self, controller: EventController) -> None:
+        """Another one handles its events; it has sent nothing yet."""
         self.channels: Channels[SentRequest] = Channels()
-        controller = self._controller_of_session()
         self.events = ControllerEventManager(controller, self.channels, self._event_failed)
 
     def register(self, earlier: int = 0) -> None:
@@ -169,7 +172,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """A new process: logs are loaded, a session is opened, and it registers."""
 
     def reconnect(self) -> None:
-        """A live process whose session is over: it resigns, and registers anew in a new session.
+        """A live process whose session is over: it resigns, and registers again in a new session.
 
         A node that the last session left is replaced; then ZooKeeper removes the rest of it.
         """
@@ -186,7 +189,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
 
     def crash(self, power: bool = False) -> None:
         """The process ends; with the power goes what was not forced to disk."""
-        self.up = self.paused = self.untold = False
+        self.up = self.paused = self.failure_unreported = False
         self.channels.close()
         self.events.waiting.clear()
         for connection in self.connections.values():
@@ -200,7 +203,7 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """Its replicas are offline at once (``LogDirFailureHandler``)."""
         if self.up:
             self.replicas.log_dir_failed()
-            self.untold = True
+            self.failure_unreported = True
 
     # Requests of controllers
 

@@ -1,4 +1,4 @@
-"""Brokers on disks of memory with one ZooKeeper, and what befalls them: one text for each step.
+"""Brokers with in-memory disks and one ZooKeeper, and their faults, written once for all worlds.
 
 Which other steps there are, and how finely a controller's event is seen, is up to each world.
 """
@@ -88,7 +88,7 @@ class SimulatedCluster(WorldOfProcesses, Generic[Broker]):
         node.session.close()
 
     def reconnect(self, broker: int) -> None:
-        """A live process registers anew in a new session."""
+        """A live process registers again, in a new session."""
         self.nodes[broker].reconnect()
         self.has_registered(broker)
 
@@ -121,7 +121,7 @@ def log_dir_failure_is_reported(world: Cluster, broker: int) -> None:
     """A notification under ``/log_dir_event_notification``, which names nobody but itself."""
     node = world.nodes[broker]
     wait(node.client.propagate_log_dir_failure(broker))
-    node.untold = False
+    node.failure_unreported = False
 
 
 # Controllers, and what operators ask of them
@@ -154,7 +154,7 @@ KINDS = (
             brokers_that(lambda one: not one.up and one.alive and not one.lingers),
             session_expires, 60),
     offered("log_dir_failure_is_reported", "broker",
-            brokers_that(lambda one: one.untold and one.running and one.alive),
+            brokers_that(lambda one: one.failure_unreported and one.running and one.alive),
             log_dir_failure_is_reported, 60),
     offered("preferred_election_is_requested", "", _unasked, preferred_election_is_requested, 0,
             "elections"),

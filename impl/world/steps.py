@@ -1,4 +1,4 @@
-"""Whom the steps of one partition's world may be about, and what they have in common to say.
+"""Candidates and conditions that the steps of one partition's world share.
 
 The arguments that are given are worth asking about, and sorted; one that is left out is refused by
 the first condition of whatever step it is for.

@@ -1,4 +1,4 @@
-"""``insync.trace/1``: a run as newline-delimited JSON, one line an event.
+"""``insync.trace/1``: a run as newline-delimited JSON, one line per event.
 
 First line, the header:
 

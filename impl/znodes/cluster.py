@@ -1,9 +1,8 @@
-"""Znodes of the cluster as a whole: controller, its epoch, id, features, failed log directories."""
+"""Znodes of the cluster as a whole: controller, its epoch, id, failed log directories."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from impl.znodes import paths
 from impl.znodes.text import MalformedZnode, Reader, write
@@ -48,32 +47,3 @@ def decode_log_dir_event(path: str, text: str) -> int | None:
     """The broker whose log directory failed, None for an event of another kind."""
     reader = Reader.of(path, text)
     return reader.whole("broker") if reader.whole("event") == LOG_DIR_FAILURE else None
-
-
-def encode_producer_id_block(broker: int, start: int, end: int) -> str:
-    """The text of ``/latest_producer_id_block``: the last block that was handed out."""
-    block = {"version": 1, "broker": broker, "block_start": str(start), "block_end": str(end)}
-    return write(block)
-
-
-def decode_producer_id_block(text: str) -> tuple[int, int, int]:
-    """Broker, first and last id of the block; MalformedZnode names what is wrong."""
-    reader = Reader.of(paths.PRODUCER_ID_BLOCK, text, range(1, 2))
-    bounds = []
-    for name in ("block_start", "block_end"):
-        digits = reader.string(name)
-        if not digits.isdecimal():
-            raise reader.wrong(name, f"is {digits!r}, not a number in digits")
-        bounds.append(int(digits))
-    return reader.whole("broker"), bounds[0], bounds[1]
-
-
-def encode_feature(status: int, features: Mapping[str, object]) -> str:
-    """The text of ``/feature`` (2.7 and later)."""
-    return write({"version": 1, "status": status, "features": dict(features)})
-
-
-def decode_feature(text: str) -> tuple[int, dict[str, object]]:
-    """Status and features; MalformedZnode names what is wrong."""
-    reader = Reader.of(paths.FEATURE, text, range(1, 2))
-    return reader.whole("status"), dict(reader.inner("features").fields)

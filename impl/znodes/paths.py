@@ -22,7 +22,6 @@ LOG_DIR_EVENTS = "/log_dir_event_notification"
 LOG_DIR_EVENT_PREFIX = f"{LOG_DIR_EVENTS}/log_dir_event_"
 CLUSTER_ID = "/cluster/id"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
-FEATURE = "/feature"
 
 ENTITY_TYPES = ("topics", "clients", "users", "brokers")
 

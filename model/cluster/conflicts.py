@@ -9,7 +9,7 @@ from model.cluster.elections import OFFLINE, as_read, require_read
 from model.cluster.events import is_next
 from model.cluster.failover import has_notifications
 from model.cluster.notifications import is_noted
-from model.cluster.preferred import PREFERRED
+from model.cluster.preferred import PREFERRED, is_wanted
 from model.cluster.replicas import require_removal, takes_offline
 from model.cluster.shutdown import MOVES
 from model.cluster.state import PARTITIONS
@@ -104,12 +104,14 @@ def controller_leaves_replica(now, new, broker, replica):
 
 
 def is_to_delete(now, broker):
-    """It deletes what notified it: notifications, or the request for preferred leaders."""
+    """It deletes what notified it: notifications, or the request for preferred leaders, and that
+    at the end of its failover even where there is none."""
     cache, noted, named = now.cache[broker], is_noted(now), not_(now.zk.log_dir_events.is_empty())
     idle = cache.stage == "idle"
     return any_of(
         cache.stage == "cleaning", cache.stage == "rewriting",
         all_of(cache.stage == "starting", has_notifications(now)),
+        all_of(cache.stage == "looking", not_(is_wanted(now))),
         all_of(idle, is_next(now, broker, "isr_change"), noted),
         all_of(idle, is_next(now, broker, "log_dir_event"), named))
 

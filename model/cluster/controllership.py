@@ -5,7 +5,7 @@ Source: KafkaController.maybeResign, onControllerResignation
 
 from model.cluster.events import require_next, taken, with_event
 from model.cluster.thread import leave_context
-from model.language import CLIENTS, lam, require, transition, when
+from model.language import CLIENTS, all_of, lam, require, transition, when
 from model.protocol.controllership import delete_controller_node, require_controllership
 from model.protocol.state import BROKERS
 
@@ -15,14 +15,15 @@ CHANGED = "a ControllerChange is next in its queue"
 @transition(actor=CLIENTS, fault=True)
 def controller_node_is_deleted(now, new):
     """An operator deletes /controller to force an election; its owner goes on with its session,
-    and hears of it when its turn comes.
+    and hears of it when its turn comes, if its process runs.
 
     Why: a deposed controller that can still write is what the fence of KAFKA-6082 is for.
     """
     delete_controller_node(now, new)
 
     new.cache = lam(BROKERS, lambda one: when(
-        now.zk.controller == one, with_event(now.cache[one], "controller_change"), now.cache[one]))
+        all_of(now.zk.controller == one, now.up.has(one)),
+        with_event(now.cache[one], "controller_change"), now.cache[one]))
 
 
 @transition(ends="lost", broker=BROKERS)

@@ -112,9 +112,9 @@ def find_nobody(now, new, broker, kind):
 
 
 def tell(now, new, broker, kind, stage, is_notified=None, unbalanced=None, due=None):
-    """The batch: LeaderAndIsr to those replicas of whom `is_told(context, target)` says so, of all
-    if it is not given; UpdateMetadata to all brokers. Where the event goes on with other partitions
-    these are `due(partition)`, and `unbalanced` is what is left after them."""
+    """The batch: LeaderAndIsr to those replicas of whom `is_notified(context, target)` says so, of
+    all if it is not given; UpdateMetadata to all brokers. Where the event goes on with other
+    partitions these are `due(partition)`, and `unbalanced` is what is left after them."""
     require_acting(now, broker)
     require(kind.is_on(now.cache[broker].stage),    kind.at_it)
     require(every(PARTITIONS, lambda partition: not_(own(now, broker, partition).due)),

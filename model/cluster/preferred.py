@@ -28,7 +28,7 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_controllership
+from model.protocol.controllership import fence_is_passed, require_controllership
 from model.protocol.state import BROKERS
 from model.protocol.strategies import preferred_replica
 
@@ -105,12 +105,24 @@ def controller_begins_preferred_election(now, new, broker):
 
 @transition(broker=BROKERS)
 def controller_finds_no_request(now, new, broker):
-    """It looks once more after each request, for one that came before the watch was set again."""
+    """It looks once more after each request, for one that came before the watch was set again.
+
+    Why:   at the end of its failover it deletes the request even where there is none: nothing
+           goes, and one that is deposed is fenced. Kafka looks and deletes in two steps.
+    Kafka: KafkaController.onControllerFailover, removePartitionsFromPreferredReplicaElection
+    """
     require_controllership(now, broker)
     require_look(now, broker)
     require(not_(is_wanted(now)),                   "no request is there")
+    if version.zk_writes_fenced:
+        require(any_of(fence_is_passed(now, broker), now.cache[broker].stage != "looking"),
+                                                    "its epoch is the newest, or its failover is "
+                                                    "over")
 
-    new.cache[broker] = looked(now.cache[broker]).but(stage="idle")
+    then = at("idle")
+    if not version.metadata_first:
+        then = when(now.cache[broker].stage == "looking", at("announcing"), then)
+    new.cache[broker] = looked(now.cache[broker]).but(stage=then)
 
 
 def is_imbalanced(now, broker, partition, preferred):

@@ -124,11 +124,6 @@ def cell(number: int, name: str, sort: Sort) -> Term:
     return make("cell", (number, name), sort)
 
 
-def is_const(term: Term) -> bool:
-    """True for a literal."""
-    return term.op == "const"
-
-
 def not_(term: Term) -> Term:
     """Negation."""
     if term is TRUE:

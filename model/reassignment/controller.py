@@ -41,9 +41,9 @@ from model.reassignment.lists import (
 )
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
+    goes_to,
     is_at,
     leader_stays,
-    look,
     read_state,
     require_current,
     require_unheard,
@@ -79,7 +79,7 @@ def controller_assigns_both(now, new, broker):
         new.zk.removing = those(lambda b: all_of(
             listed(union, b), not_(listed(cache.target, b))))
         new.cache[broker] = cache.but(
-            task=after_update(cache.target, now.zk.isr), assignment=union, **look(now))
+            assignment=union, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))
         return
     new.cache[broker] = cache.but(task="bumping", assignment=union)
 
@@ -134,7 +134,7 @@ def controller_sees_targets_in_sync(now, new, broker):
     require(not_(is_empty(cache.target)),           "the partition is to move")
     require(all_within(cache.target, now.zk.isr),   "every target is in the registered ISR")
 
-    new.cache[broker] = cache.but(task="adopting", **look(now))
+    new.cache[broker] = cache.but(**goes_to(now, cache, task("adopting")))
 
 
 @transition(broker=BROKERS)

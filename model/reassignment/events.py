@@ -7,7 +7,6 @@ Source: KafkaController.onControllerFailover, onBrokerStartup, onReplicasBecomeO
 """
 
 from model.language import (
-    BLANK,
     all_of,
     any_of,
     is_none,
@@ -22,7 +21,15 @@ from model.protocol.controllership import fence_is_passed, require_controllershi
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
-from model.reassignment.lists import all_within, is_empty, listed, members, those
+from model.reassignment.lists import (
+    all_within,
+    chosen,
+    is_empty,
+    listed,
+    members,
+    nothing,
+    those,
+)
 from model.reassignment.writing import (
     read_state,
     require_current,
@@ -49,34 +56,68 @@ def next_task(leader, isr, live):
         when(has_dead(isr, live), task("removing"), task("idle")))
 
 
-def first_task(zk, resumes):
+def first_task(zk, then):
     """Since 2.3 the dead leave the ISR before anybody is elected; before they stay in it.
 
-    Where nobody can be elected nothing is written.
+    Where nobody can be elected nothing is written, and what comes `then` is done at once.
     Kafka: ReplicaStateMachine.startup (KAFKA-3143), then PartitionStateMachine.startup
     """
     live  = zk.registered
     able  = some(BROKERS, lambda b: all_of(
         zk.isr.has(b), live.has(b), listed(zk.assignment, b)))
-    elects = when(
-        all_of(not_(is_alive(zk.leader, live)), able), task("electing"), rest(zk, resumes, zk.isr))
+    elects = when(all_of(not_(is_alive(zk.leader, live)), able), task("electing"), then)
     if not version.dead_replicas_taken_offline:
         return elects
     return when(has_dead(zk.isr, live), task("removing"), elects)
 
 
-def rest(zk, resumes, isr):
-    """Since 2.4 a move that stands in the topic's znode is gone on with at once."""
+def known_target(now, broker):
+    """Where the partition goes by what is read with the cluster.
+
+    Up to 2.3 that is what the request asks for; it is in memory from here on, whatever becomes of
+    the znode. Since 2.4 it is what the topic's znode says.
+    Kafka: KafkaController.initializePartitionReassignment, as part of initializeControllerContext
+    """
     if is_kip_455(version):
-        return when(all_of(resumes, moves(zk)), next_phase(zk, isr), task("idle"))
-    return task("idle")
+        return target_of(now.zk)
+    kept = nothing() if version.moves_forgotten_on_resign else now.kept[broker]
+    return chosen(is_empty(now.zk.requested), kept, now.zk.requested)
 
 
-def still_resumes(resumes, then):
-    """The dead come first; a move that was found goes on after them."""
+def takes_up(now, isr, target, other):
+    """What an elected controller does in the same event when the dead are looked after, and where
+    the partition is to go: it comes to what it found of a request.
+
+    Since 2.4 it looks at the request only by then, and goes on with a move that stands in the
+    topic's znode if there is none.
+    Kafka: maybeTriggerPartitionReassignment at the end of onControllerFailover;
+    initializePartitionReassignments (2.4)
+    """
     if not is_kip_455(version):
-        return False
-    return all_of(resumes, any_of(then == "electing", then == "removing"))
+        asked = any_of(not_(is_empty(target)), other == "unknown")
+        return when(asked, task("beginning"), task("idle")), target, other
+    zk = now.zk
+    asked   = any_of(not_(is_empty(zk.requested)), zk.other == "unknown")
+    goes_on = when(moves(zk), next_phase(zk, isr), task("idle"))
+    return (when(asked, task("beginning"), goes_on), chosen(asked, zk.requested, target),
+            when(zk.other == "unknown", zk.other, other))
+
+
+def is_about_dead(then):
+    return any_of(then == "electing", then == "removing")
+
+
+def rest(now, cache, isr, first):
+    """What comes `first` is about the dead; after that a failover goes on, if that is what it is
+    in, and any other event is over."""
+    then, target, other = takes_up(now, isr, cache.target, cache.other)
+    waits   = is_about_dead(first)
+    goes_on = all_of(cache.resumes, not_(waits))
+    return {
+        "task": when(waits, first, when(goes_on, then, task("idle"))),
+        "resumes": all_of(cache.resumes, waits),
+        "target": chosen(goes_on, target, cache.target),
+        "other": when(goes_on, other, cache.other)}
 
 
 def writes_again(now, broker, first):
@@ -96,32 +137,31 @@ def writes_again(now, broker, first):
 def controller_reads_cluster(now, new, broker):
     """An elected controller reads ZooKeeper, and tells every live replica what it found.
 
-    A running reassignment is not among it: that is in the request, or, since 2.4, in the topic.
-    Nothing fences a read. Who is deposed by now sends, under the leader epoch of its successor, a
-    list of replicas that the successor is about to shorten; a leader takes the first that comes.
+    What it finds of a request it takes up in the same event. Nothing fences a read: who is deposed
+    by now sends, under the leader epoch of its successor, a list of replicas that the successor is
+    about to shorten; a leader takes the first that comes.
     """
     zk = now.zk
     require_controllership(now, broker)
     require(now.cache[broker].task == "none",       "it has not read the cluster")
     require(some(BROKERS, lambda b: listed(zk.assignment, b)), "the partition exists")
 
-    if is_kip_455(version):
-        target = target_of(zk)
-    else:
-        target = BLANK if version.moves_forgotten_on_resign else now.kept[broker]
-    resumes = moves(zk)
-    first   = first_task(zk, resumes)
-    begins, first = writes_again(now, broker, first)
-    new.cache[broker] = now.cache[broker].but(
-        task=first, begins=begins, resumes=still_resumes(resumes, first),
-        live=zk.registered, reached=zk.registered, assignment=zk.assignment, target=target,
-        **read_state(now))
-    send(now, new, broker, zk.leader_epoch,
-         those(lambda b: all_of(
-             listed(zk.assignment, b), zk.registered.has(b), not_(is_none(zk.leader)))), {
-             "leader": zk.leader, "isr": zk.isr, "version": zk.version,
-             "replicas": members(zk.assignment)})
-    tell(now, new, broker, zk.leader_epoch, zk.leader, to=zk.registered)
+    cache = now.cache[broker].but(target=known_target(now, broker))
+    if not is_kip_455(version):
+        cache = cache.but(other=zk.other)
+    then, target, other = takes_up(now, zk.isr, cache.target, cache.other)
+    begins, first = writes_again(now, broker, first_task(zk, then))
+    waits = is_about_dead(first)
+    new.cache[broker] = cache.but(
+        task=first, begins=begins, resumes=waits, other=when(waits, cache.other, other),
+        live=zk.registered, reached=zk.registered, assignment=zk.assignment,
+        target=chosen(waits, cache.target, target), **read_state(now))
+    hosts = members(zk.assignment).within(zk.registered)
+    send(now, new, broker, zk.leader_epoch, hosts, {
+        "leader": zk.leader, "isr": zk.isr, "version": zk.version,
+        "replicas": members(zk.assignment)})
+    announced = None if version.announcement == "all_partitions" else not_(hosts.is_empty())
+    tell(now, new, broker, zk.leader_epoch, zk.leader, to=zk.registered, says=announced)
     new.read_late = any_of(now.read_late, now.belief[broker] < zk.epoch)
 
 
@@ -186,11 +226,11 @@ def controller_elects_leader(now, new, broker, leader):
     require_current(now, broker)
 
     isr = cache.isr.within(cache.live)
-    then = rest(now.zk, cache.resumes, isr)
+    then = rest(now, cache, isr, task("idle"))
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
-        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then),
-        **rewrite_request(now, new, broker, ends=then == "idle"))
+        replicas=members(cache.assignment), **then,
+        **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
     new.dropped = those(lambda b: any_of(
         now.dropped.has(b), all_of(cache.isr.has(b), not_(isr.has(b)))))
 
@@ -204,11 +244,10 @@ def controller_finds_nobody_to_lead(now, new, broker):
                                                     "no assigned member of the ISR is alive")
     require_current(now, broker)
 
-    then = when(
-        is_none(cache.leader), rest(now.zk, cache.resumes, now.zk.isr), task("removing"))
+    then = rest(now, cache, now.zk.isr, when(
+        is_none(cache.leader), task("idle"), task("removing")))
     new.cache[broker] = cache.but(
-        task=then, resumes=still_resumes(cache.resumes, then),
-        **rewrite_request(now, new, broker, ends=then == "idle"))
+        **then, **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
 
 
 @transition(broker=BROKERS, dead=BROKERS)
@@ -223,12 +262,12 @@ def controller_removes_dead_replica(now, new, broker, dead):
 
     leader, isr = without(cache, dead)
     able = some(BROKERS, lambda b: is_eligible(cache.but(isr=isr), b))
-    then = when(
+    then = rest(now, cache, isr, when(
         all_of(has_dead(isr, cache.live), not_(cache.isr.is_only(dead))), task("removing"),
-        when(all_of(is_none(leader), able), task("electing"), rest(now.zk, cache.resumes, isr)))
+        when(all_of(is_none(leader), able), task("electing"), task("idle"))))
     write_state(
         now, new, broker, leader, isr,
         to=those(lambda b: all_of(listed(cache.assignment, b), b != dead)),
-        replicas=members(cache.assignment), task=then, resumes=still_resumes(cache.resumes, then),
-        **rewrite_request(now, new, broker, ends=then == "idle"))
+        replicas=members(cache.assignment), **then,
+        **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
     new.dropped = when(isr.has(dead), now.dropped, now.dropped.including(dead))

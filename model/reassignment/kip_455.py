@@ -34,7 +34,7 @@ from model.reassignment.lists import (
     those,
     written,
 )
-from model.reassignment.writing import look, stop, task
+from model.reassignment.writing import goes_to, stop, task
 
 
 def is_kip_455(v):
@@ -81,14 +81,15 @@ def update(now, new, broker, target, replicas):
     zk, cache = now.zk, now.cache[broker]
     needless = those(lambda b: all_of(listed(cache.assignment, b), not_(listed(replicas, b))))
     goes_on = needless.is_empty()                   # and looks whether the target is in the ISR
+    then = when(goes_on, after_update(target, zk.isr), task("replacing"))
     seen = {part: when(goes_on, value, getattr(cache, part))
-            for part, value in look(now).items()}
+            for part, value in goes_to(now, cache, then).items()}
+    seen["task"] = then
     new.zk.assignment = replicas
     new.zk.adding     = those(lambda b: all_of(listed(target, b), not_(is_original(zk, b))))
     new.zk.removing   = those(lambda b: all_of(is_original(zk, b), not_(listed(target, b))))
     new.cache[broker] = cache.but(
-        assignment=replicas, target=target, old=needless, leaving=needless,
-        task=when(goes_on, after_update(target, zk.isr), task("replacing")), **seen)
+        assignment=replicas, target=target, old=needless, leaving=needless, **seen)
     lags = those(lambda b: all_of(
         is_original(zk, b), not_(zk.isr.has(b)), not_(now.dropped.has(b))))
     changes = not_(is_empty(cache.target))
@@ -157,4 +158,4 @@ def controller_deletes_needless_replicas(now, new, broker):
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(
-        old=BLANK, task=after_update(cache.target, now.zk.isr), **look(now))
+        old=BLANK, **goes_to(now, cache, after_update(cache.target, now.zk.isr)))

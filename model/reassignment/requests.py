@@ -14,24 +14,42 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import require_fence, require_task
+from model.protocol.controllership import require_controllership, require_fence, require_task
 from model.protocol.state import BROKERS
-from model.reassignment.kip_455 import after_update, is_twelve_steps
-from model.reassignment.lists import all_within, is_empty, is_same, listed
-from model.reassignment.writing import look, task
+from model.reassignment.kip_455 import (
+    after_update,
+    is_kip_455,
+    is_twelve_steps,
+    moves,
+    next_phase,
+    target_of,
+)
+from model.reassignment.lists import all_within, chosen, is_empty, is_same, listed, nothing
+from model.reassignment.writing import goes_to, is_at, task
+
+
+def asked(now, broker):
+    """What a controller takes up: what it found when it was elected, or what the znode says now."""
+    cache = now.cache[broker]
+    return chosen(cache.task == "beginning", cache.target, now.zk.requested)
 
 
 def require_request(now, broker):
-    """The watch on /admin/reassign_partitions fires; a partition that moves already is skipped."""
-    require_task(now, broker, "idle",               "it waits for events")
-    require(not_(is_empty(now.zk.requested)),       "the request names the partition")
-    require(is_empty(now.cache[broker].target),     "the partition does not move already")
+    """An elected controller comes to what it found; or the watch on /admin/reassign_partitions
+    fires, and a partition that moves already is skipped."""
+    # redundant "the broker believes it is the controller", because nobody else has a task.
+    require_controllership(now, broker)
+    found = is_at(now, broker, "beginning")
+    require(any_of(found, is_at(now, broker, "idle")), "it waits for events, or has just begun")
+    require(not_(is_empty(asked(now, broker))),     "the request names the partition")
+    require(any_of(found, is_empty(now.cache[broker].target)),
+                                                    "the partition does not move already")
 
 
 def require_real(now, broker):
     require(not_(now.zk.deleting),                  "the topic is not to be deleted")
     if is_twelve_steps(version):
-        require(not_(is_same(now.zk.requested, now.cache[broker].assignment)),
+        require(not_(is_same(asked(now, broker), now.cache[broker].assignment)),
                                                     "another list, or another order is asked for")
     if not version.waits_for_dead_targets:          # KAFKA-4214
         require(not_(some(BROKERS, lambda b: is_missing(now, broker, b))),
@@ -39,17 +57,20 @@ def require_real(now, broker):
 
 
 def is_missing(now, broker, target):
-    return all_of(listed(now.zk.requested, target), not_(now.cache[broker].live.has(target)))
+    return all_of(listed(asked(now, broker), target), not_(now.cache[broker].live.has(target)))
 
 
-def take_up(now, new, broker, name):
+def take_up(now, new, broker, then):
     """The target is in memory from here on; so are all other entries, where they were loaded."""
-    known = now.zk.other if version.requests_loaded_whole else now.cache[broker].other
-    new.cache[broker] = now.cache[broker].but(
-        task=name, target=now.zk.requested, other=known,
-        begins=not version.requests_left_alone, **look(now))
+    cache, target = now.cache[broker], asked(now, broker)
+    known = cache.other
+    if version.requests_loaded_whole:
+        known = when(cache.task == "beginning", cache.other, now.zk.other)
+    new.cache[broker] = cache.but(
+        target=target, other=known, begins=not version.requests_left_alone,
+        **goes_to(now, cache, then))
     if not version.moves_forgotten_on_resign:
-        new.kept[broker] = now.zk.requested
+        new.kept[broker] = target
 
 
 @transition(broker=BROKERS)
@@ -62,13 +83,13 @@ def controller_begins_move(now, new, broker):
     require_request(now, broker)
     require_real(now, broker)
     if is_twelve_steps(version):
-        require(not_(all_within(now.zk.requested, now.zk.isr)), "a target is not in the ISR")
-        take_up(now, new, broker, "assigning")
+        require(not_(all_within(asked(now, broker), now.zk.isr)), "a target is not in the ISR")
+        take_up(now, new, broker, task("assigning"))
         return
 
-    same = is_same(now.zk.requested, now.cache[broker].assignment)
-    take_up(now, new, broker, when(
-        same, after_update(now.zk.requested, now.zk.isr), task("assigning")))
+    target = asked(now, broker)
+    same = is_same(target, now.cache[broker].assignment)
+    take_up(now, new, broker, when(same, after_update(target, now.zk.isr), task("assigning")))
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)
@@ -77,16 +98,33 @@ def controller_begins_with_targets_in_sync(now, new, broker):
     an earlier controller had brought so far. It begins with step 5."""
     require_request(now, broker)
     require_real(now, broker)
-    require(all_within(now.zk.requested, now.zk.isr), "every target is in the ISR")
+    require(all_within(asked(now, broker), now.zk.isr), "every target is in the ISR")
 
-    take_up(now, new, broker, "adopting")
+    take_up(now, new, broker, task("adopting"))
 
 
 def drop(now, new, broker):
     """The entry is removed; what else the request holds stays, if the controller knows of it."""
+    zk, cache = now.zk, now.cache[broker]
     new.zk.requested = BLANK
-    if not version.requests_loaded_whole:
-        new.zk.other = now.cache[broker].other
+    if not version.requests_read_again:
+        known = cache.other
+        if version.requests_loaded_whole:
+            known = when(cache.task == "beginning", cache.other, zk.other)
+        new.zk.other = known
+    new.cache[broker] = cache.but(**goes_on(now, cache))
+    if not version.moves_forgotten_on_resign:
+        new.kept[broker] = BLANK
+
+
+def goes_on(now, cache):
+    """What comes after a refusal: who was just elected, since 2.4, goes on with the move that
+    stands in the topic's znode."""
+    found = cache.task == "beginning"
+    then, target = task("idle"), nothing()
+    if is_kip_455(version):
+        then, target = when(moves(now.zk), next_phase(now.zk, now.zk.isr), then), target_of(now.zk)
+    return {"task": when(found, then, cache.task), "target": chosen(found, target, cache.target)}
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)
@@ -97,7 +135,7 @@ def controller_drops_what_is_so_already(now, new, broker):
     """
     require_request(now, broker)
     require(not_(now.zk.deleting),                  "the topic is not to be deleted")
-    require(is_same(now.zk.requested, now.cache[broker].assignment),
+    require(is_same(asked(now, broker), now.cache[broker].assignment),
                                                     "that is the assignment already")
     require_fence(now, broker)
 
@@ -130,19 +168,21 @@ def controller_drops_move_to_dead_broker(now, new, broker):
     new.wanted = BLANK
 
 
-def require_other(now, broker, kind, about):
-    require_task(now, broker, "idle",               "it waits for events")
-    require(now.zk.other == kind,                   about)
-    require_fence(now, broker)
-
-
 @transition(broker=BROKERS)
 def controller_drops_unknown_partition(now, new, broker):
     """The request names a partition that does not exist: the entry is removed."""
-    require_other(now, broker, "unknown",           "the request names a partition nobody knows")
+    cache = now.cache[broker]
+    # redundant "the broker believes it is the controller", because nobody else has a task.
+    require_controllership(now, broker)
+    found = is_at(now, broker, "beginning")
+    require(any_of(found, is_at(now, broker, "idle")), "it waits for events, or has just begun")
+    known = when(found, cache.other, now.zk.other)
+    require(all_of(known == "unknown", any_of(not_(found), is_empty(cache.target))),
+                                                    "the request names a partition nobody knows")
+    require_fence(now, broker)
 
     new.zk.other = "none"
-    new.cache[broker].other = "none"
+    new.cache[broker] = cache.but(other="none", **goes_on(now, cache))
 
 
 @transition(broker=BROKERS)
@@ -150,7 +190,9 @@ def controller_moves_other_partition(now, new, broker):
     """The other partition's move is done, and its entry removed; its steps are not modelled
     here.
     """
-    require_other(now, broker, "moving",            "the request names another partition")
+    require_task(now, broker, "idle",               "it waits for events")
+    require(now.zk.other == "moving",               "the request names another partition")
+    require_fence(now, broker)
     require(any_of(is_empty(now.zk.requested), not_(is_empty(now.cache[broker].target))),
                                                     "the request has been taken up")
 

@@ -37,6 +37,7 @@ OTHERS = Names("other entry", ("none", "moving", "unknown"))
 TASKS = Names("task", (
     "none",                                     # it has not read the cluster
     "idle",                                     # it waits for events
+    "beginning",                                # it was elected, and comes to what it found
     "assigning", "bumping",                     # steps 1 to 3; then it waits
     "adopting", "leading", "leaving", "deleting", "settling", "closing", "telling",    # 5 to 12
     "replacing",                                # a move was changed: some are not needed any more
@@ -66,7 +67,7 @@ STATE = Record(
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
         other=OTHERS,
         begins=BOOL,                            # what was asked for when it looked; no more is seen
-        resumes=BOOL)),                         # the move goes on when it is done with the dead
+        resumes=BOOL)),                         # what it found comes when it is done with the dead
     kept=per(BROKERS, LIST),                    # what outlives its term; only before KAFKA-5310
     # LeaderAndIsr in flight: of a leader epoch and a controller epoch, to these brokers
     request=per(LEADER_EPOCHS, per(CONTROLLERS, Record(

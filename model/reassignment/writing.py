@@ -57,19 +57,23 @@ def some_leaves_isr(now, broker):
 
 def is_unconditional(now, broker):
     """What it is about to write is the topic or the request: no version is compared."""
+    target = now.cache[broker].target
     return any_of(
         is_at(now, broker, "assigning", "settling", "closing", "rewriting"),
         all_of(is_at(now, broker, "idle"),
-               any_of(drops_request(now, broker), now.zk.other != "none")))
+               any_of(drops_request(now, broker, now.zk.requested), now.zk.other != "none")),
+        all_of(is_at(now, broker, "beginning"),
+               any_of(drops_request(now, broker, target), is_empty(target))))
 
 
-def drops_request(now, broker):
+def drops_request(now, broker, target):
     """The request is one that it removes without a move."""
-    cache = now.cache[broker]
+    cache   = now.cache[broker]
     refused = now.zk.deleting
     if version.reassignment == "twelve_steps":
-        refused = any_of(refused, is_same(now.zk.requested, cache.assignment))
-    return all_of(not_(is_empty(now.zk.requested)), is_empty(cache.target), refused)
+        refused = any_of(refused, is_same(target, cache.assignment))
+    waits = any_of(cache.task == "beginning", is_empty(cache.target))
+    return all_of(not_(is_empty(target)), waits, refused)
 
 
 def rewrite_request(now, new, broker, ends=None):
@@ -98,6 +102,17 @@ def look(now):
     """What a controller finds in the partition's znode, for what it is about to do."""
     zk = now.zk
     return {"leader": zk.leader, "isr": zk.isr, "version": zk.version}
+
+
+def goes_to(now, cache, then):
+    """The next task, and what was found in the partition's znode when that was decided.
+
+    Whether the targets have caught up a controller only looks, and goes by the leader that it has
+    in memory: a deposed one does not know of its successor's.
+    Kafka: KafkaController.areReplicasInIsr, isReassignmentComplete (2.4)
+    """
+    return {**look(now), "task": then,
+            "leader": when(then == "adopting", cache.leader, now.zk.leader)}
 
 
 def read_state(now, **more):
@@ -141,22 +156,29 @@ def stop(now, new, broker, whom, how, epoch):
         now.stop[mine][b]))
 
 
-def tell(now, new, broker, epoch, leader, to=None):
+def tell(now, new, broker, epoch, leader, to=None, says=None):
     """UpdateMetadata to every broker that the controller reaches: who leads, and in which epoch.
 
-    Each LeaderAndIsr brings one with it. It arrives at once, but where the connection is slow.
+    Each LeaderAndIsr brings one with it. It arrives at once, but where the connection is slow. One
+    that `says` nothing of the partition tells brokers of the controller alone; None: it does.
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]
     to, update  = cache.reached if to is None else to, now.update[mine]
-    late = to.within(update.slow)
+    if says is None:
+        said, newest = to, fence_is_passed(now, broker)
+    else:
+        said   = those(lambda b: all_of(says, to.has(b)))
+        newest = all_of(says, fence_is_passed(now, broker))
+    late = said.within(update.slow)
     new.update[mine] = update.but(
         to=late, leader=when(late.is_empty(), None, leader), epoch=when(late.is_empty(), 0, epoch))
     new.metadata = lam(BROKERS, lambda b: when(
-        all_of(to.has(b), not_(late.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))),
-        now.metadata[b].but(leader=leader, controller=mine), now.metadata[b]))
-    new.metadata_epoch = when(
-        fence_is_passed(now, broker), epoch, now.metadata_epoch)
+        all_of(to.has(b), not_(update.slow.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))),
+        now.metadata[b].but(
+            leader=when(said.has(b), leader, now.metadata[b].leader), controller=mine),
+        now.metadata[b]))
+    new.metadata_epoch = when(newest, epoch, now.metadata_epoch)
 
 
 def is_outdated(now, broker, controller):

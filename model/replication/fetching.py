@@ -76,7 +76,7 @@ def answer(now, new, leader, follower):
     new.known_end[leader][follower] = slot.offset
 
 
-@transition(only=lambda v: all((v.fetch_fencing, not v.fetch_session_caches_epoch)),
+@transition(only=lambda v: v.fetch_fencing and not v.fetch_session_caches_epoch,
             leader=BROKERS, follower=BROKERS)
 def leader_answers_fetch_in_session(now, new, leader, follower):
     """A fetch within a session is answered in whatever epoch its leader is: its own was forgotten.
@@ -192,7 +192,7 @@ def leader_advances_hw(now, new, broker):
         counts(now, broker, member), known_end(now, broker, member) == end)), otherwise=0)
     # redundant because only who leads has an ISR.
     require(mine.role == "leader",                         "the broker believes it leads")
-    if all((version.isr_write_locks, version.isr_adopted_when_written)):
+    if version.isr_write_locks and version.isr_adopted_when_written:
         require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
     require(every(BROKERS, lambda member: implies(
         counts(now, broker, member), known_end(now, broker, member) >= 0)),

@@ -1,8 +1,4 @@
-"""What must be so for the partition to go on: what was promised is still known, or is to be heard.
-
-These are claims about states, though what they keep away are partitions that are stuck: a state
-that breaks one of them has nothing in it that would mend it.
-"""
+"""Claims whose violation leaves the partition stuck: no step repairs such a state."""
 
 from model.language import (
     all_of,

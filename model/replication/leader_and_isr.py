@@ -97,7 +97,7 @@ def broker_becomes_follower(now, new, broker, epoch, controller):
     new.log[broker]       = cut
     new.known_end[broker] = lam(BROKERS, lambda other: None)
     new.gave_up           = now.gave_up.without(broker)
-    if not all((version.late_answers_ignored, version.fenced_fetchers_go_on)):
+    if not (version.late_answers_ignored and version.fenced_fetchers_go_on):
         # its fetcher starts again
         slot = now.fetch[broker][now.elected[epoch]]
         new.fetch[broker][now.elected[epoch]] = when(slot.state == "given_up", BLANK, slot)

@@ -55,15 +55,18 @@ def broker_crashes_and_loses_its_tail(now, new, broker, end):
     new.log[broker] = log.cut(end)
 
 
-def fall(now, new, broker, mine):
-    """What a process had in memory, under way, or promised to answer is gone."""
+def fall(now, new, broker, mine, asked=BLANK):
+    """What a process had in memory, under way, or promised to answer is gone.
+
+    `asked`: what is left of its ISR write.
+    """
     crash(now, new, broker)
 
     new.replica[broker] = mine.but(
         role="none", leader=None, epoch=None, isr=[], zk_version=0, controller_epoch=0,
         epoch_start=0, truncating=False, hw=0)
     new.known_end[broker] = lam(BROKERS, lambda other: None)
-    new.isr_write[broker] = BLANK
+    new.isr_write[broker] = asked
     new.gave_up = now.gave_up.without(broker)
     discard_requests(now, new, broker)
     new.fetch = lam(BROKERS, lambda follower: lam(BROKERS, lambda leader: when(

@@ -1,4 +1,4 @@
-"""Where do our logs part? OffsetForLeaderEpoch as request and answer, and the cut (KIP-101, 279).
+"""OffsetForLeaderEpoch and truncation (KIP-101, KIP-279).
 
 Source: LeaderEpochFileCache.endOffsetFor, AbstractFetcherThread.getOffsetTruncationState.
 """
@@ -31,8 +31,16 @@ def end_of_epoch(log, epoch):
     return least(below(OFFSETS, log.end), lambda o: log[o].epoch > epoch, otherwise=log.end)
 
 
+def end_offset_for(log, latest_epoch, epoch):
+    """The largest epoch of the log that is no newer than this one, and its end offset."""
+    end   = end_of_epoch(log, epoch)
+    older = when(end == 0, epoch, log[end - 1].epoch)
+    return (when(epoch == latest_epoch, epoch, older),
+            when(epoch == latest_epoch, log.end, end))
+
+
 def still_follows(now, follower, leader):
-    """The answer is for what the follower still is: a follower of this leader, in this epoch."""
+    """The follower still follows this leader, and is in the leader epoch of its request."""
     mine, slot = now.replica[follower], now.fetch[follower][leader]
     same_leader = all_of(mine.role == "follower", mine.leader == leader)
     return all_of(same_leader, mine.epoch == slot.epoch) if version.fetch_fencing else same_leader
@@ -74,29 +82,32 @@ def leader_answers_epoch(now, new, leader, follower):
         require(is_unlocked(now, leader),                 "no ISR write of it waits for an answer")
     require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
 
-    asked, cut = slot.last_epoch, end_of_epoch(log, slot.last_epoch)
+    asked   = slot.last_epoch
     unknown = any_of(is_none(mine.latest_epoch), asked > mine.latest_epoch)
-    older = when(cut == 0, asked, log[cut - 1].epoch)
     if version.truncation == "kip_101":                    # up to 1.1: older than all is unknown
-        unknown = any_of(unknown, all_of(asked < mine.latest_epoch, cut == 0))
-    known = when(asked == mine.latest_epoch, asked, older)
+        unknown = any_of(
+            unknown, all_of(asked < mine.latest_epoch, end_of_epoch(log, asked) == 0))
+    epoch, end = end_offset_for(log, mine.latest_epoch, asked)
     new.fetch[follower][leader] = slot.but(
         state="epoch_is_answered", last_epoch=None,
         # up to 1.1 an answer names no epoch
-        answer_epoch=None if version.truncation == "kip_101" else when(unknown, None, known),
-        answer_end=when(unknown, None, when(asked == mine.latest_epoch, log.end, cut)))
+        answer_epoch=None if version.truncation == "kip_101" else when(unknown, None, epoch),
+        answer_end=when(unknown, None, end))
+
+
+def given_up(slot):
+    """The partition has failed in the follower's fetcher: nothing is asked until a LeaderAndIsr."""
+    return slot.but(state="given_up", epoch=None, last_epoch=None, offset=0)
 
 
 def refuse(now, new, follower, leader):
-    """The follower will ask again; or its fetcher waits for a LeaderAndIsr, since its leader is in
-    a newer epoch than it."""
+    """The follower asks again; or its partition has failed, if the leader is in a newer epoch."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]
-    if any((version.fenced_fetchers_go_on, not version.fetch_fencing)):
+    if version.fenced_fetchers_go_on or not version.fetch_fencing:
         new.fetch[follower][leader] = BLANK
         return
     fenced = all_of(slot.epoch < now.replica[leader].epoch, still_follows(now, follower, leader))
-    new.fetch[follower][leader] = when(
-        fenced, slot.but(state="given_up", epoch=None, last_epoch=None, offset=0), BLANK)
+    new.fetch[follower][leader] = when(fenced, given_up(slot), BLANK)
     new.replica[follower].truncating = all_of(mine.truncating, not_(fenced))
 
 
@@ -117,14 +128,13 @@ def leader_refuses_epoch(now, new, leader, follower):
     late = all_of(                                         # KAFKA-7786: fenced, but long moved on
         now.replica[leader].role == "leader", slot.epoch < now.replica[leader].epoch,
         slot.epoch < now.replica[follower].epoch)
-    new.fetch[follower][leader] = when(
-        late, slot.but(state="given_up", epoch=None, last_epoch=None, offset=0), BLANK)
+    new.fetch[follower][leader] = when(late, given_up(slot), BLANK)
     new.replica[follower].truncating = all_of(now.replica[follower].truncating, not_(late))
 
 
 @transition(only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
 def follower_truncates(now, new, follower, leader):
-    """The follower cuts its log by the answer; it asks again if it does not know its epoch.
+    """The follower truncates by the answer; it asks again if it lacks the answered epoch.
 
     Why: KIP-279, after two fast elections one answer is not enough.
     """
@@ -135,28 +145,25 @@ def follower_truncates(now, new, follower, leader):
     require(mine.truncating,                              "it does not know where to cut yet")
 
     epoch, end = slot.answer_epoch, slot.answer_end
-    here = end_of_epoch(log, epoch)
-    known_epoch = when(
-        epoch == mine.latest_epoch, epoch, when(here == 0, epoch, log[here - 1].epoch))
-    known_end   = when(epoch == mine.latest_epoch, log.end, here)
     if version.truncation == "kip_279":
+        known_epoch, known_end = end_offset_for(log, mine.latest_epoch, epoch)
         foreign = all_of(epoch <= mine.latest_epoch, known_epoch != epoch)
         agreed  = when(epoch > mine.latest_epoch, end, smaller(known_end, end))
         cut     = smaller(log.end, when(is_none(end), mine.hw,
                                    when(foreign, known_end, agreed)))
-        done    = any_of(is_none(end), not_(foreign), cut == 0)
+        again   = not_(any_of(is_none(end), not_(foreign), cut == 0))
     else:
         cut     = smaller(log.end, when(is_none(end), mine.hw, end))
-        done    = any_of(cut == 0, cut <= log.end)
+        again   = False                                    # KIP-101: one answer decides
     new.log[follower]     = log.cut(cut)
     new.replica[follower] = mine.but(
-        hw=smaller(mine.hw, cut), truncating=not_(done), latest_epoch=epoch_at(log, cut))
+        hw=smaller(mine.hw, cut), truncating=again, latest_epoch=epoch_at(log, cut))
     new.fetch[follower][leader] = BLANK
 
 
 @transition(ends="refused", only=asks_by_epoch, follower=BROKERS, leader=BROKERS)
 def epoch_answer_is_ignored(now, new, follower, leader):
-    """The answer is for what the follower no longer is."""
+    """The answer came too late: the follower has moved on to another leader or leader epoch."""
     slot, mine = now.fetch[follower][leader], now.replica[follower]
     require(slot.state == "epoch_is_answered",             "the leader answered")
     # redundant because a process that dies takes its questions with it, and their answers.

@@ -1,4 +1,4 @@
-"""Who may speak: controllers, brokers and their incarnations (14 to 22)."""
+"""Fencing: deposed controllers, brokers and their incarnations (bugs 14 to 22 of the zoo)."""
 
 from model.zoo.entry import Expression, ZooEntry
 

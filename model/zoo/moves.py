@@ -1,4 +1,4 @@
-"""Reassignment (32 to 37), and requests that are half understood (38, 39, 47)."""
+"""Reassignment (bugs 32 to 37 of the zoo), and requests applied in part (38, 39, 47)."""
 
 from model.zoo.entry import Expression, ZooEntry
 

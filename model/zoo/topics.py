@@ -1,4 +1,4 @@
-"""Topics (40 to 42), sessions and their nodes (43, 44, 48), and limits (45, 46)."""
+"""Topics (bugs 40 to 42 of the zoo), sessions and their nodes (43, 44, 48), and limits (45, 46)."""
 
 from model.zoo.entry import Expression, ZooEntry
 

@@ -1,4 +1,4 @@
-"""Where logs part: truncation, leader epochs and the high watermark (1 to 13)."""
+"""Truncation, leader epochs and the high watermark (bugs 1 to 13 of the zoo)."""
 
 from model.zoo.entry import Expression, ZooEntry
 

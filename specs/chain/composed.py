@@ -97,13 +97,14 @@ def compose(
     changed: Mapping[str, object] | None = None,
     lines: Sequence[Line] = LINES,
     alike: bool = False,
+    form: System = HISTORY,
 ) -> Composed:
-    """`replication`, or a system with the same state, composed with the proof's form.
+    """`replication`, or a system with as much state, composed with the proof's form.
 
     `alike`: brokers are interchangeable at the beginning, as exploring modulo their names needs.
     Raises ProtocolError for a version or switch that it does not know.
     """
-    return _Composer(system, version, changed, lines, alike).go()
+    return _Composer(system, version, changed, lines, alike, form).go()
 
 
 class _Composer:
@@ -114,19 +115,20 @@ class _Composer:
         changed: Mapping[str, object] | None,
         lines: Sequence[Line],
         alike: bool,
+        form: System,
     ) -> None:
-        there = _there(HISTORY.state, alike)
+        there = _there(form.state, alike)
         self.state = Record(**system.state.parts, **{THERE: there})
         self.lines = {line.transition: line for line in lines}
 
         def initial(new: Any) -> None:
             system.initial(new)
-            HISTORY.initial(new.there)
+            form.initial(new.there)
 
         joined = replace(system, state=self.state, initial=initial)
         self.recorded = joined.recorded(version, changed)
         self.alone = {step.transition.name: step for step in self.recorded.steps}
-        self.there = {one.name: one for one in HISTORY.transitions}
+        self.there = {one.name: one for one in form.transitions}
         self.fresh = itertools.count(1)
 
     def go(self) -> Composed:

@@ -22,7 +22,7 @@ from model.language.terms import Term
 from specs.chain.composed import Composed
 from specs.chain.refinement import of_the_other_side, refinement
 from specs.explorer import Exploration, explore
-from specs.invariants import Invariant
+from specs.invariants import Invariant, Proof
 from specs.proofs.no_message_loss import PROOF
 from specs.rendering import at, parts, rounded
 from specs.runs import Run
@@ -49,9 +49,9 @@ class StateRule:
     term: Term
 
 
-def rules(composed: Composed) -> dict[str, list[StateRule]]:
-    """Everything that is asked, by claim."""
-    proof = refinement(composed)
+def rules(composed: Composed, proof: Proof | None = None) -> dict[str, list[StateRule]]:
+    """Everything that is asked, by claim; `proof` is that of the refinement, if not of 2.5."""
+    proof = proof or refinement(composed)
     lemmas = [one.statement for one in PROOF.lemmas]
     there = [of_the_other_side(one) for one in (*PROOF.invariants, *lemmas)]
     return {
@@ -81,9 +81,8 @@ def closed(step: Recorded, condition: Term) -> Term:
     return term
 
 
-def judged(composed: Composed) -> RecordedSystem:
+def judged(composed: Composed, asked: Mapping[str, Sequence[StateRule]]) -> RecordedSystem:
     """The two sides as one system whose claims are what is asked."""
-    asked = rules(composed)
     system = composed.recorded.system
     claims = [
         Claim(name, "always", SENTENCES[name], _all(terms), companion=COMPANION)
@@ -176,13 +175,15 @@ def follow_everywhere(
     symmetry: bool = False,
     max_states: int | None = None,
     report: Report = lambda line: None,
+    proof: Proof | None = None,
 ) -> ChainResult:
     """Asks every reachable state within the bounds; ends at the first level that breaks a rule.
 
-    `max_states` ends it early: then it is unknown.
+    `max_states` ends it early: then it is unknown. `proof`: that of the refinement, if not of 2.5.
     """
     began = time.perf_counter()
-    recorded, asked = judged(composed), rules(composed)
+    asked = rules(composed, proof)
+    recorded = judged(composed, asked)
     names = list(asked)
     exploration = explore(recorded, bounds, names, max_states, report, symmetry=symmetry)
     broken = [n for n in names if exploration.claims[n].verdict is Verdict.BROKEN]

@@ -12,6 +12,7 @@ back to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -531,13 +532,16 @@ PREMISES: tuple[Invariant, ...] = tuple(
 """The invariants that `no_message_loss` proves of the proof's form, as far as they are needed."""
 
 
-def refinement(composed: Composed) -> Proof:
-    """The proof that `replication` refines the proof's form, over the two as one system."""
+def refinement(composed: Composed, invariants: Sequence[Invariant] = INVARIANTS) -> Proof:
+    """The proof that `replication` refines the proof's form, over the two as one system.
+
+    `invariants`: what the two have in common, but for answers about epochs.
+    """
     return Proof(
         claim="no_message_loss",
         system="replication",
         also=("isr_holds_committed", "log_matching", "leader_unique", "clean_election"),
-        invariants=(*INVARIANTS, the_answer_says_where_to_cut(composed)),
+        invariants=(*invariants, the_answer_says_where_to_cut(composed)),
         premises=PREMISES,
         entails=composed.entails,
         hints={"follower_truncates": (Hint(lambda now, follower, **_: [

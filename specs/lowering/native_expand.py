@@ -1,8 +1,8 @@
 """Successors as LLVM IR: the tree of all guards, walked for several states side by side.
 
 Every lane has one state. A condition is judged in all lanes at once, and a branch is entered as
-soon as some lane needs it; the others are switched off inside by a mask. Branches that depend on
-one state alone are what a processor guesses wrong: sixteen states share them.
+soon as some lane needs it; a mask disables the other lanes inside. Branches that depend on one
+state alone are mispredicted by the processor; here sixteen states share each branch.
 """
 
 from __future__ import annotations

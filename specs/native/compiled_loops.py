@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numba
 
-from specs.native.machine import cache_folder
+from specs.native.jit import cache_folder
 
 
 def sources_key(folder: Path) -> str:

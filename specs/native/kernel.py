@@ -22,7 +22,7 @@ from specs.lowering.symmetry import (
     permutations,
     renamed_codes,
 )
-from specs.native.machine import LEVEL, Machine, build
+from specs.native.jit import LEVEL, Machine, build
 from specs.native.store import Words
 
 MOST_CLAIMS = 63

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from model.language.sparse import SparseState
-from specs.native.machine import Machine, build
+from specs.native.jit import Machine, build
 from specs.native.unbounded_layout import CAPACITY, CHANGE, Layout, NotNative, UnboundedState, Words
 from specs.native.unbounded_lines import LineArrays, StepWays, Way
 from specs.native.unbounded_loops import FITS, NEEDS_ROOM, NEEDS_WORDS, follow_lines

@@ -5,10 +5,11 @@ became of it. From 2.7 on (KIP-497) it sends the write to the controller and goe
 only what all members of either ISR have, of the one that it has and of the one that it asked for.
 So AlterIsr is the proof's form with one step more free, and the same invariants are kept by it.
 
-The rest of AlterIsr is less than the form allows. The controller writes by the version that the
-leader named, and by the same conditional write of ZooKeeper; it refuses another leader's or epoch's
-before that. What is refused for good stays pending, so that both ISRs count, until the next
-LeaderAndIsr; in the form a leader may also try again.
+The rest of AlterIsr is less than the form allows: that `replication`, as brokers of 2.7 speak it
+(`model.replication.alter_isr`), refines it is proved in `specs.chain.since_2_7`. The controller
+writes by the version that the leader named, and by the same conditional write of ZooKeeper; it
+refuses another leader's or epoch's before that. What is refused for good stays pending, so that
+both ISRs count, until the next LeaderAndIsr; in the form a leader may also try again.
 
 Source: Partition.isrState, maximalIsr; AlterIsrManager; KafkaController.alterIsrs (2.7).
 """
@@ -58,13 +59,16 @@ def no_message_loss_since_2_7(now):
     return no_message_loss.function(now)
 
 
+_RELEASE = HISTORY.versions["2.5"]
 SYSTEM = replace(
     HISTORY,
     name="replication_history_since_2_7",
     about=f"{HISTORY.about}; leaders go on while an ISR write is under way",
     transitions=tuple(leader_advances_hw if one.name == "leader_advances_hw" else one
                       for one in HISTORY.transitions),
-    claims=(no_message_loss_since_2_7, *CLAIMS))
+    claims=(no_message_loss_since_2_7, *CLAIMS),
+    versions={"2.7": replace(_RELEASE, name="2.7", about="the controller writes ISRs (KIP-497)")},
+    default_version="2.7")
 
 PROOF = replace(
     NO_MESSAGE_LOSS,

@@ -5,7 +5,8 @@ from model.language import all_of, any_of, every, implies, is_none, not_, when
 from model.protocol.state import BROKERS
 from model.topics.conduct import lists_are_sound, the_dead_do_nothing
 from model.topics.leadership import clean_election
-from model.topics.state import PARTITIONS, PLACES
+from model.topics.replicas import is_assigned
+from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
 from model.topics.zookeeper import has_partition
 from specs.invariants import Invariant, invariant
 
@@ -78,6 +79,113 @@ def the_newest_knows_no_gap(now, b, p, q):
                    has_partition(known, q))
 
 
+DELETES = ("resumes", "stops", "deletes", "unregisters", "removes_request")
+"""Tasks of a deletion, in their order."""
+
+BEFORE_IT_WAITS = ("reads_zookeeper", "starts_replicas", "starts_partitions", "rewrites")
+"""Tasks of a failover, in which a deletion may be queued of a topic that is gone already."""
+
+
+def is_at(now, b, *tasks):
+    return any_of(*(now.cache[b].task == one for one in tasks))
+
+
+def is_deletion(stop):
+    """A StopReplica with delete, or its answer."""
+    return any_of(stop == "delete", stop == "deleted", stop == "failed")
+
+
+@invariant("who deletes has queued the topic",
+           over=(BROKERS,), why="what it removes from ZooKeeper at last was requested")
+def who_deletes_has_queued_it(now, b):
+    return implies(is_at(now, b, *DELETES), now.cache[b].queued)
+
+
+@invariant("before it reads ZooKeeper a controller has queued nothing",
+           over=(BROKERS,), why="a winner of a new epoch has not, either")
+def who_has_not_read_has_queued_nothing(now, b):
+    return implies(is_at(now, b, BLANK_TASK), not_(now.cache[b].queued))
+
+
+@invariant("what the newest controller has queued is requested",
+           over=(BROKERS,), why="nobody else can take the request away")
+def what_is_queued_is_requested(now, b):
+    return implies(all_of(is_newest(now, b), now.cache[b].queued), now.zk.requested)
+
+
+@invariant("and known, until it is deleted",
+           over=(BROKERS,), why="the request is not dropped for want of a topic")
+def what_is_queued_is_known(now, b):
+    return implies(
+        all_of(is_newest(now, b), now.cache[b].queued,
+               not_(is_at(now, b, *BEFORE_IT_WAITS, "resumes", "unregisters", "removes_request"))),
+        has_partition(now.cache[b].known, 0))
+
+
+@invariant("a StopReplica with delete, or its answer, is of an epoch that was won and heard of, "
+           "and of a controller that has read ZooKeeper since",
+           over=(CONTROLLERS, BROKERS, BROKERS, PARTITIONS),
+           why="a new controller has no answer to wait for")
+def deletions_are_of_who_has_read(now, c, b, replica, p):
+    return implies(is_deletion(now.request[c][replica].stop[p]), all_of(
+        c <= now.zk.epoch, now.campaign[b] != c,
+        implies(now.belief[b] == c, not_(is_at(now, b, BLANK_TASK)))))
+
+
+@invariant("who waits for the answer to one has queued the topic, and, if it is the newest, not "
+           "done with that replica",
+           over=(CONTROLLERS, BROKERS, BROKERS, PARTITIONS),
+           why="an answer is heard while the topic is queued: after it the deletion is resumed")
+def who_waits_for_an_answer_has_queued(now, c, b, replica, p):
+    state = now.cache[b].replica[p][replica]
+    return implies(
+        all_of(is_deletion(now.request[c][replica].stop[p]), now.belief[b] == c),
+        all_of(now.cache[b].queued, implies(is_newest(now, b), all_of(
+            state != "ReplicaDeletionSuccessful", state != "NonExistentReplica"))))
+
+
+@invariant("who removes a topic's nodes has no replica of it left",
+           over=(BROKERS, PARTITIONS, BROKERS), why="so no answer is under way")
+def who_removes_has_no_replica(now, b, p, replica):
+    return implies(is_at(now, b, "unregisters", "removes_request"),
+                   now.cache[b].replica[p][replica] == "NonExistentReplica")
+
+
+@invariant("a replica that the controller has is in the list that it knows",
+           over=(BROKERS, PARTITIONS, BROKERS), why="when all in the lists are deleted, all are")
+def replicas_are_assigned(now, b, p, replica):
+    return implies(now.cache[b].replica[p][replica] != "NonExistentReplica",
+                   is_assigned(now, b, p, replica))
+
+
+@invariant("and such a list has a first place",
+           over=(BROKERS, PARTITIONS, PLACES),
+           why="a partition without one is unknown, and read from ZooKeeper")
+def known_lists_begin(now, b, p, k):
+    known = now.cache[b].known
+    return implies(not_(has_partition(known, p)), is_none(known[p][k]))
+
+
+@invariant("who asked to go does not count as live",
+           over=(BROKERS, BROKERS), why="leaders are chosen among the live")
+def who_goes_is_not_live(now, b, subject):
+    return not_(all_of(now.cache[b].shutting.has(subject), now.cache[b].live.has(subject)))
+
+
+@invariant("a broker that had registered again is started before the controller waits",
+           over=(BROKERS,), why="in the meantime nobody asks it to let a broker go")
+def who_returned_is_taken_up(now, b):
+    return any_of(is_none(now.cache[b].returns),
+                  is_at(now, b, "elects_for_failed", "takes_offline", "starts_returned", *DELETES))
+
+
+@invariant("and has not asked to go",
+           over=(BROKERS, BROKERS), why="it will be live")
+def who_returned_does_not_go(now, b, subject):
+    return not_(all_of(
+        now.cache[b].returns == subject, now.cache[b].shutting.has(subject)))
+
+
 def as_invariant(claim) -> Invariant:
     """A claim that steps keep by itself, or with others."""
     return Invariant(f"{claim.name}_is_kept", claim.sentence, "the claim", claim.function)
@@ -87,5 +195,11 @@ CONTROLLERSHIP = (epochs_were_won, one_winner_an_epoch, the_others_know_nothing,
           who_has_not_read_knows_nothing)
 LISTS = (*CONTROLLERSHIP, the_newest_knows_the_lists, the_newest_knows_no_gap,
          who_removes_has_forgotten, as_invariant(lists_are_sound))
+DELETIONS = (*LISTS, who_deletes_has_queued_it, who_has_not_read_has_queued_nothing,
+             what_is_queued_is_requested, what_is_queued_is_known, deletions_are_of_who_has_read,
+             who_waits_for_an_answer_has_queued, who_removes_has_no_replica, replicas_are_assigned,
+             known_lists_begin)
+DEPARTURES = (epochs_were_won, one_winner_an_epoch, who_goes_is_not_live,
+              who_returned_is_taken_up, who_returned_does_not_go)
 DEAD = (as_invariant(the_dead_do_nothing),)
 ELECTIONS = (as_invariant(clean_election),)

@@ -34,6 +34,7 @@ refused controller_is_still_active broker=1
 quietly controller_tells_elections broker=1
 refused controller_resigns broker=1
 quietly controller_finds_no_request broker=1
+refused controller_resigns broker=1
 quietly controller_is_still_active broker=1
 refused broker_updates_metadata broker=1 sender=2
 refused controller_is_still_active broker=1
@@ -53,6 +54,8 @@ refused controller_is_still_active(broker=1)
     its event thread is done with the last event — false (cache[1].stage onlining)
 refused controller_resigns(broker=1)
     its event thread is done with the last event — false (cache[1].stage looking)
+refused controller_resigns(broker=1)
+    /controller is not its own any more — false (zk.controller 1)
 refused broker_updates_metadata(broker=1, sender=2)
     a request of the controller is next — false (cache[2][1].queue.end 0)
 refused controller_is_still_active(broker=1)
@@ -95,8 +98,8 @@ quietly broker_learns_it_won broker=1
 refused controller_is_fenced broker=1
 quietly controller_restores_replicas broker=2
 quietly controller_tells_elections broker=2
-quietly controller_finds_no_request broker=2
-quietly controller_resigns broker=2
+refused controller_finds_no_request broker=2
+quietly controller_is_fenced broker=2
 ----
 refused broker_becomes_controller(broker=1)
     /controller does not exist — false (zk.controller 2)
@@ -106,6 +109,8 @@ refused controller_is_fenced(broker=1)
     the broker believes it is the controller — false (belief[1] 0)
 refused controller_is_fenced(broker=1)
     a newer controller epoch was won — false (belief[1] 4, zk.epoch 4)
+refused controller_finds_no_request(broker=2)
+    its epoch is the newest, or its failover is over — false (belief[2] 3, cache[2].stage looking, zk.epoch 4)
 
 # Broker 1 is deposed before it has read anything.
 quietly controller_node_is_deleted

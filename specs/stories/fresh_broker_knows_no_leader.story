@@ -16,6 +16,9 @@ broker_updates_metadata broker=1 sender=1
 broker_knows_no_such_leader broker=2 sender=1 partition=0
 broker_updates_metadata broker=2 sender=1
 controller_finds_no_request broker=1
+controller_announces_brokers broker=1
+broker_updates_metadata broker=1 sender=1
+broker_updates_metadata broker=2 sender=1
 check no_wedge
 ----
 broker_crashes(broker=2)
@@ -61,6 +64,14 @@ broker_updates_metadata(broker=2, sender=1)
     alive[2]: {} → {1,2}
     partition[0][2].known: none → 0
 controller_finds_no_request(broker=1)
-    cache[1].stage: looking → idle
+    cache[1].stage: looking → announcing
+controller_announces_brokers(broker=1)
+    cache[1].stage: announcing → idle
+    cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+    cache[1][2].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]
+broker_updates_metadata(broker=1, sender=1)
+    cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → []
+broker_updates_metadata(broker=2, sender=1)
+    cache[1][2].queue: [kind update_metadata about {} alive {1,2} endpoints {}] → []
 no_wedge: broken — when nothing is under way, a partition with a live ISR member has a live leader in the registered epoch, which knows the registered ISR, and every other live replica fetches from it, but for brokers that are asked to go
     (belief[1] 1, cache[1].events.end 0, cache[1].stage idle, leaving[1] stays, partition[0].failed {}, partition[0].version 0, partition[0][0].state.isr {1,2}, partition[0][0].state.leader 1, up {1,2}, zk.controller 1, zk.epoch 1, zk.registered {1,2})

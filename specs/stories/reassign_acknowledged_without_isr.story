@@ -56,10 +56,11 @@ controller_elects_leader(broker=1, leader=1)
     zk.leader: none → 1
     zk.leader_epoch: 3 → 4
     zk.version: 4 → 5
-    cache[1].task: electing → idle
+    cache[1].task: electing → beginning
     cache[1].leader: none → 1
     cache[1].version: 4 → 5
     cache[1].epoch: 3 → 4
+    cache[1].resumes: true → false
     request[4][2].to: {} → {1}
     request[4][2].leader: none → 1
     request[4][2].isr: {} → {1}

@@ -24,6 +24,7 @@ controller_reads_cluster(broker=2)
     cache[2][1].assignment: none → 1
     cache[2][2].assignment: none → 0
     cache[2].begins: false → true
+    cache[2].resumes: false → true
     request[0][1].to: {} → {2}
     request[0][1].leader: none → 2
     request[0][1].isr: {} → {1,2}
@@ -43,12 +44,13 @@ controller_removes_dead_replica(broker=2, dead=1)
     cache[2].version: 0 → 1
     cache[2].epoch: 0 → 1
     cache[2].begins: true → false
+    cache[2].resumes: true → false
     request[1][1].to: {} → {2}
     request[1][1].leader: none → 2
     request[1][1].isr: {} → {2}
     request[1][1].version: 0 → 1
     request[1][1].replicas: {} → {1,2}
 refused controller_begins_move(broker=2)
-    the request names the partition — false
+    the request names the partition — false (cache[2].task idle)
 request_goes_only_when_done: broken — a request leaves ZooKeeper only when its move is done, or it was refused, unless somebody withdrew one
     (wanted[1] none, wanted[2] 0, withdrawn false, zk[1].assignment 1)

@@ -27,9 +27,11 @@ controller_assigns_both(broker=2)
     cache[2][1].assignment: 0 → 1
     cache[2][2].assignment: none → 0
 refused controller_begins_move(broker=1)
-    every target is alive — false (cache[1].live {1}, zk[2].requested 0)
+    every target is alive — false (cache[1].live {1}, cache[1].task beginning, cache[1][2].target 0, zk[2].requested 0)
 controller_drops_move_to_dead_broker(broker=1)
     zk[2].requested: 0 → none
+    cache[1].task: beginning → idle
+    cache[1][2].target: 0 → none
     wanted[2]: 0 → none
 zk[1].assignment: 1
 zk[2].assignment: 0

@@ -3,10 +3,10 @@
 system reassignment version 2.3 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_asks_for_move first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_cluster broker=1
+quietly administrator_asks_for_move first=1 second=none third=none
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused controller_drops_what_is_so_already broker=1

@@ -36,7 +36,7 @@ controller_takes_old_replica_offline(broker=2, replica=2)
     stop[2][2].what: none → stop
     stop[2][2].epoch: 0 → 2
 controller_reads_cluster(broker=1)
-    cache[1].task: none → idle
+    cache[1].task: none → beginning
     cache[1].leader: none → 1
     cache[1].isr: {} → {1}
     cache[1].version: 0 → 2
@@ -45,6 +45,7 @@ controller_reads_cluster(broker=1)
     cache[1].reached: {} → {1,2}
     cache[1][1].assignment: none → 0
     cache[1][2].assignment: none → 1
+    cache[1][1].target: none → 0
     request[2][1].to: {} → {1,2}
     request[2][1].leader: none → 1
     request[2][1].isr: {} → {1}

@@ -25,7 +25,7 @@ administrator_withdraws_request()
     withdrawn: false → true
     withdrawn_in: 0 → 1
 controller_reads_cluster(broker=1)
-    cache[1].task: none → idle
+    cache[1].task: none → beginning
     cache[1].leader: none → 1
     cache[1].isr: {} → {1}
     cache[1].live: {} → {1,2}

@@ -29,13 +29,14 @@ controller_assigns_both broker=3
 controller_bumps_epoch broker=3
 ----
 controller_reads_cluster(broker=3)
-    cache[3].task: none → idle
+    cache[3].task: none → beginning
     cache[3].leader: none → 1
     cache[3].isr: {} → {1}
     cache[3].live: {} → {1,2,3}
     cache[3].reached: {} → {1,2,3}
     cache[3][1].assignment: none → 1
     cache[3][2].assignment: none → 0
+    cache[3][2].target: none → 0
     request[0][2].to: {} → {1,2}
     request[0][2].leader: none → 1
     request[0][2].isr: {} → {1}
@@ -44,8 +45,7 @@ controller_reads_cluster(broker=3)
     metadata[2].controller: 1 → 2
     metadata[3].controller: 1 → 2
 controller_begins_move(broker=3)
-    cache[3].task: idle → assigning
-    cache[3][2].target: none → 0
+    cache[3].task: beginning → assigning
 controller_assigns_both(broker=3)
     cache[3].task: assigning → bumping
 controller_bumps_epoch(broker=3)
@@ -132,10 +132,9 @@ check isr_holds_committed
 check copies_are_kept
 ----
 refused controller_begins_move(broker=2)
-    a target is not in the ISR — false
+    a target is not in the ISR — false (cache[2].task beginning)
 controller_begins_with_targets_in_sync(broker=2)
-    cache[2].task: idle → adopting
-    cache[2][2].target: none → 0
+    cache[2].task: beginning → adopting
 a_move_changes_hands: not so here — a controller resumes a move that another one began
 controller_closes_request(broker=2)
     zk[2].requested: 0 → none

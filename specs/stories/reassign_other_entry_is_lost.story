@@ -4,10 +4,10 @@
 system reassignment version 2.3 without requests_loaded_whole brokers 2
 
 quietly topic_is_created first=1 second=2 third=none
-administrator_asks_for_two_moves first=2 second=1 third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
 quietly controller_reads_cluster broker=1
+administrator_asks_for_two_moves first=2 second=1 third=none
 quietly controller_begins_with_targets_in_sync broker=1
 quietly controller_adopts_target broker=1
 quietly controller_keeps_leader broker=1

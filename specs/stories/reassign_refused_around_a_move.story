@@ -127,14 +127,12 @@ refused controller_tells_of_move broker=3
 quietly controller_reads_cluster broker=3
 refused controller_reads_cluster broker=3
 refused controller_notices_death broker=3 dead=1
-refused controller_notices_start broker=3 started=1
 refused controller_elects_leader broker=3 leader=1
 refused controller_begins_with_targets_in_sync broker=3
 refused controller_drops_what_is_so_already broker=3
 refused controller_drops_move_of_deleted_topic broker=3
 refused controller_drops_unknown_partition broker=3
 refused controller_moves_other_partition broker=3
-refused controller_sees_targets_in_sync broker=3
 refused broker_becomes_leader broker=1 epoch=0 controller=1
 refused broker_becomes_follower broker=1 epoch=0 controller=1
 refused older_controller_is_refused broker=1 epoch=0 controller=1
@@ -144,6 +142,10 @@ quietly controller_assigns_both broker=3
 refused controller_write_conflicts broker=3
 quietly controller_bumps_epoch broker=3
 refused controller_begins_move broker=3
+refused controller_notices_death broker=3 dead=1
+refused controller_notices_start broker=3 started=1
+refused controller_drops_unknown_partition broker=3
+refused controller_moves_other_partition broker=3
 refused controller_sees_targets_in_sync broker=3
 refused broker_becomes_leader broker=1 epoch=1 controller=1
 refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
@@ -157,7 +159,7 @@ refused controller_notices_start(broker=3, started=1)
 refused controller_finds_nobody_to_lead(broker=3)
     the partition has no live leader — false (cache[3].task none)
 refused controller_begins_move(broker=3)
-    it waits for events — false (cache[3].task none)
+    it waits for events, or has just begun — false (cache[3].task none)
 refused controller_assigns_both(broker=3)
     a move begins — false (cache[3].task none)
 refused controller_bumps_epoch(broker=3)
@@ -175,25 +177,21 @@ refused controller_closes_request(broker=3)
 refused controller_tells_of_move(broker=3)
     the move is done — false (cache[3].task none)
 refused controller_reads_cluster(broker=3)
-    it has not read the cluster — false (cache[3].task idle)
+    it has not read the cluster — false (cache[3].task beginning)
 refused controller_notices_death(broker=3, dead=1)
-    the broker is not registered — false (zk.registered {1,2,3})
-refused controller_notices_start(broker=3, started=1)
-    the controller does not reach the broker — false (cache[3].reached {1,2,3})
+    it waits for events — false (cache[3].task beginning)
 refused controller_elects_leader(broker=3, leader=1)
-    the partition has no live leader — false (cache[3].task idle)
+    the partition has no live leader — false (cache[3].task beginning)
 refused controller_begins_with_targets_in_sync(broker=3)
-    every target is in the ISR — false (zk.isr {1}, zk[2].requested 0)
+    every target is in the ISR — false (cache[3].task beginning, cache[3][2].target 0, zk.isr {1}, zk[2].requested 0)
 refused controller_drops_what_is_so_already(broker=3)
-    that is the assignment already — false (cache[3][1].assignment 0, zk[1].requested none)
+    that is the assignment already — false (cache[3].task beginning, cache[3][1].assignment 0, cache[3][1].target none, zk[1].requested none)
 refused controller_drops_move_of_deleted_topic(broker=3)
     the topic is to be deleted — false (zk.deleting false)
 refused controller_drops_unknown_partition(broker=3)
-    the request names a partition nobody knows — false (zk.other none)
+    the request names a partition nobody knows — false (cache[3].other none, cache[3].task beginning, cache[3][2].target 0, zk.other none)
 refused controller_moves_other_partition(broker=3)
-    the request names another partition — false (zk.other none)
-refused controller_sees_targets_in_sync(broker=3)
-    the partition is to move — false
+    it waits for events — false (cache[3].task beginning)
 refused broker_becomes_leader(broker=1, epoch=0, controller=1)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
 refused broker_becomes_follower(broker=1, epoch=0, controller=1)
@@ -205,7 +203,15 @@ refused controller_write_is_fenced(broker=3)
 refused controller_write_conflicts(broker=3)
     the version that it read is out of date — false (cache[3].version 0, zk.version 0)
 refused controller_begins_move(broker=3)
-    the partition does not move already — false (cache[3][2].target 0)
+    the partition does not move already — false (cache[3].task idle, cache[3][2].target 0)
+refused controller_notices_death(broker=3, dead=1)
+    the broker is not registered — false (zk.registered {1,2,3})
+refused controller_notices_start(broker=3, started=1)
+    the controller does not reach the broker — false (cache[3].reached {1,2,3})
+refused controller_drops_unknown_partition(broker=3)
+    the request names a partition nobody knows — false (cache[3].other none, cache[3].task idle, zk.other none)
+refused controller_moves_other_partition(broker=3)
+    the request names another partition — false (zk.other none)
 refused controller_sees_targets_in_sync(broker=3)
     every target is in the registered ISR — false (cache[3][2].target 0, zk.isr {1})
 refused broker_becomes_leader(broker=1, epoch=1, controller=1)
@@ -268,7 +274,7 @@ refused leader_expand_is_refused(leader=1, replica=2)
 refused follower_catches_up(leader=1, follower=2)
     it lacks records, or credit for them — false (replica[1].caught_up {1,2})
 refused controller_begins_with_targets_in_sync(broker=3)
-    the partition does not move already — false (cache[3][2].target 0)
+    the partition does not move already — false (cache[3].task idle, cache[3][2].target 0)
 refused controller_write_conflicts(broker=3)
     it is about to write the partition's state — false (cache[3].task idle)
 refused leader_shrinks_isr(leader=1, replica=2)

@@ -29,7 +29,7 @@ refused controller_drops_what_is_so_already broker=2
 check the_cut_off_stand_still
 ----
 refused controller_drops_unknown_partition(broker=1)
-    it waits for events — false (cache[1].task none)
+    it waits for events, or has just begun — false (cache[1].task none)
 refused controller_drops_unknown_partition(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_notices_death(broker=1, dead=1)
@@ -39,5 +39,5 @@ refused controller_notices_start(broker=1, started=2)
 refused broker_becomes_leader(broker=1, epoch=0, controller=2)
     the process runs — false (up {2})
 refused controller_drops_what_is_so_already(broker=2)
-    the partition does not move already — false (cache[2][1].target 0)
+    the partition does not move already — false (cache[2].task idle, cache[2][1].target 0)
 the_cut_off_stand_still: holds of every step

@@ -66,7 +66,7 @@ refused controller_elects_leader(broker=2, leader=1)
 refused controller_removes_dead_replica(broker=2, dead=1)
     a member of the ISR or the leader is dead — false (cache[2].task electing)
 refused controller_drops_what_is_so_already(broker=2)
-    it waits for events — false (cache[2].task electing)
+    it waits for events, or has just begun — false (cache[2].task electing)
 refused leader_reads_another_write_back(leader=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused leader_reads_its_write_back(leader=1)
@@ -84,6 +84,6 @@ refused leader_shrinks_isr(leader=1, replica=2)
 refused leaderless_request_is_ignored(broker=1, epoch=1, controller=1)
     the request is in flight — false (request[1][1].to {2})
 refused controller_begins_with_targets_in_sync(broker=2)
-    another list, or another order is asked for — false
+    another list, or another order is asked for — false (cache[2].task idle)
 isr_holds_committed: holds
 leader_epoch_never_falls: holds of every step

@@ -145,9 +145,9 @@ refused controller_tells_of_move(broker=2)
 refused controller_write_conflicts(broker=2)
     it has a ZooKeeper session — false (zk.registered {})
 refused controller_begins_move(broker=1)
-    the request names the partition — false
+    the request names the partition — false (cache[1].task idle)
 refused controller_drops_what_is_so_already(broker=1)
-    the request names the partition — false
+    the request names the partition — false (cache[1].task idle)
 refused leaderless_request_is_ignored(broker=1, epoch=0, controller=2)
     the leader epoch is newer than the broker's — false (replica[1].epoch 0)
 refused request_to_no_replica_is_refused(broker=1, epoch=0, controller=2)

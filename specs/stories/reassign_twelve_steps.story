@@ -19,7 +19,7 @@ administrator_asks_for_move first=2 second=3 third=4
 refused administrator_asks_for_move first=4 second=2 third=3
 ----
 refused controller_begins_move(broker=4)
-    another list, or another order is asked for — false
+    another list, or another order is asked for — false (cache[4].task idle)
 controller_drops_what_is_so_already(broker=4)
     zk[1].requested: 0 → none
     zk[2].requested: 1 → none

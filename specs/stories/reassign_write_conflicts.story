@@ -21,7 +21,7 @@ refused controller_write_conflicts broker=3
 controller_bumps_epoch broker=3
 ----
 refused controller_write_conflicts(broker=3)
-    it is about to write the partition's state — false (cache[3].task idle)
+    it is about to write the partition's state — false (cache[3].task beginning)
 refused controller_write_conflicts(broker=3)
     the version that it read is out of date — false (cache[3].version 0, zk.version 0)
 leader_shrinks_isr(leader=1, replica=2)

@@ -3,7 +3,7 @@
 The cache has entries (epoch, start), rising in both. It stands for a log if every record lies in
 the part of one entry, and carries its epoch. Each operation then keeps that, and the answer to "up
 to where do you have records of this epoch or older ones" is the log's own: the end of those of the
-model (`end_of_epoch` of model/replication/truncation).
+model (`end_offset_for` of model/replication/truncation).
 
 Source: LeaderEpochFileCache (2.0): assign, endOffsetFor, truncateFromEnd; KIP-101, KIP-279.
 """

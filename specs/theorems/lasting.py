@@ -116,4 +116,7 @@ LASTING = (
     _lasting("topics", "tasks_are_of_controllers", "tasks_are_of_controllers",
              topics.CONTROLLERSHIP),
     _lasting("topics", "lists_are_sound", "lists_are_sound", topics.LISTS),
+    _lasting("topics", "only_the_requested_is_deleted", "only_the_requested_is_deleted",
+             topics.DELETIONS),
+    _lasting("topics", "who_goes_is_not_elected", "who_goes_is_not_elected", topics.DEPARTURES),
 )  # fmt: skip

@@ -19,7 +19,7 @@ Switches = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Theorem:
-    """`parts` gives the obligations, several of one name being parts of one.
+    """`parts` gives the obligations; parts of the same name form one obligation.
 
     `label` says of what it is proved; `system` is the system that it is a claim of, if of one.
     """
@@ -51,7 +51,7 @@ class TheoremResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Holds if every obligation is proved; else unknown; of no obligations nothing."""
+        """HOLDS if every obligation is proved, else UNKNOWN; NOT_CHECKED if there are none."""
         if self.open:
             return Verdict.UNKNOWN
         return Verdict.HOLDS if self.obligations else Verdict.NOT_CHECKED

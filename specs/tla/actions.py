@@ -9,9 +9,9 @@ from model.language import Bound, SetOf, Sort
 from model.language import terms as t
 from model.language.recording import Recorded, Write
 from model.language.schema import Field
+from specs.tla.author_names import Heard
 from specs.tla.brackets import call
 from specs.tla.expressions import Expressions
-from specs.tla.heard import Heard
 from specs.tla.layout import (
     COMPARE,
     IMPLIES,

@@ -11,8 +11,8 @@ from model.language.errors import ProtocolError
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Sort
 from model.language.terms import Term
+from specs.tla.author_names import Heard, ProtocolWord
 from specs.tla.brackets import Enclosed, Mapping, call
-from specs.tla.heard import Heard, ProtocolWord
 from specs.tla.layout import (
     COMPARE,
     EQUIVALENT,

@@ -8,10 +8,10 @@ from model.language import Enumeration, RecordedSystem, SetOf
 from model.language.recording import Write
 from model.language.terms import Term
 from specs.tla.actions import Actions
+from specs.tla.author_names import ProtocolWord, listen
 from specs.tla.brackets import call
 from specs.tla.claims import ClaimDefinitions
 from specs.tla.expressions import Expressions
-from specs.tla.heard import ProtocolWord, listen
 from specs.tla.layout import COMPARE, Infix, LayoutNode, Word, indented, junction
 from specs.tla.names import ModuleNames, refuse_what_is_no_name
 from specs.tla.naming import local_names, with_places

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from model.language.terms import Term
+from specs.tla.author_names import Heard
 from specs.tla.expressions import Expressions
-from specs.tla.heard import Heard
 from specs.tla.page import WIDTH, definition, let
 from specs.tla.places import NameScope
 

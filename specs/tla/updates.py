@@ -16,9 +16,9 @@ from model.language.errors import ProtocolError
 from model.language.recording import Write
 from model.language.schema import Leaf, MapOf
 from model.language.terms import Term
+from specs.tla.author_names import Heard
 from specs.tla.brackets import ExceptUpdate, Labelled, Mapping
 from specs.tla.expressions import Expressions
-from specs.tla.heard import Heard
 from specs.tla.layout import If, LayoutNode, Word
 from specs.tla.logs import LogDefinitions
 from specs.tla.places import NO_PLACE, NameScope

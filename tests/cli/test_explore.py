@@ -157,15 +157,15 @@ def test_a_dead_end_comes_with_the_command_that_shows_it(insync, answer):
 
 
 def test_what_grew_is_shown_when_asked_for_and_offered_when_a_visit_was_cut_short(insync, answer):
-    asked = insync("explore classic --max-states 1000 --grew").stdout
-    _, found = answer("explore classic --max-states 1000 --grew")
+    asked = insync("explore classic --max-states 1000 --field-values").stdout
+    _, found = answer("explore classic --max-states 1000 --field-values")
     cut_short = insync("explore classic --max-states 1000").stdout
     whole = insync(f"explore {TINY}").stdout
 
     fullest = found["grew"][0]
     assert f"  {fullest['field']}: " in asked
     assert fullest["share_at_bound"] == max(one["share_at_bound"] or 0 for one in found["grew"])
-    assert "to see which fields grew: the same again with --grew" in cut_short
+    assert "to see which fields grew: the same again with --field-values" in cut_short
     assert "grew" not in whole
     assert "grew" not in answer(f"explore {TINY}")[1]
 

@@ -37,10 +37,10 @@ ASKED = re.compile(r"(?:api_key=|apiKey=)(\w+),.*?(?:api_version=|apiVersion=)(\
 HEAD = """# Clients
 
 Brokers speak Kafka's own protocol, with clients and among themselves, in the versions that their
-release offered. What each client asks for when it sends with all kinds of acknowledgements, reads
-as member of a group, and administrates, stands below, as the brokers' request logs have it, what
-Kafka's own scripts ask for in the scenarios of `tests/clients/test_kafka_scripts.py`, and what
-brokers ask each other meanwhile; `python -m tests.clients.table` makes this page.
+release offered. The tables are made from the brokers' request logs by `python -m
+tests.clients.table`. They have the requests of each client while it produces with all kinds of
+acknowledgements, consumes in a group, and administers; those of Kafka's own scripts in the
+scenarios of `tests/clients/test_kafka_scripts.py`; and those of brokers to each other meanwhile.
 
 - Metadata is offered up to version 8: kio refuses tagged fields that it does not know, which Kafka
   skips, and librdkafka sends such a byte in version 9.
@@ -51,8 +51,8 @@ brokers ask each other meanwhile; `python -m tests.clients.table` makes this pag
 - Version 0 of OffsetCommit and OffsetFetch is ZooKeeper's (`/consumers/G/offsets/T/P`), and any
   broker answers it; the others are the coordinator's. Offsets of a topic that is deleted go with it
   (KAFKA-2000); `offsets.retention.minutes` has no effect.
-- AlterReplicaLogDirs is asked by kafka-python and by kafka-reassign-partitions with `log_dirs`.
-- kcat is the one of the system. A dash: the client does not ask for it.
+- AlterReplicaLogDirs is sent by kafka-python and by kafka-reassign-partitions with `log_dirs`.
+- kcat is the one of the system. A dash: the client does not send it.
 - The scripts are those of Kafka 1.1.1 and 3.9.1: kafka-topics, kafka-configs,
   kafka-console-producer and -consumer, kafka-consumer-groups, kafka-verifiable-producer and
   -consumer, kafka-producer-perf-test and kafka-consumer-perf-test, kafka-reassign-partitions,

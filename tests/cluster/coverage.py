@@ -169,7 +169,7 @@ ROWS = (
         deep=True,
     ),
     Row(
-        11_864,
+        11_852,
         {"crashes": 1, "expiries": 1},
         ("broker_crashes",),
         deep=True,
@@ -183,7 +183,10 @@ ROWS = (
     Row(
         12_321,
         {"expiries": 1, "controllers": 2, "versions": 1},
-        ("older_controller_is_refused",),
+        (
+            "controller_is_fenced",
+            "older_controller_is_refused",
+        ),
         deep=True,
     ),
     Row(
@@ -242,7 +245,7 @@ ROWS = (
         deep=True,
     ),
     Row(
-        1_164_662,
+        1_164_426,
         {"directories": 1, "crashes": 1, "expiries": 1, "versions": 3},
         ("log_directory_is_repaired",),
         deep=True,
@@ -254,13 +257,13 @@ ROWS = (
         without=("preferred_leaders_stay",),
     ),
     Row(
-        1_263_519,
+        1_237_347,
         {"expiries": 1, "shutdowns": 1, "controllers": 2},
-        ("controller_is_fenced", "controller_leaves_replica"),
+        ("controller_leaves_replica",),
         deep=True,
     ),
     Row(
-        3_039_504,
+        2_939_579,
         dict(CLUSTER.limits({})),
         ("controller_finds_a_newer_controller",),
         deep=True,

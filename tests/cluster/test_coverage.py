@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from specs.explorer import explore
-from specs.marks import Marks, marks_of
+from specs.redundant_guards import Marks, marks_of
 from specs.surgery import guards_of
 from tests.cluster.coverage import ROWS, Row, story_coverage, variants
 

@@ -335,9 +335,9 @@ def test_a_world_that_is_put_back_does_and_shows_the_same_again(faults: str) -> 
         world.restore(snapshot)
 
 
-def test_a_cluster_of_an_older_release_is_refused() -> None:
+def test_several_partitions_of_an_older_release_are_refused() -> None:
     with pytest.raises(ValueError, match=r"staged as since 1\.1, not as in 1\.0"):
-        StagedCluster(version="1.0")
+        StagedCluster(version="1.0", partitions=2)
 
 
 def test_a_win_that_is_heard_without_a_session_makes_a_zombie() -> None:

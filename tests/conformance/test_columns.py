@@ -164,7 +164,7 @@ def written(path: Path, table: pa.Table) -> TraceReport:
     return check_columns(path)
 
 
-def retold(table: pa.Table, **fields: object) -> pa.Table:
+def recast(table: pa.Table, **fields: object) -> pa.Table:
     reported = {**json.loads(table.schema.metadata[KEY]), **fields}
     return table.replace_schema_metadata({KEY: json.dumps(reported)})
 
@@ -198,13 +198,13 @@ def with_no_value(table: pa.Table) -> pa.Table:
         (lambda t: as_text(t, "replica.hw"), 1, "column replica.hw is string, where list"),
         (lambda t: with_null(t, "seq"), 9, "the event lacks seq"),
         (with_no_value, None, "replica.hw changes at an index, or to a value, that is null"),
-        (lambda t: retold(t, version="9.9"), 1, "unknown version '9.9'"),
-        (lambda t: retold(t, version="2.7", layout="0"), 1, "columns of another model: layout 0"),
-        (lambda t: retold(t, system="x"), 1, "unknown system 'x'"),
-        (lambda t: retold(t, brokers=0), 1, "0 brokers"),
-        (lambda t: retold(t, brokers=2), 1, "columns of another model"),
-        (lambda t: retold(t, seed="one"), 1, "the header's seed is 'one'"),
-        (lambda t: retold(t, format="insync.columns/7"), 1, "unknown format 'insync.columns/7'"),
+        (lambda t: recast(t, version="9.9"), 1, "unknown version '9.9'"),
+        (lambda t: recast(t, version="2.7", layout="0"), 1, "columns of another model: layout 0"),
+        (lambda t: recast(t, system="x"), 1, "unknown system 'x'"),
+        (lambda t: recast(t, brokers=0), 1, "0 brokers"),
+        (lambda t: recast(t, brokers=2), 1, "columns of another model"),
+        (lambda t: recast(t, seed="one"), 1, "the header's seed is 'one'"),
+        (lambda t: recast(t, format="insync.columns/7"), 1, "unknown format 'insync.columns/7'"),
         (lambda t: t.replace_schema_metadata(None), 1, "unknown format None"),
         (lambda t: t.replace_schema_metadata({KEY: "{"}), 1, "its metadata `insync` is not JSON"),
     ],

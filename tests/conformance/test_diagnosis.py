@@ -71,7 +71,7 @@ def test_a_step_that_the_implementation_refuses_is_reported_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     kind = KINDS["leader_appends"]
-    monkeypatch.setitem(KINDS, kind.name, replace(kind, refusal=lambda *_: "it rains"))
+    monkeypatch.setitem(KINDS, kind.name, replace(kind, unmet=lambda *_: "it rains"))
     mismatch = mismatch_of_a_walk(3)
 
     reported = explained(mismatch)

@@ -54,7 +54,7 @@ def test_a_wrong_end_in_election_is_reported_from_the_start_by_a_short_run(
 def test_a_step_of_election_that_cannot_be_driven_is_reported_the_other_way_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(Controllers, "_broker_stands_refusal", lambda *_: "it rains")
+    monkeypatch.setattr(Controllers, "_broker_stands_unmet", lambda *_: "it rains")
 
     reported = diagnosed("election", 50)
 

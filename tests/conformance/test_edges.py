@@ -69,7 +69,7 @@ def test_a_fault_of_the_implementation_is_found_with_the_way_to_it(
 
 def test_a_step_that_the_implementation_lost_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = KINDS["consumer_reads"]
-    monkeypatch.setitem(KINDS, kind.name, replace(kind, refusal=lambda *_: "never"))
+    monkeypatch.setitem(KINDS, kind.name, replace(kind, unmet=lambda *_: "never"))
 
     report = walk_edges(SMALL)
 

@@ -43,7 +43,7 @@ from conformance.mutants.judges import (
 from conformance.mutants.kept_score import digest_of, digest_of_text
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
-from conformance.tours import route, tour, tours
+from conformance.story_lockstep import route, tour, tours
 from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
 from model.zoo import ZOO
@@ -243,6 +243,18 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
     assert len(first) < len(rest)
 
 
+def test_who_runs_the_line_after_a_mutant_as_well_looks_before_others_of_its_kind() -> None:
+    """Where a condition rarely holds, few run what depends on it."""
+    mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
+    names = tuple(one.name for one in JUDGES.values() if one.kind == "claims")
+    goes_on = names[-1]
+    lines = {(mutant.module, mutant.line): names, (mutant.module, mutant.line + 1): (goes_on,)}
+
+    first, _ = in_order(mutant, Reach(lines, dict.fromkeys(names, 1.0)), Catches())
+
+    assert goes_on in first
+
+
 def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)
@@ -348,7 +360,7 @@ def test_without_a_score_the_row_says_that_nothing_was_checked(
     if text is not None:
         file.write_text(text)
 
-    with pytest.raises(NoScore, match="insync mutants --all --keep writes it"):
+    with pytest.raises(NoScore, match="insync mutants --all --save-score writes it"):
         kept_score(file)
 
 
@@ -379,12 +391,12 @@ def test_the_first_of_a_sample_are_a_smaller_sample() -> None:
     assert sample(population, 200, seed=2)[:50] == sample(population, 50, seed=2)
 
 
-def test_a_story_of_any_system_is_retold_in_its_release_before_a_mutant(
+def test_a_story_of_any_system_is_replayed_in_its_release_before_a_mutant(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    one = JUDGES["retold preferred_election"]
+    one = JUDGES["replayed preferred_election"]
     assert (one.kind, one.judge()) == ("stories of cluster", ("", ""))
 
     plant(monkeypatch, PartitionMachine._elect_once, "state.leader_epoch + 1", "state.leader_epoch")
 
-    assert one.judge()[0] == "retold preferred_election"
+    assert one.judge()[0] == "replayed preferred_election"

@@ -13,7 +13,7 @@ from conformance.cli.main import main
 from conformance.kept_story import as_story
 from conformance.partial.recording import simulated
 from conformance.partial.thinning import lines_of_partial
-from conformance.storyteller import retell
+from conformance.storyteller import replay_story
 from impl import simulate
 from impl.world.trace import lines_of
 from impl.znodes.controller import ControllerZnodes
@@ -32,7 +32,7 @@ def asked(*arguments: object) -> tuple[int, str]:
 
 def plays(path: Path) -> bool:
     story = read_story(path)
-    return play(story).verdict is Verdict.HOLDS and retell(story).verdict is Verdict.HOLDS
+    return play(story).verdict is Verdict.HOLDS and replay_story(story).verdict is Verdict.HOLDS
 
 
 def damaged(lines: list[str], change: Callable[[dict[str, object]], bool]) -> list[str]:

@@ -13,7 +13,6 @@ from model.zoo import entry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "articles.md"
-SHARED = ROOT.parent / "shared"
 VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 STORIES = ROOT / "specs" / "stories"
 ITEM = re.compile(r"^### (\d{3})\.(\d+) (.+)\n((?:- .*\n|  .*\n)+)", re.MULTILINE)
@@ -68,9 +67,8 @@ def test_what_an_item_points_to_is_there(name, reference):
         assert case in {one["case"] for one in json.loads(text)}
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the shared folder beside the repository")
 def test_the_sections_of_the_sheet_exist():
-    sheet = (SHARED / "kafka" / "semantics.md").read_text(encoding="utf-8")
+    sheet = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     known = set(re.findall(r"^###? ([a-z](?:\.\d+)?)[. ]", sheet, re.MULTILINE))
 
     wanted = {one.removeprefix("sheet ") for _, one in REFERENCES if one.startswith("sheet ")}

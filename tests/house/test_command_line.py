@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from conformance.cli import main
 from conformance.cli.common import (
+    RenamedOption,
     WrongUse,
     emit_json,
     finish,
@@ -335,3 +336,34 @@ def test_a_search_imports_nothing_that_it_has_no_use_for():
     )
 
     assert done.stderr == "[]\n"
+
+
+def test_a_renamed_option_still_has_its_former_name_and_help_shows_the_new_one():
+    @click.command()
+    @click.option("--field-values", "grew", is_flag=True, cls=RenamedOption, former="--grew")
+    @click.option("--into", "where", cls=RenamedOption, former="--keep", metavar="DIR")
+    def probe(grew: bool, where: str | None) -> None:
+        click.echo(f"{grew} {where}")
+
+    runner = CliRunner()
+    said = [runner.invoke(probe, words).output for words in
+            (["--field-values", "--into", "x"], ["--grew", "--keep", "x"])]  # fmt: skip
+    shown = runner.invoke(probe, ["--help"]).output
+
+    assert said == ["True x\n"] * 2
+    assert ("--field-values" in shown, "--grew" in shown, "--keep" in shown) == (True, False, False)
+
+
+@pytest.mark.parametrize("words", [
+    ("explore", "--grew"), ("mutants", "--keep"), ("prove", "--forget"), ("new claim", "--reaches"),
+    ("kafka start", "--ours"), ("kafka mixed", "--ours"), ("kafka soak", "--keep"),
+])  # fmt: skip
+def test_every_former_name_of_an_option_works(words: tuple[str, str]):
+    command: click.Command = main
+    for name in words[0].split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), name)
+        assert found is not None
+        command = found
+
+    assert words[1] in [one.former for one in command.params if isinstance(one, RenamedOption)]

@@ -1,4 +1,6 @@
-"""README and guide are true: every command that they show runs, and ends with its exit code.
+"""The texts are true: every link leads to a file, and every command of README and guide runs.
+
+A command ends with its exit code.
 
 A line of a ```sh block that starts with `insync` or `./insync` is run; `# exit 1` at its end is
 the code it must leave, else 0. They run in their order in one folder that looks like the checkout,
@@ -110,6 +112,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield inner
     for started in inner.glob("*/cluster.json"):
         subprocess.run([launcher, "cluster", "stop", started.parent], cwd=inner, check=False)
+
+
+TEXTS = (ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md")))
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub and mkdocs make them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings]
+    return {re.sub(r"\s+", "-", heading) for heading in plain}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_every_link_of_a_text_leads_to_a_file_of_the_repository(page: Path):
+    for link, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        target = page.parent / link if link else page
+        assert target.exists(), f"{link} is not in the repository"
+        if anchor:
+            assert anchor in anchors(target.read_text(encoding="utf-8")), f"{link}#{anchor}"
+
+
+def test_readme_fits_a_mind():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_both_pages_show_commands():

@@ -23,7 +23,7 @@ def asked_in_full(world: World) -> list[Step]:
         Step(name, args)
         for name, kind in KINDS.items()
         for args in grid(world, kind)
-        if kind.refusal is None or kind.refusal(world, *args) is None
+        if kind.unmet is None or kind.unmet(world, *args) is None
     ]
 
 

@@ -13,15 +13,18 @@ from typing import NamedTuple
 
 import pytest
 
-from impl.core import answers
+from impl.core import answers, strategies
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
 from impl.core.event_controller import EventController
+from impl.core.event_manager import ControllerEventManager
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.metadata_cache import MetadataCache
 from impl.core.partition import Partition
+from impl.core.partition_machine import PartitionMachine
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
+from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
 from impl.world.wide import claims, run_wide
 from impl.znodes.controller import ControllerZnodes
@@ -44,9 +47,9 @@ class Fault(NamedTuple):
 
 STALE_AND_NOT_COMPARED = """\
 if state is None or not self._is_of(asked[key], state):
-            continue  # removed, or made to follow anew, while the question was on its way
+            continue  # removed, or added again, while the request was in flight
         if state.offset == asked[key].offset and state.phase is Phase.FETCHING:"""
-"""Up to 2.6 who is made to follow anew compares logs first, so that either check is enough."""
+"""Up to 2.6 a partition that is added again truncates first, so that either check is enough."""
 
 PLANTED = {
     "consumers read above the high watermark": Fault(
@@ -59,11 +62,11 @@ PLANTED = {
     ),
     "the controller epoch is never noted": Fault(
         ReplicaManager.handle, "self.controller_epoch = request.controller_epoch", "pass",
-        "obeys a controller of epoch", "operators",
+        "answers UpdateMetadata of controller epoch", "operators",
     ),
     "no check of the broker epoch (KIP-380)": Fault(
         answers.broker_epoch_error, 'return "STALE_BROKER_EPOCH"', "return NONE",
-        "obeys a request for its registration", "operators",
+        "answers LeaderAndIsr of controller epoch .* as a whole", "operators",
     ),
     "a request is dropped at the first disconnect": Fault(
         Channel.lose, "if self.orphan:", "if True:",
@@ -85,17 +88,17 @@ PLANTED = {
         "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
     "a stale answer of an older leader epoch is appended": Fault(
-        FetcherThread.fetched,
+        FetcherThread.on_fetched,
         "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
     ),
     "a stale answer is appended though logs are to be compared first": Fault(
-        FetcherThread.fetched, STALE_AND_NOT_COMPARED,
+        FetcherThread.on_fetched, STALE_AND_NOT_COMPARED,
         "if state is None:\n            continue\n        if state.offset == asked[key].offset:",
         "appends to .* what was answered in", "sessions",
     ),
     "a log is cut by a stale answer of an older leader epoch": Fault(
-        FetcherThread.compared,
+        FetcherThread.on_epoch_ends,
         "if state is None or not self._is_of(asked[key], state):", "if state is None:",
         "compares .* with what was answered in", "sessions",
     ),
@@ -118,7 +121,7 @@ PLANTED = {
     ),
     "a replica that is sent an older leader epoch obeys": Fault(
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
-        "brokers lead|knows version|below its high watermark|never comes to rest|hold different",
+        "answers LeaderAndIsr of controller epoch",
     ),
     "a controller forgets that a broker which went was about to go": Fault(
         BrokerEvents.failed, "context.shutting_down.discard(broker)", "pass",
@@ -172,13 +175,67 @@ PLANTED = {
         ReplicaManager.read, "max(0, left - reply.batch.length)", "left",
         "to whoever asks for .* bytes of all that is led", "clients",
     ),
-    "topics are mixed up in what clients are told": Fault(
+    "topics are mixed up in answers to clients": Fault(
         MetadataCache.partitions_of, "if one.topic == topic", "if True",
         "to whoever asks for the partitions of", "clients",
     ),
-    "a producer whose time is up is told that all is well": Fault(
+    "a producer whose time is up is answered that all is well": Fault(
         answers.produce_error_after, 'return "REQUEST_TIMED_OUT"', "return NONE",
         "to whoever asks for whether .* is committed", "clients",
+    ),
+    "clients are not told of replicas that are offline (KIP-112)": Fault(
+        RequestBatch._metadata, 'offline if self._version("UpdateMetadata") >= 4 else ()', "()",
+        "sends broker . UpdateMetadata: it names the offline replicas", "directories",
+    ),
+    "a replica on a broker that is about to go counts as offline": Fault(
+        RequestBatch._metadata, "shutting_down_too=True", "shutting_down_too=False",
+        "sends broker . UpdateMetadata: it names the offline replicas", "operators",
+    ),
+    "a topic that is deleted is told with its leader": Fault(
+        RequestBatch._metadata, "partition.topic in self.context.queued_for_deletion", "False",
+        "sends broker . UpdateMetadata: it names the leader", "operators",
+    ),
+    "a topic that is deleted stays in what clients are told": Fault(
+        MetadataCache.update, "metadata.state.leader == LEADER_DURING_DELETE", "False",
+        "answers UpdateMetadata .* and knows of", "operators",
+    ),
+    "a leader is asked for that is there, and the answer is that it was elected": Fault(
+        ControllerApi.elect_leaders, "errors[one] = ELECTION_NOT_NEEDED", "pass",
+        "answers for .* to whoever wants leaders of", "unclean",
+        "2.7",
+    ),
+    "a leader asks for an ISR in an earlier registration (KIP-497)": Fault(
+        ControllerApi.alter_isr, 'answer("STALE_BROKER_EPOCH", {})', "answer(NONE, {})",
+        "to a leader, and not STALE_BROKER_EPOCH", "deposed", "2.7",
+    ),
+    "a preferred election fails as an unclean one does (KIP-460)": Fault(
+        ControllerApi.elect_leaders, 'code = "PREFERRED_LEADER"', 'code = "ELIGIBLE_LEADERS"',
+        "answers ELIGIBLE_LEADERS_NOT_AVAILABLE to whoever wants a leader .PREFERRED", "unclean",
+        "2.7",
+    ),
+    "a leader is elected in the leader epoch of the last one": Fault(
+        PartitionMachine._elect_once, "state.leader_epoch + 1,", "state.leader_epoch,",
+        "handles .* it writes the leader epoch of",
+    ),
+    "somebody who is not in sync is elected": Fault(
+        strategies.offline, "tuple(member for member in isr if member in live)", "alive",
+        "handles .* it writes", "crashes",
+    ),
+    "a preferred leader is elected though it leads (1.0)": Fault(
+        PartitionMachine._leads_as_preferred, "if is_theirs and leads", "if False",
+        "it writes the version of .* which is led as preferred", "failures", "1.0",
+    ),
+    "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
+        PartitionMachine._leads_as_preferred, "== (known.leader,)", "!= (known.leader,)",
+        "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
+    ),
+    "changes of ISRs are told once, heard or not": Fault(
+        ReplicaManager.maybe_propagate_isr_changes, "self.isr_changes |= changes", "pass",
+        "to tell of changed ISRs, and it is", "denials",
+    ),
+    "what waits is handled in the next session": Fault(
+        ControllerEventManager.expire, "self.waiting.clear()", "pass",
+        "events of its last session to handle", "sessions",
     ),
 }  # fmt: skip
 
@@ -220,6 +277,11 @@ ALONE = {
         "a controller does not fence a leader of an older leader epoch (KIP-497)"
     ],
     "to whoever asks for": PLANTED["a producer that waits for nobody waits for the ISR"],
+    "obeys a controller of epoch": PLANTED["the controller epoch is never noted"],
+    "obeys a request for its registration": PLANTED["no check of the broker epoch (KIP-380)"],
+    "names": PLANTED["a replica on a broker that is about to go counts as offline"],
+    "answers": PLANTED["a replica that is sent an older leader epoch obeys"],
+    "events of its last session": PLANTED["what waits is handled in the next session"],
     "nothing is left to happen": PLANTED[
         "a controller does not read the ISRs of which it is notified"
     ],

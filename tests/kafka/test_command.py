@@ -49,7 +49,10 @@ def test_versions_lists_releases_and_what_is_here(empty_cache: Path) -> None:
         (["logs", "nowhere", "1"], "holds no Kafka"),
         (["kill", "nowhere", "1"], "holds no Kafka"),
         (["schedule", "nowhere", "-"], "holds no Kafka"),
-        (["start", "new", "--brokers", "4", "--ours", "2"], "a lab has at most 5 brokers"),
+        (
+            ["start", "new", "--brokers", "4", "--insync-brokers", "2"],
+            "a lab has at most 5 brokers",
+        ),
         (["start", "new", "--version", "3.9.1", "--ours", "1"], "no release 3.9.1 from 0.10.0"),
         (["soak", "new", "--version", "3.9.1"], "lines are known up to 2.8; write --version 2.8.2"),
         (["mixed", "docs"], "docs is there already; name a new directory"),

@@ -325,7 +325,9 @@ def created(path: str, data: str, ephemeral: bool) -> bytes:
 def kept(folder: Path, *records: bytes) -> Path:
     place = folder / "version-2"
     place.mkdir(parents=True)
-    (place / "log.1").write_bytes(b"ZKLG" + bytes(12) + b"".join(records) + bytes(64))
+    (place / "log.1").write_bytes(
+        b"ZKLG" + struct.pack(">iq", 2, 0) + b"".join(records) + bytes(64)
+    )
     return folder
 
 

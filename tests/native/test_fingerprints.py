@@ -98,5 +98,8 @@ def test_no_checkpoint_and_no_histogram_without_states(tmp_path) -> None:
 
     with pytest.raises(ProtocolError, match="leave the checkpoint out"):
         explore(chosen.recorded(), chosen.limits({}), fingerprints=True, checkpoint=tmp_path / "c")
-    result = CliRunner().invoke(main, ["explore", "classic", "--fingerprints", "--grew"])
-    assert (result.exit_code, "write one of --grew, --fingerprints" in result.stderr) == (64, True)
+    result = CliRunner().invoke(main, ["explore", "classic", "--fingerprints", "--field-values"])
+    assert (result.exit_code, "write one of --field-values, --fingerprints" in result.stderr) == (
+        64,
+        True,
+    )

@@ -17,7 +17,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError
 from specs.explorer import explore
 from specs.lowering.grounding import Grounded
-from specs.native import machine
+from specs.native import jit
 from specs.native.kernel import Kernel, kernel_of
 from specs.native.search import Options, Search
 from specs.native.store import OutOfMemory, Store
@@ -156,7 +156,7 @@ def test_the_second_build_comes_from_the_cache(tmp_path):
 def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeypatch, tmp_path):
     best = Search(kernel(tmp_path), Options(), lambda line: None)
     best.go()
-    monkeypatch.setattr("specs.native.machine.LARGE", 0)
+    monkeypatch.setattr("specs.native.jit.LARGE", 0)
     monkeypatch.setattr("specs.native.search.WORTH_COMPILING", 100)
     other = tmp_path / "other"
 
@@ -176,8 +176,8 @@ def test_large_code_is_made_at_once_and_made_best_where_a_search_is_long(monkeyp
 def test_another_text_has_another_key():
     text = "define i64 @expand(ptr %s) {\n  ret i64 0\n}\n"
 
-    assert machine.code_key(text) == machine.code_key(text)
-    assert machine.code_key(text) != machine.code_key(text.replace("i64 0", "i64 1"))
+    assert jit.code_key(text) == jit.code_key(text)
+    assert jit.code_key(text) != jit.code_key(text.replace("i64 0", "i64 1"))
 
 
 def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
@@ -189,7 +189,7 @@ def test_code_is_the_same_whatever_was_recorded_before_in_the_process():
         "from specs.lowering.native_code import NativeCode\n"
         "from specs.lowering.packing import Packing\n"
         "from model.systems import SYSTEMS\n"
-        "from specs.native.machine import code_key\n"
+        "from specs.native.jit import code_key\n"
         "for name in sys.argv[1:]:\n"
         "    system = SYSTEMS[name]\n"
         "    grounded = Grounded(system.recorded(), system.limits({}))\n"
@@ -261,11 +261,11 @@ def test_the_cache_is_where_the_environment_says(tmp_path, monkeypatch):
 def test_without_a_choice_the_cache_is_the_user_s(tmp_path, monkeypatch):
     monkeypatch.delenv("INSYNC_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert machine.cache_folder() == tmp_path / "insync"
+    assert jit.cache_folder() == tmp_path / "insync"
 
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert machine.cache_folder() == tmp_path / "home" / ".cache" / "insync"
+    assert jit.cache_folder() == tmp_path / "home" / ".cache" / "insync"
 
 
 def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path, monkeypatch):
@@ -283,14 +283,14 @@ def test_a_cache_that_cannot_be_written_only_costs_time(tmp_path, monkeypatch):
 
 def test_text_that_llvm_refuses_is_an_error_and_is_not_kept(tmp_path):
     with pytest.raises(RuntimeError, match="parsing error"):
-        machine.build("define i64 @expand( {", ("expand",), tmp_path)
+        jit.build("define i64 @expand( {", ("expand",), tmp_path)
 
     assert objects(tmp_path) == []
 
 
 def test_code_that_lacks_a_function_is_an_error():
     with pytest.raises(RuntimeError, match="judge"):
-        machine.build("define i64 @expand(ptr %s) {\n  ret i64 0\n}\n", ("expand", "judge"))
+        jit.build("define i64 @expand(ptr %s) {\n  ret i64 0\n}\n", ("expand", "judge"))
 
 
 BUILD = """

@@ -226,11 +226,6 @@ def forgets(now, new, broker):
     new.seen[broker] = now.seen[broker] - 1
 
 
-def grows_twice(now, new):
-    """The epoch grows by two, and would be three."""
-    new.epoch = now.epoch + 2
-
-
 def answers(recorded, **bounds):
     """What each engine says about a step that cannot be."""
     said = []

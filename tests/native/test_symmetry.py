@@ -25,7 +25,7 @@ from specs.lowering.grounding import Grounded
 from specs.lowering.llvm_terms import LANES
 from specs.lowering.packing import Packing
 from specs.lowering.symmetry import canonical_text, permutations, renamed_codes
-from specs.native.machine import build
+from specs.native.jit import build
 from specs.rendering import as_data
 from tests.language.small import BROKERS, system
 from tests.native.instances import (

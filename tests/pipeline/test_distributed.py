@@ -112,7 +112,7 @@ def test_spark_gives_the_report_of_the_native_engine(spark, tmp_path):
         (["--shards", "3"], "--shards is for --engine spark"),
         (["--engine", "spark", "--checkpoint", "kept"], "--checkpoint is for --engine native"),
         (["--engine", "spark", "--master", "spark://host:7077"], "that every executor sees"),
-        (["--engine", "spark", "--grew"], "--engine native"),
+        (["--engine", "spark", "--field-values"], "--engine native"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_in_one_line(arguments, said):

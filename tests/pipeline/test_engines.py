@@ -24,6 +24,7 @@ from conformance.pipeline.spark import SparkEngine
 from tests.pipeline.written import changed, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
+UNSEEN = SHIPPED.parent / "zookeeper" / "unseen-2.3"  # transactions of a ZooKeeper
 
 
 def answer(engine: Engine, *folders: Path) -> str:
@@ -35,11 +36,12 @@ def answer(engine: Engine, *folders: Path) -> str:
 
 @pytest.mark.spark
 def test_both_engines_agree_on_the_shipped_logs(spark: SparkEngine):
-    folders = SHIPPED / "correct", SHIPPED / "planted"
+    folders = SHIPPED / "correct", SHIPPED / "planted", UNSEEN
 
     local, distributed = answer(LocalEngine(), *folders), answer(spark, *folders)
 
     assert '"violation"' in local
+    assert "a_request_for_moves_is_seen" in local
     assert distributed == local
 
 

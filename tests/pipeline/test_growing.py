@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,17 @@ def test_a_file_that_grows_in_any_steps_gives_the_events_that_it_gives_at_once(
     ]
     for name in ("read", "events", "continuation", "rejected"):
         assert reader.total(name) == rows[-1][name]
+
+
+def test_transactions_of_a_zookeeper_are_no_lines_and_are_not_followed(tmp_path: Path):
+    recorded = Path(__file__).parents[1] / "data" / "zookeeper" / "unseen-2.3"
+    shutil.copytree(recorded, tmp_path / "zookeeper")
+    (tmp_path / "server.log").write_text(text(obeys(1, 1, 1, 1)))
+    reader = Reader(tmp_path)
+
+    reader.trigger(final=True)
+
+    assert [piece.log["name"] for piece in reader.pieces] == [str(tmp_path / "server.log")]
 
 
 def test_a_line_is_read_when_it_has_its_end_and_a_record_when_it_has_its_logger(tmp_path: Path):

@@ -1,8 +1,8 @@
 """A watch that is killed at any moment goes on: nothing is reported twice, and nothing is lost.
 
 The steps of a trigger are taken as Spark takes them: the offset is written down first, then the
-state is advanced and what it says is kept and told, then the trigger is done. Killed in between,
-the trigger is done again, from the state and to the offset that it had.
+state is advanced and what it says is kept and reported, then the trigger is done. Killed in
+between, the trigger is done again, from the state and to the offset that it had.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def test_a_deletion_that_was_started_again_asked_again(tmp_path: Path):
     assert found(tmp_path, [not_renamed(4)], ends) == ([], [])
 
 
-@pytest.mark.parametrize("asks", [[], [*asked(4), *asked(5)]], ids=["untold", "asked twice"])
+@pytest.mark.parametrize("asks", [[], [*asked(4), *asked(5)]], ids=["not asked for", "asked twice"])
 def test_where_the_broker_may_have_been_asked_again_it_is_incomplete(
     tmp_path: Path, asks: list[str]
 ):

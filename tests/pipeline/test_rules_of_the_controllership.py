@@ -85,7 +85,7 @@ def found(tmp_path: Path, **given: Any) -> list[tuple[str, str, int]]:
     ]
 
 
-def test_offices_that_are_taken_and_left_in_turn_have_a_run(tmp_path: Path):
+def test_controllerships_that_are_taken_and_left_in_turn_have_a_run(tmp_path: Path):
     result = judged(
         tmp_path,
         b1__controller=[elected(10, 1, 7), ready(11, 1, 7), resigned(30, 1), finds(31, 1, 2)],

@@ -20,6 +20,7 @@ from conformance.verify import (
     HistoricBug,
     overall,
 )
+from specs.chain import compose, refinement
 from specs.verdict import Verdict
 from tests.planting import commits_alone
 
@@ -74,7 +75,8 @@ def test_the_refinement_is_no_result_as_long_as_the_form_is_not_proved() -> None
     form = ClaimRow("no_message_loss", "words", "replication_history", "2.5", Verdict.HOLDS, {},
                Verdict.UNKNOWN)  # fmt: skip
 
-    refines = verifying._refines(form, quiet)
+    both = compose()
+    refines = verifying._refines(form, both, refinement(both), quiet)
 
     assert (refines.verdict, refines.as_expected) == (Verdict.NOT_CHECKED, False)
     assert refines.note == "no_message_loss of replication_history is not proved"

@@ -262,7 +262,7 @@ def test_a_step_that_is_none_there_is_reported_with_its_reason():
 
 
 def test_what_both_sides_have_in_common_holds_on_walks_far_beyond(both):
-    recorded = judged(both)
+    recorded = judged(both, rules(both))
     for name in recorded.claims.keys() - rules(both):
         del recorded.claims[name]
     ground = Ground(recorded, limits(FAR))

@@ -150,14 +150,16 @@ def test_the_graph_says_who_needs_whom():
 
 
 def test_an_invariant_that_the_proof_does_not_have_cannot_be_forgotten():
-    said = CliRunner().invoke(main, ["prove", "single_controller", "--find", "--forget", "beleif"])
+    said = CliRunner().invoke(
+        main, ["prove", "single_controller", "--find", "--drop-invariants", "beleif"]
+    )
 
     assert said.exit_code == 64
     assert "beleif" in said.output
 
 
 def test_options_of_find_without_it_are_refused_and_a_graph_needs_a_name_that_says_its_form():
-    for line in (["--write", "x.py"], ["--forget", "a"], ["--graph", "x.pdf"], ["--find"]):
+    for line in (["--write", "x.py"], ["--drop-invariants", "a"], ["--graph", "x.pdf"], ["--find"]):
         claim = [] if line == ["--find"] else ["single_controller"]
         assert CliRunner().invoke(main, ["prove", *claim, *line]).exit_code == 64, line
 
@@ -167,7 +169,7 @@ def test_a_file_to_go_on_from_that_is_of_something_else_is_refused(tmp_path):
     other.write_text(json.dumps({"question": "?", "rounds": {}}))
 
     said = CliRunner().invoke(
-        main, ["prove", "single_controller", "--find", "--forget", ONE.name, "--resume",
+        main, ["prove", "single_controller", "--find", "--drop-invariants", ONE.name, "--resume",
                str(other)])  # fmt: skip
 
     assert said.exit_code == 64

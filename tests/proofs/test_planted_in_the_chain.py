@@ -9,16 +9,24 @@ import pytest
 
 from model.language.recording import Recorded
 from model.replication import SYSTEM
+from model.replication.alter_isr import SYSTEM as SINCE_2_7
 from specs.chain import Composed, compose, refinement
+from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
 from specs.induction import SmallScope
 from specs.invariants import Proof
 from specs.prover import ProofResult, prove
+from tests.proofs import planted_since_2_7
 from tests.proofs.planted import FAULTS, HARMLESS, NOTICED, SEEN_BEFORE, Fault
+
+ALL = (*FAULTS, *planted_since_2_7.FAULTS)
+ALL_NOTICED = {**NOTICED, **planted_since_2_7.NOTICED}
+ALL_HARMLESS = {**HARMLESS, **planted_since_2_7.HARMLESS}
 
 SAMPLE = (
     "hw_follows_one", "hw_beyond_log", "refusal_is_success", "requests_outlive_restart",
     "late_answer_cuts", "joins_below_hw", "adds_the_living", "starts_at_checkpoint",
-    "keeps_the_dead", "older_controller_obeyed",
+    "keeps_the_dead", "older_controller_obeyed", "counts_on_the_isr_it_wants",
+    "new_process_has_the_request",
 )  # fmt: skip
 """Ten seconds together; all the others are `deep`."""
 
@@ -38,9 +46,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
 def asked(fault: Fault) -> tuple[Composed, Proof, ProofResult]:
     """The obligations of the steps that the fault changes; of all where it changes the cut, which
     one of the invariants speaks of."""
-    both = compose(fault.system)
-    proof = refinement(both)
-    right = {step.transition.name: _text(step) for step in SYSTEM.recorded().steps}
+    if fault.since_2_7:
+        both = compose_since_2_7(system=fault.system)
+        proof, own = refinement_since_2_7(both), SINCE_2_7
+    else:
+        both = compose(fault.system)
+        proof, own = refinement(both), SYSTEM
+    right = {step.transition.name: _text(step) for step in own.recorded().steps}
     steps = [
         step.transition.name
         for step in fault.system.recorded().steps
@@ -60,18 +72,18 @@ def every(fault: Fault) -> object:
     return pytest.param(fault, id=fault.name, marks=marks)
 
 
-@pytest.mark.parametrize("fault", [every(one) for one in FAULTS if one.name in NOTICED])
+@pytest.mark.parametrize("fault", [every(one) for one in ALL if one.name in ALL_NOTICED])
 def test_a_fault_is_noticed_at_a_step_that_it_changes_or_feeds(fault):
     both, proof, result = asked(fault)
 
     open_ = {(one.step, one.invariant): one for one in result.open}
-    assert NOTICED[fault.name] in open_
+    assert ALL_NOTICED[fault.name] in open_
     # Not for want of work: small values refute it.
-    one = open_[NOTICED[fault.name]]
+    one = open_[ALL_NOTICED[fault.name]]
     assert any(SmallScope(proof, both.recorded, scope).refutes(one) for scope in SCOPES)
 
 
-@pytest.mark.parametrize("fault", [every(one) for one in FAULTS if one.name in HARMLESS])
+@pytest.mark.parametrize("fault", [every(one) for one in ALL if one.name in ALL_HARMLESS])
 def test_a_fault_is_harmless_for_every_obligation_is_proved_with_it(fault):
     _, _, result = asked(fault)
 
@@ -80,20 +92,24 @@ def test_a_fault_is_harmless_for_every_obligation_is_proved_with_it(fault):
 
 
 def test_every_fault_has_one_outcome_and_those_of_before_are_among_them():
-    names = [one.name for one in FAULTS]
+    names = [one.name for one in ALL]
 
     assert len(names) == len(set(names))
-    assert set(names) == set(NOTICED) | set(HARMLESS)
-    assert not set(NOTICED) & set(HARMLESS)
+    assert set(names) == set(ALL_NOTICED) | set(ALL_HARMLESS)
+    assert not set(ALL_NOTICED) & set(ALL_HARMLESS)
     assert set(SEEN_BEFORE) < set(NOTICED)
     assert not {one.name for one in FAULTS if one.by_issue} & SEEN_BEFORE - {"refusal_is_success"}
     assert set(SAMPLE) < set(names)
 
 
 def test_every_fault_stands_in_the_text_as_it_is_now_and_changes_a_step():
-    right = {step.transition.name: _text(step) for step in SYSTEM.recorded().steps}
+    texts = [
+        {step.transition.name: _text(step) for step in own.recorded().steps}
+        for own in (SYSTEM, SINCE_2_7)
+    ]
 
-    for fault in FAULTS:
+    for fault in ALL:
+        right = texts[fault.since_2_7]
         steps = fault.system.recorded().steps
         assert any(_text(step) != right[step.transition.name] for step in steps), fault.name
 
@@ -101,4 +117,4 @@ def test_every_fault_stands_in_the_text_as_it_is_now_and_changes_a_step():
 def test_the_page_has_a_row_for_every_fault_with_its_outcome():
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (noticed|harmless)", PAGE.read_text(), re.M))
 
-    assert rows == {one.name: "noticed" if one.name in NOTICED else "harmless" for one in FAULTS}
+    assert rows == {one.name: "noticed" if one.name in ALL_NOTICED else "harmless" for one in ALL}

@@ -68,7 +68,7 @@ REASSIGNMENT: dict[str, tuple[dict[str, Any], ...]] = {
     "tasks_are_of_controllers": (
         {"depth": 4, "bounds": QUIET, "plain": True,
          "dropped": (("controller_begins_move", "the broker believes it is the controller"),
-                     ("controller_begins_move", "it waits for events"))},
+                     ("controller_begins_move", "it waits for events, or has just begun"))},
     ),
     "the_cut_off_stand_still": (
         {"depth": 6, "dropped": (("controller_reads_cluster", "it has a ZooKeeper session"),),

@@ -193,7 +193,7 @@ REFUSED: Step = ("fetch_served", {
 
 
 @pytest.mark.parametrize("answer", [serves(1), REFUSED])
-def test_a_leader_that_is_told_to_stop_and_not_deleted_may_answer_as_one(answer: Step) -> None:
+def test_a_leader_that_is_asked_to_stop_and_not_deleted_may_answer_as_one(answer: Step) -> None:
     """Kafka's stops its fetchers alone (`ReplicaManager.stopReplica`); ours leads no more."""
     stops = STOPPED[0], {**STOPPED[1], "delete": False}
     done = judged(STORE, [

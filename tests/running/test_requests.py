@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from conformance.cli.check import checked
 from conformance.running.judge import RunningReport, judge_running
 from conformance.running.requests import RULE
 from impl.server.cluster import TRACE, Cluster, new_state
@@ -21,6 +23,7 @@ from impl.zookeeper.port import wait
 from specs.verdict import Verdict
 from tests.impl.server.conftest import SETTINGS
 
+SEEN = "a_request_for_moves_is_seen"
 FAULT = "a-request-after-a-move-is-not-looked-for"
 
 
@@ -53,7 +56,7 @@ def two_requests(folder: Path, deletes: bool = False) -> RunningReport:
             wait(port.create(paths.REASSIGN_PARTITIONS, text))
             if number == 0:
                 until(lambda: wait(port.exists(paths.REASSIGN_PARTITIONS, watch=False)) is None)
-        for newer in ("u", "v"):
+        for newer in ("u", "v", "w"):
             wait(client.create_topic(newer, {0: [1]}))
             until(partial(known, client, newer))
         if deletes:
@@ -66,10 +69,18 @@ def two_requests(folder: Path, deletes: bool = False) -> RunningReport:
     return judge_running(sorted((folder / TRACE).iterdir()), str(folder))
 
 
+def by_logs(folder: Path) -> dict[str, Any]:
+    """What `insync check` says of the logs and of ZooKeeper's transactions, without the trace."""
+    return checked([str(folder / "logs"), str(folder / "zookeeper")], engine="local")
+
+
 def test_each_of_two_requests_is_taken_up_and_who_lives_leaves_isrs_for_moves_and_deletions(
     tmp_path: Path,
 ):
     assert two_requests(tmp_path / "c", deletes=True).verdict is Verdict.HOLDS
+    logs = by_logs(tmp_path / "c")
+    assert logs["verdict"] == "holds"
+    assert logs["coverage"]["rules"][SEEN] == 2
 
 
 def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
@@ -94,3 +105,9 @@ def test_a_second_request_that_is_never_seen_breaks_the_trace_at_its_line(
     assert (asked["op"], asked["path"]) == ("Create", paths.REASSIGN_PARTITIONS)
     assert json.loads(asked["data"])["partitions"][0]["replicas"] == [3, 2]
     assert "states of topics u and v" in found.why
+    logs = by_logs(tmp_path / "c")
+    assert logs["verdict"] == "broken"
+    (missed,) = [one for one in logs["findings"] if one["kind"] == "violation"]
+    assert missed["rule"] == SEEN
+    assert "t-0, t-1: requested in transaction" in missed["why"]
+    assert "controller.log" in missed["why"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.running.judge import judge_running
-from conformance.running.partition import UNTOLD
+from conformance.running.partition import UNTRACED
 from conformance.running.profiles import TRACED_PROFILES
 from conformance.running.simulated import judged_run, traced_run
 from impl.core import answers
@@ -111,7 +111,7 @@ def test_what_a_killed_process_had_appended_and_not_traced_is_explained_by_its_n
     report = judge_running(sorted(tmp_path.iterdir()))
 
     assert report.verdict is Verdict.HOLDS, report.findings
-    assert report.details["by_force"][UNTOLD] == 1
+    assert report.details["by_force"][UNTRACED] == 1
 
 
 def test_more_than_a_follower_was_answered_is_found_in_the_log_of_its_next_start(
@@ -194,8 +194,8 @@ RARE = {
         AcksAwaited.outcome, "or replica.generation != self.generation", "", "2.3",
     ),
     "a stale fetch answer, of an older leader epoch, is appended": (
-        FetcherThread.fetched,
-        "if state is None or state.leader_epoch != asked[key].leader_epoch:",
+        FetcherThread.on_fetched,
+        "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "2.7",
     ),
     "the high watermark does not wait for an ISR that is asked for": (

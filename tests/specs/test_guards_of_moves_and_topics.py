@@ -11,7 +11,7 @@ import pytest
 from model.reassignment import SYSTEM as REASSIGNMENT
 from model.systems import SYSTEMS
 from model.topics import SYSTEM as TOPICS
-from specs.marks import marks_of
+from specs.redundant_guards import marks_of
 from specs.surgery import Guard, guards_of
 from tests.story.test_stories import STORIES
 from tests.topics.test_fences import FENCE, STEPS

@@ -10,7 +10,7 @@ import pytest
 from model.language import ImpossibleValue
 from model.replication import SYSTEM
 from specs.explorer import explore
-from specs.marks import marks_of
+from specs.redundant_guards import marks_of
 from specs.surgery import ANY, Guard, guards_of, watched, without
 from tests.story.test_stories import STORIES
 

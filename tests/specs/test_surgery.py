@@ -11,7 +11,7 @@ from model.election import SYSTEM as ELECTION
 from model.language import ProtocolError, RecordedSystem, always, always_step, require, sometimes
 from model.replication import SYSTEM as REPLICATION
 from specs.explorer import find
-from specs.marks import marks_of
+from specs.redundant_guards import marks_of
 from specs.story import parse, play, read_story, rerecorded
 from specs.surgery import SMALL, Guard, GuardTrial, Surgery, guards_of, without
 from specs.verdict import Verdict
@@ -220,10 +220,10 @@ def test_a_story_notices_a_guard_that_no_claim_does():
     guard = Guard("broker_connects", "the broker has no session")
 
     (reported,) = Surgery(ELECTION.recorded(), ELECTION.limits({}), [story]).findings([guard])
-    (untold,) = Surgery(ELECTION.recorded(), ELECTION.limits({})).findings([guard])
+    (unexplained,) = Surgery(ELECTION.recorded(), ELECTION.limits({})).findings([guard])
 
     assert (reported.by, reported.who, reported.after) == ("story", "connected.story", 1)
-    assert untold.by is None
+    assert unexplained.by is None
 
 
 def test_a_story_that_is_not_as_recorded_anyway_notices_nothing():

@@ -271,7 +271,7 @@ def recorded(lines: str) -> StoryOutcome:
 )
 def test_what_is_left_of_a_request_is_read_again_up_to_1_0(version: str, left: str):
     """It is withdrawn while one of its moves runs: since 1.1 the other's entry comes back."""
-    told = played(
+    shown = played(
         "quietly topic_is_created first=1 second=2 third=none\n"
         "quietly administrator_asks_for_two_moves first=2 second=1 third=none\n"
         "quietly broker_becomes_controller broker=1\nquietly broker_learns_it_won broker=1\n"
@@ -285,4 +285,4 @@ def test_what_is_left_of_a_request_is_read_again_up_to_1_0(version: str, left: s
         f"system reassignment version {version} brokers 2\n",
     )
 
-    assert told == [f"zk.other: {left}"]
+    assert shown == [f"zk.other: {left}"]

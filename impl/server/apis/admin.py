@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE
+from impl.error_codes import NONE
 from impl.server.apis import resources
 from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
 from impl.server.control_messages import by_topic

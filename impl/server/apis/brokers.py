@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from impl.core.answers import NONE, EpochFromTheFuture
+from impl.core.answers import EpochFromTheFuture
 from impl.core.requests import UpdateMetadata
+from impl.error_codes import NONE
 from impl.server import control_messages
 from impl.server.apis.asked import ApiRequest, CloseConnection, Shared, no_throttle
 from impl.server.control_messages import by_topic

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from impl.core.answers import NONE
+from impl.error_codes import NONE
 from impl.server.apis import topics
 from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, no_throttle
 from impl.server.broker_lock import LOOK_S

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from impl.core.answers import NONE
 from impl.core.fetcher_thread import EpochQuestion
 from impl.core.replica_manager import CONSUMER
+from impl.error_codes import NONE
 from impl.server.apis.asked import ApiRequest, no_throttle
 from impl.wire import Fields, error_code
 from impl.znodes import TopicPartition

@@ -13,9 +13,9 @@ from typing import Any
 
 from kio.schema.fetch.v12.response import EpochEndOffset, LeaderIdAndEpoch, SnapshotId
 
-from impl.core.answers import NONE
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
 from impl.core.replica_manager import Produced
+from impl.error_codes import NONE
 from impl.log.config import LOG_APPEND_TIME
 from impl.log.errors import CorruptRecord, InvalidBatch
 from impl.log.legacy_messages import encode_message, encode_wrapper

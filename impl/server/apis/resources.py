@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.core.answers import NONE
+from impl.error_codes import NONE
 from impl.log.config import FIELDS, ONLY_KEPT
 from impl.server import config_requests
 from impl.server.apis.asked import ApiRequest, no_throttle

@@ -10,8 +10,8 @@ from typing import Any
 from impl.admin.errors import AdminError, InvalidReplicationFactor, InvalidTopic
 from impl.admin.topic_command import TopicCommand
 from impl.admin.topic_names import check_name
-from impl.core.answers import NONE
 from impl.core.requests import PartitionMetadata
+from impl.error_codes import NONE
 from impl.server.apis.asked import NO_OPERATIONS, ApiRequest, Shared, no_throttle
 from impl.server.groups.coordinator import OFFSETS_TOPIC
 from impl.wire import Fields, error_code

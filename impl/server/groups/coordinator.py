@@ -11,8 +11,9 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 
-from impl.core.answers import NONE, java_hash
+from impl.core.answers import java_hash
 from impl.core.replica_manager import Replica
+from impl.error_codes import NONE
 from impl.log import StoredRecord, encode_batch
 from impl.log.errors import CorruptRecord, OffsetOutOfRange, StorageError
 from impl.log.record_batch import batches_in, records_of

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 
-from impl.core.answers import NONE
+from impl.error_codes import NONE
 from impl.server.groups.records import CommittedOffset, StoredGroup, StoredMember
 from impl.znodes import TopicPartition
 

@@ -1,1 +1,1 @@
-"""A small cluster, whole: real controllers, brokers and logs; each look and write is a step."""
+"""A small cluster: real controllers, brokers and logs; each read and write is a step."""

@@ -1,4 +1,4 @@
-"""Steps of log directories in a staged cluster: each replica lies in one of its own (KIP-112)."""
+"""Steps of log directories in a staged cluster: each replica has one of its own (KIP-112)."""
 
 from __future__ import annotations
 

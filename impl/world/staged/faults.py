@@ -1,4 +1,4 @@
-"""What goes wrong in a staged cluster, and how likely: weights of steps by profile.
+"""Faults in a staged cluster, and how likely they are: weights of steps by profile.
 
 A weight is a whole number, so that the same seed gives the same run on every machine.
 """

@@ -1,4 +1,4 @@
-"""Steps of leaders and followers in a staged cluster: what is committed, and who is in sync."""
+"""Steps of leaders and followers in a staged cluster: commits, and changes of the ISR."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def leading(world: StagedCluster) -> list[tuple[StagedBroker, Replica, int]]:
 
 
 def has_all(world: StagedCluster, broker: int, partition: TopicPartition) -> bool:
-    """The replica's log holds every record that a producer was told to be committed."""
+    """The replica's log holds every record that was acknowledged to a producer as committed."""
     held = world.nodes[broker].held.get(partition, {})
     return all(held.get(offset) == one for offset, one in world.committed[partition].items())
 
@@ -165,7 +165,7 @@ def _with_news(world: StagedCluster) -> One:
 
 
 def broker_reports_isr_change(world: StagedCluster, broker: int, partition: int) -> None:
-    """The controller is told of a changed ISR through ZooKeeper."""
+    """A changed ISR is announced to the controller through ZooKeeper."""
     server = world.nodes[broker]
     wait(server.client.propagate_isr_changes([at(partition)]))
     server.replicas.isr_changes.discard(at(partition))

@@ -1,4 +1,4 @@
-"""Steps of a staged cluster in which a session ends before ZooKeeper has removed its nodes."""
+"""Steps of a staged cluster in which a session expires before ZooKeeper has removed its znodes."""
 
 from __future__ import annotations
 

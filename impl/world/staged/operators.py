@@ -1,4 +1,4 @@
-"""Steps of brokers that go in order, of operators and of timers, and of a request sent twice."""
+"""Steps of controlled shutdowns, of operators and of timers, and of a request sent twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One broker of the staged cluster: an event of its controller is suspended where a grain says.
+"""One broker of the staged cluster; a grain says where its controller's events are suspended.
 
 A leader takes a follower into the ISR only in a step that says so, and each partition lies in a log
 directory of its own.
@@ -227,7 +227,7 @@ class StagedBroker(SimulatedBroker):
         return state.phase is Phase.TRUNCATING
 
     def catches_up(self, partition: TopicPartition, leader: StagedBroker) -> None:
-        """Compare, cut, fetch: until the leader has been told that there is nothing more."""
+        """Compare, cut, fetch: until a fetch has shown the leader that there is nothing more."""
         for _ in range(MOST_ROUNDS):
             compared = not self.compares(partition, leader.broker)
             before = self.replicas.partitions[partition].log_end

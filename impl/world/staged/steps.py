@@ -84,7 +84,7 @@ def _arriving(*kinds: type) -> Callable[[StagedCluster], One]:
 def leader_and_isr_arrives(
     world: StagedCluster, broker: int, sender: int, partition: int
 ) -> None:  # fmt: skip
-    """A broker leads or follows as it is told, or refuses to; one partition after the other.
+    """A broker leads or follows as requested, or refuses to; one partition after the other.
 
     After the last one it answers, which is an event where it says anything of log directories.
     """

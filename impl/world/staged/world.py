@@ -1,8 +1,8 @@
-"""A whole cluster whose controllers are stepped from effect to effect, with one topic.
+"""A whole cluster with one topic, whose controllers run from effect to effect.
 
 Every read and write, every batch, each partition of a request, each notification and every fault is
 a step that the caller chooses; the grain says at which effects a controller's event is suspended.
-It begins as a controller of epoch 0 left it: every broker runs and is registered, and is told of
+It begins as a controller of epoch 0 left it: every broker runs and is registered, and has heard of
 all partitions. Source: fact sheet b, c, d, e, f, g, h, k.
 """
 
@@ -30,7 +30,8 @@ from impl.zookeeper.port import wait
 
 TOPIC = "t"
 FIRST_ALIKE = "1.1"
-"""Before, another controller: every state was written by itself."""
+"""Before, another controller: every state was read and written by itself, where there are several
+partitions one after the other."""
 
 MINDED = (
     paths.BROKER_IDS, paths.ISR_CHANGES, paths.LOG_DIR_EVENTS, paths.PREFERRED_ELECTION,
@@ -51,8 +52,8 @@ def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
 class StagedCluster(SimulatedCluster[StagedBroker]):
     """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
-    ``hears`` is told of each request that is sent. ``version`` is a release from 1.1 on; ValueError
-    for an older one.
+    ``hears`` is called with each request that is sent. ValueError for several partitions in a
+    release before 1.1.
     """
 
     kinds = STAGED_KINDS
@@ -65,8 +66,11 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
         version: str = DEFAULT,
         grain: Grain = every_effect,
     ) -> None:
-        if not Release.of(version).since(FIRST_ALIKE):
-            raise ValueError(f"a cluster is staged as since {FIRST_ALIKE}, not as in {version}")
+        if partitions > 1 and not Release.of(version).since(FIRST_ALIKE):
+            raise ValueError(
+                f"a cluster of several partitions is staged as since {FIRST_ALIKE}, not as in "
+                f"{version}"
+            )
         super().__init__(Release.of(version), ZooKeeper())
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, "0"))
         self.hears: Callable[[int, int, SentRequest], None] = lambda controller, to, sent: None

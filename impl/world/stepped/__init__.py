@@ -1,1 +1,1 @@
-"""Controllers that are suspended by a grain: every event, request and fault is a step."""
+"""Controllers that a grain suspends: every event, request and fault is a step."""

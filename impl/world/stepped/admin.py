@@ -1,10 +1,10 @@
-"""What administrators write of a topic into ZooKeeper: nobody checks anything there."""
+"""What administrators write of a topic into ZooKeeper, which checks nothing."""
 
 from __future__ import annotations
 
 from impl.world.processes import once
 from impl.world.stepped.controller_run import TOPIC
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_list, step
+from impl.world.stepped.parts import Many, SteppedParts, Unmet, each_list, step
 from impl.znodes import paths
 from impl.znodes.topics import ReplicaAssignment, TopicZnode, encode_topic, topic_version
 from impl.zookeeper.port import wait
@@ -24,7 +24,7 @@ def each_partition_and_list(world: SteppedParts) -> Many:
 class Administrators(SteppedParts):
     """A topic is created, gets partitions, is marked for deletion."""
 
-    def _admin_creates_topic_refusal(self, *args: int) -> Refusal:
+    def _admin_creates_topic_unmet(self, *args: int) -> Unmet:
         if self.registered_lists():
             return "there is no topic of that name"
         *ids, count = args
@@ -44,7 +44,7 @@ class Administrators(SteppedParts):
         }))  # fmt: skip
         self.created += 1
 
-    def _admin_adds_partition_refusal(self, number: int, *args: int) -> Refusal:
+    def _admin_adds_partition_unmet(self, number: int, *args: int) -> Unmet:
         lists = self.registered_lists()
         if not lists:
             return "the topic exists"
@@ -65,7 +65,7 @@ class Administrators(SteppedParts):
         text = encode_topic(node, min(topic_version(self.release), 2))
         wait(self.admin.port.set_data(paths.topic(TOPIC), text))
 
-    def _admin_deletes_topic_refusal(self) -> Refusal:
+    def _admin_deletes_topic_unmet(self) -> Unmet:
         if not self.registered_lists():
             return "the topic exists"
         return "no deletion is requested" if wait(self.admin.deletions()) else None

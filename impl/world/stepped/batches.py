@@ -1,4 +1,4 @@
-"""Where a controller's run is suspended in a topic's life: in front of each of its batches.
+"""Where a controller is suspended in a topic's life: before each of its batches.
 
 Between two batches its process may die, its session end, others act. A place is known by its
 effect and by the procedures that the event is in; the core knows nothing of it.
@@ -18,7 +18,7 @@ from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Effect, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import STATE_NODE, frames_of, is_registered, is_to_be_fenced
+from impl.sim.suspension_points import STATE_NODE, frames_of, is_registered, is_to_be_fenced
 from impl.world.stepped.controller_run import HANDLERS, Grain, writes_state
 from impl.world.stepped.replica import ForgetfulReplica
 from impl.znodes import paths
@@ -58,7 +58,7 @@ DELETES_BELOW = name_of(ZnodeAccess.fenced_delete_below)
 
 
 def is_return(place: SuspensionPoint | None) -> bool:
-    """Brokers that had registered anew, and so were missed, are about to be known again."""
+    """Brokers that registered again, and so counted as failed, are about to be known as live."""
     effect = None if place is None else place.effect
     return isinstance(effect, Report) and effect.event == "live_brokers_added"
 

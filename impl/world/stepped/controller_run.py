@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.core.cluster_context import ClusterContext
+from impl.core.event_controller import EventController
 from impl.core.requests import Request
 from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint, WatchEvent
-from impl.sim.places import states_written
+from impl.sim.suspension_points import states_written
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
-from impl.zookeeper import ZooKeeper
+from impl.zookeeper import Delete, NoNode, ZooKeeper
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ HANDLERS = Report("step", ("Registering handlers",))
 """The first of a new controller: it is the controller, and watches nothing yet."""
 
 
+LOOKS_AGAIN = Ask("exists", (paths.REASSIGN_PARTITIONS, True))
+"""The first of the event that a request was created, or may have been."""
+
+
 class ControllerRun(ControllerThread):
     """``send`` gets each request once; in batches, when the batch that asks for it is over.
 
@@ -69,6 +74,8 @@ class ControllerRun(ControllerThread):
         self.collected: tuple[tuple[int, Request], ...] = ()
         self._to_write = False
         self.wrote: LeaderIsrAndControllerEpoch | None = None
+        self.queued = False
+        """What it did ended with an event put into its queue: it is to look at the request."""
 
     @property
     def takes_up_work(self) -> bool:
@@ -92,13 +99,21 @@ class ControllerRun(ControllerThread):
     def begin(self, event: WatchEvent) -> None:
         """Begin an event, and go on with it until it is suspended or over."""
         super().begin(event)
-        self._hand_over()
+        self._end()
 
     def go_on(self, to_write: bool = False) -> None:
         """To the next place; or, ``to_write``, to the next that is a write of a state."""
         self._to_write = to_write
         super().go_on()
         self._to_write = False
+        self._end()
+
+    def _end(self) -> None:
+        """What comes now is another event, which waits in the queue with others; and what was
+        collected goes out."""
+        if is_next_event(self):
+            self.abandon()
+            self.queued = True
         self._hand_over()
 
     def go_on_unanswered(self) -> None:
@@ -136,6 +151,24 @@ class ControllerRun(ControllerThread):
     def _is_suspended(self, thread: ControllerThread, place: SuspensionPoint) -> bool:
         return (self._to_write and writes_state(place)) or self.seen_as.suspends(self, place)
 
+    def _ask(self, effect: Ask) -> Any:
+        if self._deletes_unasked(effect):
+            return [None, NoNode(paths.PREFERRED_ELECTION)]
+        return super()._ask(effect)
+
+    def _deletes_unasked(self, effect: Ask) -> bool:
+        """The last act of a failover: a request for preferred leaders goes, and there is none.
+
+        In a stepped cluster nobody asks for any, and what is deleted so is never fenced, as though
+        who is deposed by then had been deposed right after it. Staged clusters have the fence.
+        """
+        requests = [op for op in effect.ops if isinstance(op, Delete)]
+        return (
+            [op.path for op in requests] == [paths.PREFERRED_ELECTION]
+            and paths.PREFERRED_ELECTION not in self.zookeeper.nodes
+            and self.port.embedded.session in self.zookeeper.sessions
+        )
+
     def _answer(self, place: SuspensionPoint) -> None:
         if writes_state(place):
             self.wrote = self.seen_as.tells(place) or self.wrote
@@ -172,6 +205,16 @@ class ControllerRun(ControllerThread):
         """Become what was saved."""
         thread, self.collected, self.wrote = saved
         super().load(thread)
+
+
+def is_next_event(thread: ControllerThread) -> bool:
+    """It comes to the event that it has put into its queue (``looks_again``), and has begun nothing
+    of it: the core handles that right after the one that it is in."""
+    place, code = thread.place, EventController.guarded.__code__
+    if place is None or place.is_done or place.effect != LOOKS_AGAIN:
+        return False
+    looks = thread.frame_of(EventController.reassignment_requested) is not None
+    return looks and sum(one.f_code is code for one in thread.stack()) > 1
 
 
 def writes_state(place: SuspensionPoint | None) -> bool:

@@ -1,17 +1,21 @@
-"""What controllers do: they stand, hear, go on with an event, and resign."""
+"""Steps of controllers: they run for controller, are notified, resume an event, and resign.
+
+Each step has a sibling ``_NAME_unmet``: it returns the first condition that does not hold, as a
+positive sentence, and None if the step may be taken.
+"""
 
 from __future__ import annotations
 
 from impl.core.partition_machine import PREFERRED
 from impl.sim.event_run import as_watch_event
-from impl.sim.places import is_registered
+from impl.sim.suspension_points import is_registered
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.stepped.batches import removes_partitions
 from impl.world.stepped.controller_run import TOPIC
 from impl.world.stepped.parts import (
     Many,
-    Refusal,
     SteppedParts,
+    Unmet,
     each_broker_and_partition,
     each_two,
     step,
@@ -35,7 +39,7 @@ class Controllers(SteppedParts):
 
     # Controllership
 
-    def _broker_stands_refusal(self, broker: int) -> Refusal:
+    def _broker_stands_unmet(self, broker: int) -> Unmet:
         if wait(self.admin.controller()) is not None:
             return "/controller does not exist"
         if not self.is_up(broker):
@@ -49,39 +53,39 @@ class Controllers(SteppedParts):
 
     @step(each_broker)
     def broker_stands(self, broker: int) -> None:
-        """It registers; ZooKeeper has executed that, and the answer is on its way."""
+        """It creates /controller; ZooKeeper has executed that, and the answer is on its way."""
         self.controllers[broker].begin(lambda one: one.elect(0))
 
-    def _resigns_refusal(self, broker: int) -> Refusal:
+    def _resigns_unmet(self, broker: int) -> Unmet:
         if not self.is_active(broker):
             return "it believes that it is the controller"
         return "/controller is another's" if wait(self.admin.controller()) == broker else None
 
-    def _controller_resigns_refusal(self, broker: int) -> Refusal:
+    def _controller_resigns_unmet(self, broker: int) -> Unmet:
         if self.has_session(broker) and self.place(broker) is not None:
             return "it waits for events, or its session is over"
-        return self._resigns_refusal(broker)
+        return self._resigns_unmet(broker)
 
     @step(each_broker)
     def controller_resigns(self, broker: int) -> None:
-        """It looks at `/controller`; or its session is over, which ends what it was about to do."""
+        """It reads `/controller`; if its session has expired, it drops the event under way."""
         one = self.controllers[broker]
         if self.has_session(broker):
             one.begin(lambda controller: controller.maybe_resign())
         else:
             one.break_off()
 
-    def _controller_breaks_off_refusal(self, broker: int) -> Refusal:
-        return self._resigns_refusal(broker)
+    def _controller_breaks_off_unmet(self, broker: int) -> Unmet:
+        return self._resigns_unmet(broker)
 
     @step(each_broker)
     def controller_breaks_off(self, broker: int) -> None:
-        """It resigns, in the middle of an event too, of which the rest is dropped."""
+        """It resigns, in the middle of an event too; the rest of the event is dropped."""
         self.controllers[broker].break_off()
 
     # In the middle of an event
 
-    def _controller_goes_on_refusal(self, broker: int) -> Refusal:
+    def _controller_goes_on_unmet(self, broker: int) -> Unmet:
         place = self.place(broker)
         if place is None:
             return "it is in the middle of an event"
@@ -94,10 +98,10 @@ class Controllers(SteppedParts):
 
     @step(each_broker)
     def controller_goes_on(self, broker: int) -> None:
-        """On with the event that it is in the middle of, to where it is suspended next."""
+        """It resumes the event that it is in the middle of, up to the next suspension point."""
         self.controllers[broker].go_on()
 
-    def _controller_goes_on_without_session_refusal(self, broker: int) -> Refusal:
+    def _controller_goes_on_without_session_unmet(self, broker: int) -> Unmet:
         place = self.place(broker)
         if place is None or is_registered(place):
             return "it is in the middle of an event"
@@ -105,10 +109,10 @@ class Controllers(SteppedParts):
 
     @step(each_broker)
     def controller_goes_on_without_session(self, broker: int) -> None:
-        """It has not noticed yet, and ends what it does in memory; what it asks ZooKeeper fails."""
+        """It resumes an event without a session: its requests to ZooKeeper fail."""
         self.controllers[broker].go_on()
 
-    def _partition_is_removed_refusal(self, broker: int, number: int) -> Refusal:
+    def _partition_is_removed_unmet(self, broker: int, number: int) -> Unmet:
         if not removes_partitions(self.place(broker)):
             return "it removes the topic's nodes"
         if not self.has_session(broker):
@@ -120,13 +124,13 @@ class Controllers(SteppedParts):
 
     @step(each_broker_and_partition)
     def partition_is_removed(self, broker: int, number: int) -> None:
-        """The node of one partition goes."""
+        """The state node of one partition is deleted."""
         self.controllers[broker].lists_first(TOPIC, number)
         self.controllers[broker].go_on()
 
     # Events
 
-    def _answer_arrives_refusal(self, broker: int, replica: int) -> Refusal:
+    def _answer_arrives_unmet(self, broker: int, replica: int) -> Unmet:
         epoch = self.context(broker).epoch
         return self.must_wait(broker) or (
             None if (epoch, replica) in self.answers else "the broker answered"
@@ -134,13 +138,13 @@ class Controllers(SteppedParts):
 
     @step(each_answer)
     def answer_arrives(self, broker: int, replica: int) -> None:
-        """The controller hears what a broker has deleted, and what it could not."""
+        """A StopReplica response reaches the controller: what was deleted, and what failed."""
         answer = self.answers.pop((self.context(broker).epoch, replica))
         self.controllers[broker].begin(
             lambda one: one.stop_replica_answered(replica, answer.request, "NONE", answer.errors)
         )
 
-    # Brokers come and go, and their leaders are moved
+    # Failures and starts of brokers; elections of leaders
 
     def _changes(self, broker: int) -> dict[str, set[int]]:
         known, now = self.context(broker).broker_epochs, self.registrations()
@@ -150,7 +154,7 @@ class Controllers(SteppedParts):
             "found": now.keys() - known.keys(),
         }
 
-    def _change_refusal(self, broker: int, which: str, other: int) -> Refusal:
+    def _change_unmet(self, broker: int, which: str, other: int) -> Unmet:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
@@ -160,23 +164,23 @@ class Controllers(SteppedParts):
         others = len(changes["missed"] | changes["found"]) > 1
         return "nobody else comes or goes at the same time" if others else None
 
-    def _broker_is_missed_refusal(self, broker: int, failed: int) -> Refusal:
-        return self._change_refusal(broker, "missed", failed)
+    def _broker_is_missed_unmet(self, broker: int, failed: int) -> Unmet:
+        return self._change_unmet(broker, "missed", failed)
 
     @step(each_two)
     def broker_is_missed(self, broker: int, failed: int) -> None:
-        """A registration is gone, or another's."""
+        """The controller handles a broker failure: the registration is gone, or a newer one."""
         self._compare_brokers(broker)
 
-    def _broker_is_found_refusal(self, broker: int, started: int) -> Refusal:
-        return self._change_refusal(broker, "found", started)
+    def _broker_is_found_unmet(self, broker: int, started: int) -> Unmet:
+        return self._change_unmet(broker, "found", started)
 
     @step(each_two)
     def broker_is_found(self, broker: int, started: int) -> None:
-        """A broker is registered that the controller took for dead."""
+        """The controller handles a broker start: a broker is registered that it took for dead."""
         self._compare_brokers(broker)
 
-    def _brokers_come_and_go_refusal(self, broker: int) -> Refusal:
+    def _brokers_come_and_go_unmet(self, broker: int) -> Unmet:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
@@ -186,13 +190,14 @@ class Controllers(SteppedParts):
 
     @step(each_broker)
     def brokers_come_and_go(self, broker: int) -> None:
-        """Several registrations are gone, new or others': they are one event."""
+        """The controller handles several failures and starts in one event."""
         self._compare_brokers(broker)
 
     def _compare_brokers(self, broker: int) -> None:
-        """The channels to brokers that are missed are closed first.
+        """The controller compares registrations with what it knows.
 
-        With what waits there; write by write all that was sent is on its way, and arrives.
+        In batches, the channels to failed brokers are closed first, and the requests queued there
+        are dropped. Write by write they are on the wire already, and arrive.
         """
         epoch = self.context(broker).epoch
         for failed in self._changes(broker)["missed"] if self.grain.in_batches else ():
@@ -200,7 +205,7 @@ class Controllers(SteppedParts):
             self.answers.pop((epoch, failed), None)
         self.controllers[broker].begin(as_watch_event(CHANGED))
 
-    def _preferred_is_elected_refusal(self, broker: int, number: int) -> Refusal:
+    def _preferred_is_elected_unmet(self, broker: int, number: int) -> Unmet:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
@@ -213,13 +218,13 @@ class Controllers(SteppedParts):
 
     @step(each_broker_and_partition)
     def preferred_is_elected(self, broker: int, number: int) -> None:
-        """The head of a partition's list leads again."""
+        """The preferred replica of a partition is elected leader."""
         elected = (TopicPartition(TOPIC, number),)
         self.controllers[broker].begin(
             lambda one: one.guarded(lambda: one.elect_preferred(elected))
         )
 
-    def _broker_asks_to_go_refusal(self, broker: int, subject: int) -> Refusal:
+    def _broker_asks_to_go_unmet(self, broker: int, subject: int) -> Unmet:
         reason = self.must_wait(broker)
         if reason is not None:
             return reason
@@ -230,7 +235,7 @@ class Controllers(SteppedParts):
 
     @step(each_two)
     def broker_asks_to_go(self, broker: int, subject: int) -> None:
-        """A controlled shutdown begins."""
+        """A broker's ControlledShutdown request reaches the controller."""
         self.controllers[broker].begin(
             lambda one: one.guarded(lambda: one.brokers.shut_down(subject))
         )

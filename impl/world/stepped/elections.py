@@ -1,9 +1,10 @@
-"""Brokers that stand for controller, write as one and are deposed: each registration and write of
-a state is suspended before ZooKeeper executes it, and a registration once more before its answer.
+"""Brokers that run for controller, write as one and are deposed.
 
-What the controllers' events are about does not matter here: every write is a preferred election of
-one partition, whose leader is a broker that stands for nothing and always lives. Channels are not
-those of a connection: a request may come often and late. Source: fact sheet b.2 to b.6.
+A controller is suspended before ZooKeeper executes a registration or a write of a state, and after
+a registration once more, before its answer. Every write is a preferred election of one partition,
+whose leader is a broker that never runs for controller and never fails: the content does not matter
+here. Requests are not in order: one may arrive late, and more than once. Source: fact sheet b.2 to
+b.6.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from impl.core.event_controller import EventController
 from impl.core.request_batch import NO_BROKER_EPOCH
 from impl.sim.effects import Ask
 from impl.sim.event_run import SuspensionPoint
-from impl.sim.places import is_claim, is_registered, registered_epoch
+from impl.sim.suspension_points import is_claim, is_registered, registered_epoch
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, ControllerRun, Grain, is_to_write
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, step
+from impl.world.stepped.parts import Many, SteppedParts, Unmet, step
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import BrokerInfo, LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
@@ -94,7 +95,7 @@ class Candidates(SteppedParts):
 
     # Sessions and processes
 
-    def _broker_connects_refusal(self, broker: int) -> Refusal:
+    def _broker_connects_unmet(self, broker: int) -> Unmet:
         if self.has_session(broker):
             return "the broker has no session"
         return "no election of it is under way" if self.election_of(broker) else None
@@ -105,7 +106,7 @@ class Candidates(SteppedParts):
         that yet."""
         self.controllers[broker].reconnect(self.open_session(broker))
 
-    def _broker_restarts_refusal(self, broker: int) -> Refusal:
+    def _broker_restarts_unmet(self, broker: int) -> Unmet:
         active = self.is_active(broker) or self.election_of(broker)
         return None if active or self.hosts[broker].seen else "the broker has something to forget"
 
@@ -140,13 +141,13 @@ class Candidates(SteppedParts):
 
     # Events
 
-    def _acts_refusal(self, broker: int) -> Refusal:
+    def _acts_unmet(self, broker: int) -> Unmet:
         if not self.is_active(broker):
             return "the broker is the controller"
         return None if self.place(broker) is None else "it does not wait for a write"
 
-    def _controller_starts_write_refusal(self, broker: int) -> Refusal:
-        return self._acts_refusal(broker)
+    def _controller_starts_write_unmet(self, broker: int) -> Unmet:
+        return self._acts_unmet(broker)
 
     @step(each_broker)
     def controller_starts_write(self, broker: int) -> None:
@@ -157,8 +158,8 @@ class Candidates(SteppedParts):
         with self._connection(broker):
             self.controllers[broker].begin(_elects)
 
-    def _controller_event_fails_refusal(self, broker: int) -> Refusal:
-        return self._acts_refusal(broker)
+    def _controller_event_fails_unmet(self, broker: int) -> Unmet:
+        return self._acts_unmet(broker)
 
     @step(each_broker)
     def controller_event_fails(self, broker: int) -> None:
@@ -166,7 +167,7 @@ class Candidates(SteppedParts):
         with self._connection(broker):
             self.controllers[broker].begin(_fails)
 
-    def _write_arrives_late_refusal(self, broker: int) -> Refusal:
+    def _write_arrives_late_unmet(self, broker: int) -> Unmet:
         if not self.under_way(broker):
             return "a write of the broker is under way"
         late = broker in self.abandoned or not self.has_session(broker)
@@ -185,7 +186,7 @@ class Candidates(SteppedParts):
 
     # Requests
 
-    def _controller_sends_request_refusal(self, broker: int) -> Refusal:
+    def _controller_sends_request_unmet(self, broker: int) -> Unmet:
         if not self.is_active(broker):
             return "the broker is the controller"
         has_sent = (self.context(broker).epoch, broker) in self.sent
@@ -196,7 +197,7 @@ class Candidates(SteppedParts):
         """Its channels send what it had ready at first."""
         self.sent |= {(self.context(broker).epoch, broker)}
 
-    def _request_arrives_refusal(self, broker: int, sender: int, epoch: int) -> Refusal:
+    def _request_arrives_unmet(self, broker: int, sender: int, epoch: int) -> Unmet:
         return None if (epoch, sender) in self.sent else "the request was sent"
 
     @step(each_arrival)

@@ -1,11 +1,11 @@
-"""What befalls brokers: processes crash, sessions end, replies and requests are lost or late."""
+"""Faults: processes crash, sessions expire, replies and requests are lost or late."""
 
 from __future__ import annotations
 
 from impl.core.requests import LeaderAndIsr
-from impl.sim.places import is_lost, registered_epoch
+from impl.sim.suspension_points import is_lost, registered_epoch
 from impl.world.processes import PROCESS_IS_UP, each_broker
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, step
+from impl.world.stepped.parts import Many, SteppedParts, Unmet, step
 
 
 def each_sender(world: SteppedParts) -> Many:
@@ -51,15 +51,15 @@ class Faults(SteppedParts):
         self._drop_requests(broker)
 
     def reconnect(self, broker: int) -> None:
-        """Another session: no longer the controller, and registered anew."""
+        """Another session: no longer the controller, and registered again."""
         one = self.controllers[broker]
         one.break_off()
-        one.renew(self.open_session(broker))
+        one.reconnect(self.open_session(broker))
         self._drop_requests(broker)
 
     # What is lost, or late
 
-    def _reply_is_lost_refusal(self, broker: int) -> Refusal:
+    def _reply_is_lost_unmet(self, broker: int) -> Unmet:
         place = self.place(broker)
         if place is None or not place.is_done or registered_epoch(place.effect) is None:
             return "its registration was executed, and it has not heard of it"
@@ -70,7 +70,7 @@ class Faults(SteppedParts):
         """The connection breaks after ZooKeeper executed the registration."""
         self.controllers[broker].lose_answer()
 
-    def _request_is_lost_refusal(self, controller: int, broker: int) -> Refusal:
+    def _request_is_lost_unmet(self, controller: int, broker: int) -> Unmet:
         to = (controller, broker)
         if to not in self.connections and to not in self.answers:
             return "something is under way to the broker"
@@ -83,7 +83,7 @@ class Faults(SteppedParts):
         self.connections.pop((controller, broker), None)
         self.answers.pop((controller, broker), None)
 
-    def _metadata_is_late_refusal(self, broker: int, controller: int) -> Refusal:
+    def _metadata_is_late_unmet(self, broker: int, controller: int) -> Unmet:
         if not 1 <= controller <= self.epoch():
             return "there was such a controller"
         return "the connection is not slow yet" if (controller, broker) in self.slow else None
@@ -93,7 +93,7 @@ class Faults(SteppedParts):
         """The connection of a controller to a broker is slow: UpdateMetadata waits in its queue."""
         self.slow[controller, broker] = ()
 
-    def _metadata_arrives_refusal(self, broker: int, controller: int) -> Refusal:
+    def _metadata_arrives_unmet(self, broker: int, controller: int) -> Unmet:
         late = self.slow.get((controller, broker))
         if not late:
             return "UpdateMetadata is in flight"

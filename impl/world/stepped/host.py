@@ -1,4 +1,4 @@
-"""A broker's side of a stepped cluster: its replica manager, its directories, what clients hear."""
+"""A broker's side of a stepped cluster: replica manager, directories, metadata cache."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Host(SimulatedFetchers):
         return self.manager.controller_epoch
 
     def hosted(self, partition: TopicPartition) -> SteppedReplica | None:
-        """A replica, None if it was never told of, or is deleted."""
+        """A replica, None if it was never created, or is deleted."""
         found: SteppedReplica | None = self._replicas.get(partition)
         return found
 

@@ -1,4 +1,4 @@
-"""Partitions that move: who asks for it, and what controllers are told of it."""
+"""Reassignments: requests for them, and the notifications of controllers."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from impl.core import strategies
 from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, PartitionOrder
 from impl.sim.event_run import as_watch_event
 from impl.world.processes import each_broker, once
-from impl.world.stepped.controller_run import FIRST, writes_state
+from impl.world.stepped.controller_run import FIRST, TOPIC, writes_state
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.parts import Refusal, SteppedParts, each_broker_and_list, each_list, step
+from impl.world.stepped.parts import (
+    SteppedParts,
+    Unmet,
+    each_broker_and_list,
+    each_list,
+    each_two,
+    step,
+)
 from impl.world.stepped.writes import (
     OTHER,
     electing,
     going_offline,
     is_triggered,
+    last_state_returned,
     reads_state,
-    told_last,
     would_elect,
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
@@ -49,7 +57,7 @@ class MoveAsked:
 
 
 class SteppedMoves(SteppedParts):
-    """Moves of the first partition, and of another one, of whose replicas nothing is told here."""
+    """Moves of the first partition, and of another one, whose replicas are not simulated here."""
 
     # What can be seen
 
@@ -62,7 +70,7 @@ class SteppedMoves(SteppedParts):
     def knows(self, broker: int) -> LeaderIsrAndControllerEpoch | None:
         """The state of the partition that a controller read or wrote last."""
         run = self.controllers[broker]
-        return told_last(reversed(run.reached())) or run.known
+        return last_state_returned(reversed(run.reached())) or run.known
 
     def has_news(self, broker: int) -> bool:
         """The partition's state is another than the one that a controller knows."""
@@ -71,12 +79,12 @@ class SteppedMoves(SteppedParts):
 
     # Administrators
 
-    def _topic_is_created_refusal(self, *args: int) -> Refusal:
+    def _topic_is_created_unmet(self, *args: int) -> Unmet:
         if self.state() is not None:
             return "there is no such topic"
         if self.epoch():
             return "no controller was there before"
-        return self._list_refusal(args)
+        return self._list_unmet(args)
 
     @step(each_list)
     def topic_is_created(self, *args: int) -> None:
@@ -105,7 +113,7 @@ class SteppedMoves(SteppedParts):
         wait(self.admin.port.create(paths.state(*partition), encode_state(state)))
         return state
 
-    def _no_request_refusal(self) -> Refusal:
+    def _no_request_unmet(self) -> Unmet:
         if self.state() is None:
             return "there is a topic"
         if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
@@ -114,18 +122,18 @@ class SteppedMoves(SteppedParts):
         moves = node is not None and node.partitions[FIRST.partition].is_being_reassigned
         return "no move stands in the topic's znode" if moves else None
 
-    def _list_refusal(self, args: Sequence[int]) -> Refusal:
+    def _list_unmet(self, args: Sequence[int]) -> Unmet:
         return None if args in self.lists else "the list may have so many replicas"
 
-    def _admin_asks_for_move_refusal(self, *args: int) -> Refusal:
-        return self._no_request_refusal() or self._list_refusal(args)
+    def _admin_asks_for_move_unmet(self, *args: int) -> Unmet:
+        return self._no_request_unmet() or self._list_unmet(args)
 
     @step(each_list)
     def admin_asks_for_move(self, *args: int) -> None:
         """``/admin/reassign_partitions`` is created."""
         self._request({FIRST: [one for one in args if one]})
 
-    _admin_asks_for_two_moves_refusal = _admin_asks_for_move_refusal
+    _admin_asks_for_two_moves_unmet = _admin_asks_for_move_unmet
 
     @step(each_list)
     def admin_asks_for_two_moves(self, *args: int) -> None:
@@ -135,8 +143,55 @@ class SteppedMoves(SteppedParts):
         other = 2 if node.partitions[OTHER.partition].replicas == (1,) else 1
         self._request({FIRST: [one for one in args if one], OTHER: [other]})
 
-    def _admin_asks_for_unknown_refusal(self) -> Refusal:
-        return self._no_request_refusal()
+    # A dead broker's replicas are moved away from it
+
+    def _dead_replica_is_reassigned_unmet(self, broker: int, replica: int) -> Unmet:
+        unmet = self.must_wait(broker)
+        if unmet is not None:
+            return unmet
+        controller, context = self.controllers[broker].controller, self.context(broker)
+        if TOPIC in context.queued_for_deletion:
+            return "the topic is not queued for deletion"
+        if replica in context.live:
+            return "the broker is dead, as far as it knows"
+        known = self.known(broker)
+        if not any(replica in ids for ids in known.values()):
+            return "it is in some replica list"
+        if any(to in context.live for epoch, to in self.connections if epoch == context.epoch):
+            return "nothing is under way to live brokers"
+        for number, ids in known.items():
+            partition = TopicPartition(TOPIC, number)
+            state, target = self.state(number), [one for one in ids if one != replica]
+            stays = state is not None and state.leader in target
+            live = context.live_replicas(partition)
+            if state is None or not (stays or strategies.reassign(target, state.isr, live)):
+                return "each partition is led by another, or can be"
+        if controller.reassigner.in_progress() or self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
+            return "no partition is to move"
+        return "it is the newest controller" if self.is_fenced(broker) else None
+
+    @step(each_two)
+    def dead_replica_is_reassigned(self, broker: int, replica: int) -> None:
+        """It is asked for, begun and done, and what its controller sends is obeyed, in one step."""
+        known, context = self.known(broker), self.context(broker)
+        self._request({
+            TopicPartition(TOPIC, number): [one for one in ids if one != replica]
+            for number, ids in known.items() if replica in ids
+        })  # fmt: skip
+        heard = {"topics", "partitions", "deletions"} & self.inbox[broker]
+        for kind in ("moves", "partitions"):  # it is notified of what it writes itself, too
+            self._take_notifications()
+            if kind in self.inbox[broker] and kind not in heard:
+                self.hears(broker, kind)
+            while self.place(broker) is not None:
+                self.controllers[broker].go_on()
+        for to in sorted(self.connections):
+            if to[0] == context.epoch and to[1] in context.live:
+                for sent in self.connections.pop(to):
+                    self.hosts[to[1]].obey(sent)
+
+    def _admin_asks_for_unknown_unmet(self) -> Unmet:
+        return self._no_request_unmet()
 
     @step(once)
     def admin_asks_for_unknown(self) -> None:
@@ -146,7 +201,7 @@ class SteppedMoves(SteppedParts):
     def _request(self, targets: dict[TopicPartition, list[int]]) -> None:
         wait(self.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
 
-    def _admin_withdraws_request_refusal(self) -> Refusal:
+    def _admin_withdraws_request_unmet(self) -> Unmet:
         asked = FIRST in wait(self.admin.reassignments())
         return None if asked else "a move is asked for"
 
@@ -155,35 +210,35 @@ class SteppedMoves(SteppedParts):
         """``/admin/reassign_partitions`` is deleted by hand."""
         wait(self.admin.port.delete(paths.REASSIGN_PARTITIONS))
 
-    def _api_refusal(self, broker: int) -> Refusal:
+    def _api_unmet(self, broker: int) -> Unmet:
         if not self.release.since("2.4"):
             return "controllers are asked for moves since 2.4"
-        refusal = self.must_wait(broker)
-        if refusal is not None:
-            return refusal
+        unmet = self.must_wait(broker)
+        if unmet is not None:
+            return unmet
         if self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
             return "no request stands under /admin"
         return None
 
-    def _admin_asks_controller_refusal(self, broker: int, *args: int) -> Refusal:
-        refusal = self._api_refusal(broker)
-        if refusal is not None:
-            return refusal
+    def _admin_asks_controller_unmet(self, broker: int, *args: int) -> Unmet:
+        unmet = self._api_unmet(broker)
+        if unmet is not None:
+            return unmet
         controller, target = self.controllers[broker].controller, _list(args)
         if controller.reassigner.validate(FIRST, target) != "NONE":
             return "every new replica is alive"
         known = controller.core.context.replicas(FIRST)
         if target == (controller.reassigner.targets.get(FIRST) or known):
             return "another list is asked for than it works on"
-        return self._list_refusal(args)
+        return self._list_unmet(args)
 
     @step(each_broker_and_list)
     def admin_asks_controller(self, broker: int, *args: int) -> None:
         """AlterPartitionReassignments comes to the controller (KIP-455)."""
         self.controllers[broker].begin(MoveAsked(_list(args)))
 
-    def _admin_cancels_move_refusal(self, broker: int) -> Refusal:
-        return self._api_refusal(broker) or (
+    def _admin_cancels_move_unmet(self, broker: int) -> Unmet:
+        return self._api_unmet(broker) or (
             None if self._moves(broker, FIRST) else "the partition is to move"
         )
 
@@ -192,13 +247,13 @@ class SteppedMoves(SteppedParts):
         """AlterPartitionReassignments without a target comes to the controller (KIP-455)."""
         self.controllers[broker].begin(MoveAsked(None))
 
-    # What controllers are told
+    # What controllers hear of
 
     def _moves(self, broker: int, partition: TopicPartition) -> bool:
         return partition in self.controllers[broker].controller.reassigner.targets
 
-    def _controller_hears_of_moves_refusal(self, broker: int) -> Refusal:
-        return self.hears_refusal(broker, "moves")
+    def _controller_hears_of_moves_unmet(self, broker: int) -> Unmet:
+        return self.hears_unmet(broker, "moves")
 
     @step(each_broker)
     def controller_hears_of_moves(self, broker: int) -> None:
@@ -207,10 +262,10 @@ class SteppedMoves(SteppedParts):
         if is_triggered(self.place(broker)):
             self.controllers[broker].go_on()
 
-    def _controller_hears_of_other_refusal(self, broker: int) -> Refusal:
-        refusal = self.must_wait(broker)
+    def _controller_hears_of_other_unmet(self, broker: int) -> Unmet:
+        unmet = self.must_wait(broker)
         moves = self._moves(broker, OTHER)
-        return refusal or (None if moves else "the request names another partition")
+        return unmet or (None if moves else "the request names another partition")
 
     @step(each_broker)
     def controller_hears_of_other(self, broker: int) -> None:
@@ -224,7 +279,7 @@ class SteppedMoves(SteppedParts):
 
     # Answers to a controller that are lost
 
-    def _answer_is_lost_refusal(self, broker: int) -> Refusal:
+    def _answer_is_lost_unmet(self, broker: int) -> Unmet:
         thread = self.controllers[broker]
         if thread.place is None or not (reads_state(thread.place) or writes_state(thread.place)):
             return "it is about to write the partition's state"

@@ -1,4 +1,4 @@
-"""What the steps of a stepped cluster work on: ZooKeeper, controllers, connections, brokers."""
+"""What the steps of a stepped cluster use: ZooKeeper, controllers, connections, brokers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTIFICATIONS = {
     "moves": Notification(EventType.CREATED, paths.REASSIGN_PARTITIONS),
     "state": Notification(EventType.DATA_CHANGED, paths.state(*FIRST)),
 }
-"""What a controller is told of, by the kind that its inbox has."""
+"""What a controller is notified of, by the kind that its inbox has."""
 
 HEARD = {
     "controller_hears_of_topics": "topics",
@@ -42,20 +42,22 @@ HEARD = {
     "controller_hears_of_partitions": "partitions",
     "controller_hears_of_isr": "state",
 }
-"""The steps in which a controller is told of something, and does no more than begin an event."""
+"""The steps in which a controller is notified of something: they only begin an event."""
 
 KINDS = {one.path: kind for kind, one in NOTIFICATIONS.items()}
 
 Connection = tuple[int, int]
 """Controller epoch and target."""
 
-Refusal = str | None
+Unmet = str | None
+"""The first condition of a step that does not hold, as a positive sentence; None if all hold."""
+
 Many = Iterable[tuple[int, ...]]
 Act = TypeVar("Act", bound=Callable[..., None])
 
 
 def step(candidates: Callable[[Any], Many]) -> Callable[[Act], Act]:
-    """A step: a method whose sibling ``_NAME_refusal`` says why it may not be taken.
+    """A step: a method with a sibling ``_NAME_unmet``, which returns the first unmet condition.
 
     ``candidates`` are the arguments worth asking about.
     """
@@ -153,14 +155,14 @@ class SteppedParts(WorldOfProcesses):
             return PROCESSES[name]
         if (heard := HEARD.get(name)) is not None:
             return StepKind(name, ("broker",), each_broker,
-                            lambda world, broker: world.hears_refusal(broker, heard),
+                            lambda world, broker: world.hears_unmet(broker, heard),
                             lambda world, broker: world.hears(broker, heard))  # fmt: skip
-        act, refusal = getattr(cls, name), getattr(cls, f"_{name}_refusal")
+        act, unmet = getattr(cls, name), getattr(cls, f"_{name}_unmet")
         parameters = inspect.signature(act).parameters.values()
         names = ["first second third" if one.kind is one.VAR_POSITIONAL else one.name
                  for one in parameters]  # fmt: skip
         found = tuple(" ".join(names).split()[1:])
-        return StepKind(name, found, lambda world: sorted(act.candidates(world)), refusal, act)
+        return StepKind(name, found, lambda world: sorted(act.candidates(world)), unmet, act)
 
     def _start(self, broker: int) -> None:
         run = ControllerRun(
@@ -183,7 +185,7 @@ class SteppedParts(WorldOfProcesses):
     # Requests on their way
 
     def _send(self, broker: int, to: int, request: Request) -> None:
-        """A request takes its place; of other topics brokers are not told here.
+        """A request takes its place; of other topics brokers get no requests here.
 
         What was made for an earlier registration is refused (KIP-380). UpdateMetadata arrives at
         once, but where the connection is slow.
@@ -288,15 +290,15 @@ class SteppedParts(WorldOfProcesses):
         """Its writes are refused, for it is deposed (KAFKA-6082, 2.1)."""
         return self.release.since("2.1") and self.is_deposed(broker)
 
-    def must_wait(self, broker: int) -> Refusal:
+    def must_wait(self, broker: int) -> Unmet:
         """Why the broker's controller may not begin an event."""
         if not self.has_session(broker):
             return "it has a ZooKeeper session"
         waits = self.is_active(broker) and self.place(broker) is None
         return None if waits else "it waits for events"
 
-    def hears_refusal(self, broker: int, kind: str) -> Refusal:
-        """Why a controller cannot be told of something now."""
+    def hears_unmet(self, broker: int, kind: str) -> Unmet:
+        """Why a controller cannot be notified of something now."""
         return self.must_wait(broker) or (None if kind in self.inbox[broker] else "its watch fired")
 
     def hears(self, broker: int, kind: str) -> None:
@@ -341,6 +343,8 @@ class SteppedParts(WorldOfProcesses):
                 if event.path in KINDS
                 and (event.path != paths.topic(TOPIC) or event.type is EventType.DATA_CHANGED)
             }
+            if one.queued:
+                heard, one.queued = {*heard, "moves"}, False
             listens = self.is_active(broker) and not one.takes_up_work
             inbox = self.inbox[broker] | heard if listens else frozenset()
             known = "partitions" not in inbox or bool(self.known(broker))

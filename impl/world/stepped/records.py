@@ -1,4 +1,4 @@
-"""What leaders and followers do: records, fetches, and the ISR."""
+"""Steps of leaders and followers: records, fetches, and the ISR."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from impl.world.processes import each_broker
 from impl.world.stepped.controller_run import FIRST, TOPIC, is_to_write
-from impl.world.stepped.parts import Many, Refusal, SteppedParts, each_two, step
+from impl.world.stepped.parts import Many, SteppedParts, Unmet, each_two, step
 from impl.world.stepped.requests import RequestSteps
 from impl.znodes import LeaderIsrAndControllerEpoch, paths
 from impl.znodes.states import encode_state
@@ -35,10 +35,10 @@ class RecordSteps(RequestSteps):
 
     # Records
 
-    def _leader_appends_refusal(self, leader: int) -> Refusal:
+    def _leader_appends_unmet(self, leader: int) -> Unmet:
         if self.role(leader) != "leader":
             return "the broker believes it leads"
-        return self.unheard_refusal(leader)
+        return self.unheard_unmet(leader)
 
     @step(each_broker)
     def leader_appends(self, leader: int) -> None:
@@ -46,14 +46,14 @@ class RecordSteps(RequestSteps):
         self.replica(leader).produce(self.next_record)
         self.next_record += 1
 
-    def _fetch_refusal(self, leader: int, follower: int) -> Refusal:
+    def _fetch_unmet(self, leader: int, follower: int) -> Unmet:
         if self.role(leader) != "leader":
             return "the broker believes it leads"
         if self.role(follower) != "follower":
             return "the replica follows"
-        refusal = self.unheard_refusal(leader)
-        if refusal is not None:
-            return refusal
+        unmet = self.unheard_unmet(leader)
+        if unmet is not None:
+            return unmet
         mine, theirs = self.replica(leader), self.replica(follower)
         if theirs.leader != leader:
             return "it follows this leader"
@@ -61,10 +61,10 @@ class RecordSteps(RequestSteps):
             return "both are in the same epoch"
         return None if follower in mine.replicas else "the leader knows it as a replica"
 
-    def _follower_catches_up_refusal(self, leader: int, follower: int) -> Refusal:
-        refusal = self._fetch_refusal(leader, follower)
-        if refusal is not None:
-            return refusal
+    def _follower_catches_up_unmet(self, leader: int, follower: int) -> Unmet:
+        unmet = self._fetch_unmet(leader, follower)
+        if unmet is not None:
+            return unmet
         mine, theirs = self.replica(leader), self.replica(follower)
         same = theirs.records == mine.records
         return "it lacks records, or credit" if same and mine.knows_caught_up(follower) else None
@@ -80,23 +80,23 @@ class RecordSteps(RequestSteps):
 
     # The ISR, by a leader that knows what it registered last
 
-    def _leads_with_session(self, leader: int) -> Refusal:
+    def _leads_with_session(self, leader: int) -> Unmet:
         if self.role(leader) != "leader":
             return "the broker believes it leads"
         if not self.has_session(leader):
             return "it has a ZooKeeper session"
-        return self.unheard_refusal(leader)
+        return self.unheard_unmet(leader)
 
-    def _leader_expands_isr_refusal(self, leader: int, replica: int) -> Refusal:
-        refusal = self._leads_with_session(leader)
-        if refusal is not None:
-            return refusal
+    def _leader_expands_isr_unmet(self, leader: int, replica: int) -> Unmet:
+        unmet = self._leads_with_session(leader)
+        if unmet is not None:
+            return unmet
         mine = self.replica(leader)
         if replica in mine.isr:
             return "the replica is not in the leader's ISR"
-        refusal = self._fetch_refusal(leader, replica)
-        if refusal is not None:
-            return refusal
+        unmet = self._fetch_unmet(leader, replica)
+        if unmet is not None:
+            return unmet
         same = self.replica(replica).has_all_of(mine)
         return None if same else "it has all of the leader's records"
 
@@ -106,10 +106,10 @@ class RecordSteps(RequestSteps):
         self.hosts[replica].fetch(FIRST, self.hosts[leader].manager, 0)
         self.replica(leader).write_isr(replica, joins=True)
 
-    def _leader_shrinks_isr_refusal(self, leader: int, replica: int) -> Refusal:
-        refusal = self._leads_with_session(leader)
-        if refusal is not None:
-            return refusal
+    def _leader_shrinks_isr_unmet(self, leader: int, replica: int) -> Unmet:
+        unmet = self._leads_with_session(leader)
+        if unmet is not None:
+            return unmet
         lags = replica in self.replica(leader).laggards()
         return None if lags else "the replica is in the leader's ISR, and lags"
 
@@ -121,16 +121,16 @@ class RecordSteps(RequestSteps):
 
     # Answers that are lost: what was written is done, and the leader sends it again
 
-    def _version_refusal(self, leader: int) -> Refusal:
+    def _version_unmet(self, leader: int) -> Unmet:
         state = self.state()
         current = state is not None and self.replica(leader).zk_version == state.zk_version
         return None if current else "the cached version is current"
 
-    def _leader_shrink_is_unheard_refusal(self, leader: int, replica: int) -> Refusal:
-        refusal = self._leader_shrinks_isr_refusal(leader, replica)
-        if refusal is None and self.replica(leader).stranger is not None:
+    def _leader_shrink_is_unheard_unmet(self, leader: int, replica: int) -> Unmet:
+        unmet = self._leader_shrinks_isr_unmet(leader, replica)
+        if unmet is None and self.replica(leader).stranger is not None:
             return "the leader knows every member of the ISR as a replica"
-        return refusal or self._version_refusal(leader)
+        return unmet or self._version_unmet(leader)
 
     @step(each_two)
     def leader_shrink_is_unheard(self, leader: int, replica: int) -> None:
@@ -138,9 +138,9 @@ class RecordSteps(RequestSteps):
         self.replica(leader).begin_isr_write(replica, joins=False)
         self.replica(leader).lose_isr_answer()
 
-    def _leader_expand_is_unheard_refusal(self, leader: int, replica: int) -> Refusal:
-        refusal = self._leader_expands_isr_refusal(leader, replica)
-        return refusal or self._version_refusal(leader)
+    def _leader_expand_is_unheard_unmet(self, leader: int, replica: int) -> Unmet:
+        unmet = self._leader_expands_isr_unmet(leader, replica)
+        return unmet or self._version_unmet(leader)
 
     @step(each_two)
     def leader_expand_is_unheard(self, leader: int, replica: int) -> None:
@@ -149,7 +149,7 @@ class RecordSteps(RequestSteps):
         self.replica(leader).begin_isr_write(replica, joins=True)
         self.replica(leader).lose_isr_answer()
 
-    def _leader_reads_back_refusal(self, leader: int) -> Refusal:
+    def _leader_reads_back_unmet(self, leader: int) -> Unmet:
         if self.role(leader) != "leader":
             return "the broker believes it leads"
         if self.replica(leader).isr_write is None:
@@ -177,7 +177,7 @@ class RecordSteps(RequestSteps):
             return "the replica follows"
         return "it is not in the ISR" if replica in state.isr else state
 
-    def _isr_is_expanded_refusal(self, leader: int, replica: int, number: int) -> Refusal:
+    def _isr_is_expanded_unmet(self, leader: int, replica: int, number: int) -> Unmet:
         found = self._returner(leader, replica, number)
         return found if isinstance(found, str) else None
 
@@ -190,10 +190,10 @@ class RecordSteps(RequestSteps):
         path = paths.state(TOPIC, number)
         wait(self.admin.port.set_data(path, encode_state(larger), state.zk_version))
 
-    def _isr_is_expanded_first_refusal(
+    def _isr_is_expanded_first_unmet(
         self, leader: int, replica: int, number: int, broker: int
-    ) -> Refusal:
-        reason = self._isr_is_expanded_refusal(leader, replica, number)
+    ) -> Unmet:
+        reason = self._isr_is_expanded_unmet(leader, replica, number)
         if reason is not None:
             return reason
         if self.place(broker) is None or not self.has_session(broker):

@@ -1,8 +1,8 @@
 """One replica of a stepped cluster.
 
-Fetches are whole here: a follower that fetches compares, cuts and fetches until it has all that its
-leader has and the leader knows it. That a follower which has caught up joins the ISR is left to its
-next fetch: Kafka asks for that under another lock, and here a step of its own.
+A fetch is one step here: the follower compares epochs, truncates and fetches until it has all
+records of its leader, and the leader knows that. A follower that has caught up joins the ISR with
+its next fetch, a step of its own: Kafka takes another lock for it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
 
 class ForgetfulReplica(SteppedReplica):
     """A replica that is stopped forgets its leader epoch, and obeys whatever comes next: where
-    Kafka's broker keeps it, and ignores what it is told in the same epoch, nobody counts them."""
+    Kafka's broker keeps it, and ignores requests of the same epoch, nobody counts them."""
 
     def stop(self) -> None:
         """It does nothing for the partition any more."""

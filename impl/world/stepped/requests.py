@@ -1,4 +1,4 @@
-"""How brokers handle requests: they lead, follow, stop, delete, or refuse."""
+"""How brokers handle requests: they become leader or follower, stop, delete, or refuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from impl.core.requests import LeaderAndIsr, StopReplica
 from impl.world.processes import PROCESS_IS_UP
 from impl.world.stepped.host import RequestInFlight
-from impl.world.stepped.parts import Refusal, SteppedParts, each_connection, step
+from impl.world.stepped.parts import SteppedParts, Unmet, each_connection, step
 from impl.znodes import TopicPartition
 
 
@@ -40,22 +40,22 @@ class RequestSteps(SteppedParts):
     on the connection is refused together.
     """
 
-    def _next_refusal(self, broker: int, controller: int, kind: type[Any]) -> Refusal:
+    def _next_unmet(self, broker: int, controller: int, kind: type[Any]) -> Unmet:
         queue = self.connections.get((controller, broker), ())
         if not self.is_up(broker):
             return PROCESS_IS_UP
         if not queue or not isinstance(queue[0].request, kind):
             return f"a {kind.__name__} is next"
-        return self.unheard_refusal(broker)
+        return self.unheard_unmet(broker)
 
-    def unheard_refusal(self, broker: int) -> Refusal:
+    def unheard_unmet(self, broker: int) -> Unmet:
         """A leader whose ISR write was not answered holds the lock on all else."""
         hosted: Any = self.hosts[broker].manager.partitions.values()
         waits = any(one.isr_write is not None for one in hosted)
         return "no write of it is unanswered" if waits else None
 
-    def _orders_arrive_refusal(self, broker: int, controller: int) -> Refusal:
-        return self._next_refusal(broker, controller, LeaderAndIsr)
+    def _orders_arrive_unmet(self, broker: int, controller: int) -> Unmet:
+        return self._next_unmet(broker, controller, LeaderAndIsr)
 
     @step(each_connection)
     def orders_arrive(self, broker: int, controller: int) -> None:
@@ -64,10 +64,10 @@ class RequestSteps(SteppedParts):
             self.hosts[broker].obey(sent)
         self.keep((controller, broker), [*self.connections.get((controller, broker), ())])
 
-    def _stops_arrive_refusal(self, broker: int, controller: int) -> Refusal:
-        refusal = self._next_refusal(broker, controller, StopReplica)
-        if refusal is not None:
-            return refusal
+    def _stops_arrive_unmet(self, broker: int, controller: int) -> Unmet:
+        unmet = self._next_unmet(broker, controller, StopReplica)
+        if unmet is not None:
+            return unmet
         late = self.slow.get((controller, broker))
         reported = late and late[-1].epoch <= self.connections[controller, broker][0].epoch
         return "the UpdateMetadata that was sent before it has arrived" if reported else None
@@ -77,8 +77,8 @@ class RequestSteps(SteppedParts):
         """The StopReplica requests that are next; what is to be deleted is, and answered."""
         self._stop(broker, controller, disk_fails=False)
 
-    def _stops_fail_refusal(self, broker: int, controller: int) -> Refusal:
-        reason = self._stops_arrive_refusal(broker, controller)
+    def _stops_fail_unmet(self, broker: int, controller: int) -> Unmet:
+        reason = self._stops_arrive_unmet(broker, controller)
         if reason is not None:
             return reason
         if self.hosts[broker].refuses(controller):

@@ -1,4 +1,4 @@
-"""A cluster whose controllers are suspended by a grain: every event, request and fault is a step.
+"""A cluster whose controllers a grain suspends: every event, request and fault is a step.
 
 The controllers and the brokers are those that serve clients (`impl.core`), over logs of numbered
 records. A grain says how finely a run is seen: batch by batch in the life of a topic (`BATCHES`),

@@ -1,10 +1,10 @@
 """Where the event of a controller that moves a partition is suspended: effects of `impl.core`.
 
 Before a rewrite of the topic's znode, of the request, and of the partition's state; after a read of
-the state that told something new; where a reassignment is triggered or has caught up; after a round
-of requests that ends a step of a reassignment which nothing else ends; and after the registration
-at ``/controller``. A read of the state and the write that follows it are one where the read tells
-nothing new.
+the state that showed something new; where a reassignment is triggered or has caught up; after a
+round of requests that ends a step of a reassignment which nothing else ends; and after the
+registration at ``/controller``. A read of the state and the write that follows it are one where the
+read tells nothing new.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ from typing import Any
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.controller_parts import ControllerCore
+from impl.core.event_controller import EventController
 from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
 from impl.core.states import ReplicaState
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, SuspensionPoint
-from impl.sim.places import is_registered, is_to_be_fenced, state_read
-from impl.world.stepped.controller_run import FIRST, HANDLERS, ControllerRun, Grain, writes_state
+from impl.sim.suspension_points import is_registered, is_to_be_fenced, state_read
+from impl.world.stepped.controller_run import (
+    FIRST,
+    HANDLERS,
+    ControllerRun,
+    Grain,
+    is_next_event,
+    writes_state,
+)
 from impl.world.stepped.replica import SteppedReplica
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.cluster import decode_controller_epoch
@@ -61,8 +69,8 @@ def reads_state(place: SuspensionPoint) -> bool:
     return state_read(place.effect) == STATE
 
 
-def told_of_state(place: SuspensionPoint) -> LeaderIsrAndControllerEpoch | None:
-    """The state that a read or a write has told, None where it told none."""
+def state_returned_by(place: SuspensionPoint) -> LeaderIsrAndControllerEpoch | None:
+    """The state that a read or a write returned, None where it returned none."""
     if not place.is_done or isinstance(place.answer, Exception):
         return None
     if reads_state(place):
@@ -81,15 +89,17 @@ def is_triggered(place: SuspensionPoint | None) -> bool:
     return isinstance(effect, Report) and effect.event == "reassignment_triggered"
 
 
-def told_last(places: Iterable[SuspensionPoint]) -> LeaderIsrAndControllerEpoch | None:
-    """What the last read or write of the state among some places told, None if there was none."""
+def last_state_returned(places: Iterable[SuspensionPoint]) -> LeaderIsrAndControllerEpoch | None:
+    """What the last read or write of the state among places returned, None if there was none."""
     return next(
-        (reported for place in places if (reported := told_of_state(place)) is not None), None
+        (reported for place in places if (reported := state_returned_by(place)) is not None), None
     )
 
 
 def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
-    """The event is suspended here."""
+    """The event is suspended here; one that is about to be followed by another ends here."""
+    if is_next_event(run):
+        return True
     if not reads_state(place):
         return not writes_state(place) and _is_suspended(run, place)
     if place.is_done:
@@ -100,24 +110,24 @@ def suspends(run: ControllerRun, place: SuspensionPoint) -> bool:
 def _was_refused(run: ControllerRun) -> bool:
     """A write of the state was refused right before: that and the read that follows are one."""
     asked = next((one for one in reversed(run.passed) if isinstance(one.effect, Ask)), None)
-    return asked is not None and writes_state(asked) and told_of_state(asked) is None
+    return asked is not None and writes_state(asked) and state_returned_by(asked) is None
 
 
 def _tells_news(run: ControllerRun, place: SuspensionPoint) -> bool:
-    """A read told another state than the one known before, and is followed by a write, which may
-    come too late by then.
+    """A read returned another state than the one known before, and is followed by a write, which
+    may come too late by then.
 
     A deposed controller's is fenced in any case. Where it was looked whether the targets have
     caught up nothing is written, nor where nobody can be elected, nor where a replica that goes
     offline is out of the ISR. When brokers come and go, what is read is news always.
     """
-    state, context = told_of_state(place), run.controller.core.context
+    state, context = state_returned_by(place), run.controller.core.context
     if state is None or not is_before_write(run):
         return False
     offline = going_offline(run)
     if in_change(run):
         return offline is None or offline.f_locals["broker"] in state.isr
-    known = told_last(reversed(run.passed)) or run.known
+    known = last_state_returned(reversed(run.passed)) or run.known
     if known is not None and known.zk_version == state.zk_version:
         return False
     newest = decode_controller_epoch(run.zookeeper.nodes[paths.CONTROLLER_EPOCH].data)
@@ -176,13 +186,23 @@ def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
     if effect.operation != "get":
         return False
     if effect.path == STATE:
-        return is_before_write(thread) and not in_change(thread)
+        return is_before_write(thread) and not in_change(thread) and not _elects_nobody(thread)
     if effect.path == TOPIC and thread.frame_of(Reassigner._write_assignment):
         # What is asked of the controller itself is answered when the znode is written.
         return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
     if effect.path != paths.REASSIGN_PARTITIONS or thread.frame_of(Reassigner._drop) is None:
         return False
     return finishing(thread) or (rewriting(thread) and is_to_be_fenced(thread))
+
+
+def _elects_nobody(thread: ControllerThread) -> bool:
+    """A new controller looks for a leader, and by the state as it is there is none: nothing will be
+    written."""
+    node = thread.zookeeper.nodes.get(STATE)
+    begins = thread.frame_of(EventController.fail_over) is not None
+    if not begins or electing(thread) is None or node is None:
+        return False
+    return would_elect(thread, decode_state(*FIRST, node.data, node.version)) is None
 
 
 def rewriting(thread: ControllerThread) -> bool:
@@ -217,8 +237,9 @@ def would_elect(thread: ControllerThread, state: LeaderIsrAndControllerEpoch) ->
     return None if elected is None else elected.leader
 
 
-WRITES = Grain("moves are", "2.3", suspends, False, SteppedReplica, tells=told_of_state)
+WRITES = Grain("moves are", "0.10", suspends, False, SteppedReplica, tells=state_returned_by)
 """A partition that moves: each write of a controller may come too late, or its answer be lost.
 
-Before 2.3 requests carried no broker epoch, and replicas on dead brokers stayed where they were.
+Before 2.2 requests carried no broker epoch, and before 2.3 replicas on dead brokers stayed where
+they were.
 """

@@ -1,4 +1,4 @@
-"""A whole cluster under one scheduler: topics, moves, deletions, logs on disks of memory.
+"""A whole cluster with one scheduler: topics, reassignments, deletions, in-memory disks.
 
 The world of one partition (``impl.world``) has finer steps and a model beside it. Here the
 controller, the replication rules and the logs that brokers run as processes are joined in one

@@ -10,6 +10,7 @@ from impl.core.answers import NONE
 from impl.core.events import LogTruncating
 from impl.core.fetcher_thread import Answer
 from impl.core.replica_manager import Replica
+from impl.core.requests import kind_of
 from impl.log import Log
 from impl.log.stored_log import StoredLog
 from impl.world.wide.controller_answers import (
@@ -22,11 +23,15 @@ from impl.world.wide.controller_answers import (
 from impl.world.wide.ghosts import (
     ClientAnswered,
     ConsumerRead,
+    EventHandled,
     FetchAnswered,
     FetchApplied,
+    IsrNewsTold,
     IsrsAsked,
     LateAnswerTaken,
     RequestAnswered,
+    RequestSent,
+    SessionOpened,
     ShutdownAnswered,
     values_in,
 )
@@ -72,11 +77,23 @@ class WideClaims:
                     self._registered(number, replica, node.incarnations[replica.partition])
         for broker, happened in self.world.happened:
             match happened:
+                case RequestSent(to, request, wrong):
+                    _claim(not wrong, f"the controller on broker {broker} sends broker {to} "
+                           f"{kind_of(request)}: it names {wrong}")  # fmt: skip
                 case RequestAnswered():
                     self._answered(broker, happened)
                 case LateAnswerTaken(request):
                     _claim(False, f"the controller on broker {broker} takes an answer to a request "
                            f"of controller epoch {request.controller_epoch}")  # fmt: skip
+                case EventHandled(name, wrong):
+                    _claim(not wrong, f"the controller on broker {broker} handles {name}: it "
+                           f"writes {wrong}")  # fmt: skip
+                case IsrNewsTold(wanted, left):
+                    _claim(wanted == left, f"broker {broker} has {sorted(left)} to tell of changed "
+                           f"ISRs, and it is {sorted(wanted)}")  # fmt: skip
+                case SessionOpened(left):
+                    _claim(left == 0, f"the controller on broker {broker} has {left} events of its "
+                           "last session to handle")  # fmt: skip
                 case FetchAnswered():
                     self._fetch_answered(broker, happened)
                 case FetchApplied():
@@ -105,9 +122,11 @@ class WideClaims:
 
     def _answered(self, broker: int, done: RequestAnswered) -> None:
         """A broker carries out nothing of an older controller, nor for an earlier registration."""
+        request = done.request
+        _claim(not done.wrong, f"broker {broker} answers {kind_of(request)} of controller epoch "
+               f"{request.controller_epoch} {done.wrong}")  # fmt: skip
         if done.error != NONE:
             return
-        request = done.request
         process, epoch = self.obeyed.get(broker, (0, 0))
         _claim(
             process != done.process or request.controller_epoch >= epoch,

@@ -236,7 +236,7 @@ def _of_metadata(
 def _of_producers(
     world: WideWorld, node: WideBroker, one: TopicPartition
 ) -> Iterator[ClientAnswered]:
-    """What those that wait for the ISR are told when their time is up."""
+    """What those that wait for the ISR are answered when their time is up."""
     for waiting in node.waiting.get(one, ()):
         awaited = waiting.awaited
         replica = node.replicas.partitions.get(one)

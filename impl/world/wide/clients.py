@@ -16,7 +16,13 @@ from impl.log.record_batch import encode_batch
 from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
-from impl.world.wide.controller_answers import LeadersAnswered, MovesAnswered, MovesListed
+from impl.world.wide.controller_answers import (
+    LeadersAnswered,
+    MovesAnswered,
+    MovesListed,
+    error_of_request,
+    needed,
+)
 from impl.world.wide.ghosts import ConsumerRead, values_in
 from impl.world.wide.node import Waiting, WideBroker
 from impl.world.wide.world import WideWorld
@@ -160,7 +166,7 @@ def _there(world: WideWorld) -> Args:
 
 
 def topic_is_deleted(world: WideWorld, topic: int) -> None:
-    """Asked for; what was told of it counts no more."""
+    """Asked for; what was answered about it before counts no more."""
     world.forget(f"t{topic}")
     world.to_be_deleted.add(f"t{topic}")
     wait(world.admin.request_deletion(f"t{topic}"))
@@ -248,10 +254,11 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
 
     async def alter(controller: EventController) -> None:
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
+        done = MovesAnswered(targets, error, error_of_request(controller), answers)
+        world.happened.append((controller.broker, done))
         if error == NONE:
             listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
-            for done in (MovesAnswered(targets, answers), listed):
-                world.happened.append((controller.broker, done))
+            world.happened.append((controller.broker, listed))
 
     for node in _active_controllers(world):
         node.events.put("ApiPartitionReassignment", alter)
@@ -262,7 +269,8 @@ def _anybody(world: WideWorld) -> Args:
 
 
 def controller_is_asked_for_leaders(world: WideWorld) -> None:
-    """ElectLeaders, preferred and unclean ones in turn, of all partitions that were created."""
+    """ElectLeaders, preferred and unclean ones in turn, of all partitions that were created and of
+    one that never was, or of whatever there is."""
     world.moves += 1
     kind = (PREFERRED_TYPE, UNCLEAN_TYPE)[world.moves % 2]
     every = [
@@ -270,12 +278,13 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         for topic in range(world.topics)
         for number in range(world.partitions)
     ]
+    asked = None if world.moves % 4 > 1 else [*every, TopicPartition("t", 0)]
 
     async def elect(controller: EventController) -> None:
-        error, answers = await ControllerApi(controller).elect_leaders(kind, every)
-        if error == NONE:
-            done = LeadersAnswered(kind, tuple(every), answers)
-            world.happened.append((controller.broker, done))
+        wanted = needed(controller.core.context, kind, asked)
+        error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
+        done = LeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
+        world.happened.append((controller.broker, done))
 
     for node in _active_controllers(world):
         node.events.put("ReplicaLeaderElection", elect)

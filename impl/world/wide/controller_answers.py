@@ -7,11 +7,14 @@ right after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from impl.core.api import PREFERRED_TYPE, AlteredIsrs
+from impl.core.cluster_context import ClusterContext
+from impl.core.event_controller import EventController
+from impl.error_codes import NONE
 from impl.world.wide.node import WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
@@ -25,19 +28,19 @@ NOT_DONE = "UNKNOWN_SERVER_ERROR"
 class IsrsAnswered:
     """AlterIsr: what a leader wanted, the error of it all (None: no answer), and the answers.
 
-    ``was_active``: whoever was asked believed that it is the controller.
+    ``whole``: what the error has to be, by what the controller knew (``error_of_request``).
     """
 
     wanted: Mapping[TopicPartition, LeaderIsrAndControllerEpoch]
     error: str | None
     answers: AlteredIsrs
-    was_active: bool
+    whole: str
 
     @property
     def whole_is_wrong(self) -> str:
-        """Nothing is answered, or not by whoever it is; empty if all is well."""
-        if self.error is None or (self.error == "NOT_CONTROLLER") == self.was_active:
-            return f"{self.error} to a leader, as {'the' if self.was_active else 'no'} controller"
+        """Nothing is answered, or with another error; empty if all is well."""
+        if self.error != self.whole:
+            return f"{self.error} to a leader, and not {self.whole}"
         if self.error == "NONE" and {*self.wanted} != {*self.answers}:
             return f"for {sorted(self.answers)} to a leader that asks for {sorted(self.wanted)}"
         return ""
@@ -67,11 +70,20 @@ class MovesAnswered:
     """AlterPartitionReassignments: by partition the target, None to cancel; and the error."""
 
     targets: Mapping[TopicPartition, list[int] | None]
+    error: str
+    whole: str
     answers: Mapping[TopicPartition, str]
+
+    @property
+    def whole_is_wrong(self) -> str:
+        """It is answered with another error; empty if all is well."""
+        if self.error != self.whole:
+            return f"{self.error} to whoever wants moves, and not {self.whole}"
+        return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:
         """What does not go together."""
-        for one, target in self.targets.items():
+        for one, target in self.targets.items() if self.error == NONE else ():
             error, assignment = self.answers[one], there.assignment(one)
             if error == NOT_DONE:
                 continue
@@ -105,16 +117,30 @@ class MovesListed:
 
 @dataclass(frozen=True, slots=True)
 class LeadersAnswered:
-    """ElectLeaders: ``kind`` of election, and the answer for each partition."""
+    """ElectLeaders: ``kind`` of election, what was ``needed`` (see ``needed``), and the answers."""
 
     kind: str
-    asked: tuple[TopicPartition, ...]
+    error: str
+    whole: str
+    needed: Mapping[TopicPartition, str]
     answers: Mapping[TopicPartition, str]
+
+    @property
+    def whole_is_wrong(self) -> str:
+        """It does not answer for what it was asked, or otherwise than it has to; or is empty."""
+        if self.error != self.whole:
+            return f"{self.error} to whoever wants leaders, and not {self.whole}"
+        if self.error != NONE:
+            return ""
+        if {*self.needed} != {*self.answers}:
+            return f"for {sorted(self.answers)} to whoever wants leaders of {sorted(self.needed)}"
+        for one, error in self.needed.items():
+            if error != self.answers[one] and (error or self.answers[one] in _NO_ELECTION):
+                return f"{self.answers[one]} to whoever wants a leader of {one}, and not {error}"
+        return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:
         """What does not go together."""
-        if {*self.asked} != {*self.answers}:
-            yield f"for {sorted(self.answers)} to whoever wants leaders of {sorted(self.asked)}"
         for one, error in self.answers.items():
             state, assignment = there.state(one), there.assignment(one)
             about = f"{error} to whoever wants a leader ({self.kind}) of {one}"
@@ -126,21 +152,69 @@ class LeadersAnswered:
                     yield f"{about}, though the topic stays"
             elif state is not None and assignment is not None:
                 preferred = state.leader == assignment.replicas[0]
+                code = "PREFERRED_LEADER" if self.kind == PREFERRED_TYPE else "ELIGIBLE_LEADERS"
                 leads = preferred if self.kind == PREFERRED_TYPE else state.leader >= 0
-                if leads == error.endswith("_NOT_AVAILABLE"):
+                if leads == error.endswith("_NOT_AVAILABLE") or error not in (
+                    NONE,
+                    "ELECTION_NOT_NEEDED",
+                    f"{code}_NOT_AVAILABLE",
+                ):
                     yield f"{about}, though {state} is registered"
+
+
+_NO_ELECTION = ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION", "ELECTION_NOT_NEEDED")
+
+
+def error_of_request(controller: EventController, broker: int = 0, broker_epoch: int = 0) -> str:
+    """What a request is to be answered as a whole, NONE if it is carried out.
+
+    A ``broker`` is to ask in its registration of ``broker_epoch``.
+    """
+    if not controller.active:
+        return "NOT_CONTROLLER"
+    known = controller.core.context.broker_epochs.get(broker)
+    return "STALE_BROKER_EPOCH" if broker and known != broker_epoch else NONE
+
+
+def needed(
+    context: ClusterContext, kind: str, asked: Iterable[TopicPartition] | None
+) -> dict[TopicPartition, str]:
+    """The partitions for which ElectLeaders is to answer, each with the error that a controller
+    which knows ``context`` refuses its election with; empty if it has to try. None: all of them,
+    but for those that need no election."""
+    found = dict[TopicPartition, str]()
+    known = {
+        TopicPartition(topic, number): one.replicas
+        for topic, numbers in context.assignments.items()
+        for number, one in numbers.items()
+    }
+    live = {*context.broker_epochs} - context.shutting_down
+    for one in known if asked is None else asked:
+        replicas, state = known.get(one, ()), context.leadership.get(one)
+        leader = -1 if state is None else state.leader
+        is_led = leader in (replicas[:1] if kind == PREFERRED_TYPE else live)
+        if not replicas:
+            found[one] = "UNKNOWN_TOPIC_OR_PARTITION"
+        elif one.topic in context.queued_for_deletion:
+            found[one] = "INVALID_TOPIC_EXCEPTION"
+        elif not is_led:
+            found[one] = ""
+        elif asked is not None:
+            found[one] = "ELECTION_NOT_NEEDED"
+    return found
 
 
 Answered = IsrsAnswered | MovesAnswered | MovesListed | LeadersAnswered
 
 
 class Registered:
-    """What ZooKeeper holds."""
+    """What ZooKeeper holds; of its ``brokers`` those of which ``controller`` has heard."""
 
-    def __init__(self, world: WideWorld) -> None:
+    def __init__(self, world: WideWorld, controller: WideBroker) -> None:
         self.admin = world.admin
         self.queued = {*wait(world.admin.deletions())}
-        self.brokers = {*wait(world.admin.brokers())}
+        heard = controller.controller.core.context.broker_epochs
+        self.brokers = {*heard}.intersection(wait(world.admin.brokers()))
 
     def state(self, one: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
         """A partition's state."""
@@ -168,13 +242,13 @@ def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
     Of a controller that is deposed and does not know it, or whose memory ZooKeeper has kept from
     being written, nothing is expected.
     """
-    if isinstance(done, IsrsAnswered) and done.whole_is_wrong:
+    if not isinstance(done, MovesListed) and done.whole_is_wrong:
         return done.whole_is_wrong
     counted = wait(world.admin.controller_epoch())
     newest = counted is not None and node.controller.core.context.epoch == counted.epoch
     if not newest or not node.controller.active or not node.alive or node.was_denied:
         return ""
-    return next(done.wrong(Registered(world)), "")
+    return next(done.wrong(Registered(world, node)), "")
 
 
 def _is(state: LeaderIsrAndControllerEpoch) -> Any:

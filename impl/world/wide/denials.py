@@ -1,4 +1,4 @@
-"""Steps in which ZooKeeper refuses one operation of a broker: the ACL of a znode is wrong.
+"""Steps in which ZooKeeper refuses one operation of a broker because of an ACL.
 
 What Kafka does then depends on where it happens: an event of the controller fails, a controller
 that has just been elected lets another one try, one partition of several is left as it was, an ISR

@@ -1,8 +1,8 @@
-"""What those who look on note of a step, beside the events of replicas: nobody acts on it."""
+"""What observers note of a step, beside the events of replicas: no broker reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from impl.core.requests import Request
@@ -15,13 +15,24 @@ from impl.znodes import TopicPartition
 class RequestAnswered:
     """A broker carried out a controller's request, or refused it with ``error``.
 
-    ``broker_epoch`` is that of its registration; ``process`` tells its processes apart.
+    ``broker_epoch`` is that of its registration; ``process`` tells its processes apart. ``wrong``:
+    what is not right about the answer, empty if all is.
     """
 
     request: Request
     broker_epoch: int
     process: int
     error: str
+    wrong: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    """A controller sent a request; ``wrong``: what it says that the controller knows otherwise."""
+
+    to: int
+    request: Request
+    wrong: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,21 @@ class LateAnswerTaken:
     """The answer to a request of another controller epoch changed what a controller knows."""
 
     request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class EventHandled:
+    """A controller handled an event; ``wrong``: what it wrote that it should not have."""
+
+    name: str
+    wrong: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened:
+    """A process goes on in a new session: so many events of the last one wait still."""
+
+    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +85,15 @@ class IsrsAsked:
     (None: it does not lead)."""
 
     epochs: Mapping[TopicPartition, tuple[int, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class IsrNewsTold:
+    """A leader told of changed ISRs: what it is to tell still, as ZooKeeper refused it, and what it
+    will."""
+
+    wanted: Set[TopicPartition]
+    left: Set[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True)

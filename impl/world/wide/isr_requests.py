@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 from impl.core.api import AlteredIsrs, ControllerApi
 from impl.core.event_controller import EventController
+from impl.error_codes import NONE
 from impl.sim.steps import offered
-from impl.world.wide.controller_answers import IsrsAnswered
+from impl.world.wide.controller_answers import IsrsAnswered, error_of_request
 from impl.world.wide.ghosts import IsrsAsked
 from impl.world.wide.node import IsrRequest
 from impl.world.wide.world import WideWorld
@@ -61,9 +62,11 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
         asked.error, asked.answers = error, answers
 
     async def alter(controller: EventController) -> None:
-        active = controller.active
+        whole = error_of_request(controller, broker, asked.broker_epoch)
         await ControllerApi(controller).alter_isr(broker, asked.broker_epoch, wanted, answer)
-        done = IsrsAnswered(wanted, asked.error, asked.answers or {}, active)
+        if whole == NONE and not controller.active:  # it was deposed, or its session is over
+            whole = "UNKNOWN_SERVER_ERROR"
+        done = IsrsAnswered(wanted, asked.error, asked.answers or {}, whole)
         world.happened.append((asked.controller, done))
 
     world.nodes[asked.controller].events.put("AlterIsr", alter)

@@ -1,4 +1,4 @@
-"""Whether everybody knows what is registered, once a wide world is at rest.
+"""Whether every broker knows what is registered, once a wide world is at rest.
 
 A controller that has nothing left to handle knows what a new one would read: brokers, assignments,
 states, and what is asked of it. A broker that has nothing left to answer knows what its controller
@@ -147,11 +147,15 @@ def _of_broker(
             continue
         reported = cache.partitions.get(one)
         known = (
-            None if reported is None else (there.reported(reported.state, state), reported.replicas)
-        )
+            None
+            if reported is None
+            else (
+                there.reported(reported.state, state), reported.replicas, reported.offline_replicas
+            )
+        )  # fmt: skip
         yield (
             f"what broker {broker} tells clients of {one}",
-            known, (_state(state), there.replicas(one)),
+            known, (_state(state), there.replicas(one), ()),
         )  # fmt: skip
         hosted = replicas.partitions.get(one)
         if broker not in there.replicas(one):

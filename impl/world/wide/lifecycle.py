@@ -1,4 +1,4 @@
-"""Steps of processes, sessions and disks, and what brokers do by the clock."""
+"""Steps of processes, sessions and disks, and of timers of brokers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from impl.world.simulated_cluster import (
     brokers_that,
     leaders_are_rebalanced,
 )
-from impl.world.wide.ghosts import ShutdownAnswered
+from impl.world.wide.ghosts import IsrNewsTold, ShutdownAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -129,7 +129,7 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
 
 
 def with_news(world: WideWorld) -> One:
-    """Leaders of changed ISRs that the controller has not been told of."""
+    """Leaders of changed ISRs that the controller has not been notified of."""
     now = world.now_ms()
     return [
         (number,)
@@ -139,8 +139,14 @@ def with_news(world: WideWorld) -> One:
 
 
 def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
-    """The controller is told of changed ISRs through ZooKeeper."""
-    wait(world.nodes[broker].replicas.maybe_propagate_isr_changes(world.now_ms()))
+    """Changed ISRs are announced to the controller through ZooKeeper."""
+    replicas = world.nodes[broker].replicas
+    kept = {*replicas.isr_changes}
+    try:
+        wait(replicas.maybe_propagate_isr_changes(world.now_ms()))
+        kept.clear()
+    finally:
+        world.happened.append((broker, IsrNewsTold(kept, {*replicas.isr_changes})))
 
 
 KINDS = (

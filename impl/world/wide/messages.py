@@ -1,4 +1,4 @@
-"""Steps of what travels: notifications, requests of controllers, fetches, and their answers."""
+"""Steps of messages: notifications, requests of controllers, fetches, and their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from impl.core.fetcher_thread import Answer
 from impl.core.requests import LeaderAndIsr
 from impl.sim.steps import offered
 from impl.world.fetches import Exchange, answer
-from impl.world.wide.ghosts import FetchAnswered, FetchApplied, LateAnswerTaken, RequestAnswered
+from impl.world.wide.controller_requests import Before, answered_otherwise, first_wrong
+from impl.world.wide.ghosts import (
+    EventHandled,
+    FetchAnswered,
+    FetchApplied,
+    LateAnswerTaken,
+    RequestAnswered,
+)
+from impl.world.wide.state_writes import StatesBefore, written_otherwise
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition
 
@@ -46,7 +54,10 @@ def event_is_handled(world: WideWorld, broker: int) -> None:
     request, controller = node.events.waiting[0].request, node.controller
     late = request is not None and request.controller_epoch != controller.core.context.epoch
     before = controller.memory() if late else None
+    states = StatesBefore(world, node)
     node.handle_next()
+    wrong = first_wrong(written_otherwise(world, node, states))
+    world.happened.append((broker, EventHandled(states.name, wrong)))
     if request is not None and before is not None and controller.memory() != before:
         world.happened.append((broker, LateAnswerTaken(request)))
 
@@ -68,8 +79,10 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     channel, node = world.nodes[controller].channels.to(broker), world.nodes[broker]
     assert channel.under_way is not None, "a request is under way"
     sent = channel.under_way
+    before = Before(node, sent.request)
     channel.answer = node.hear(sent)
-    done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0])
+    wrong = first_wrong(answered_otherwise(node, sent.request, before, channel.answer))
+    done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0], wrong)
     world.happened.append((broker, done))
     if isinstance(sent.request, LeaderAndIsr) and channel.epoch != node.epoch:
         obeyed = [one for one, error in channel.answer[1].items() if error == NONE]

@@ -1,4 +1,4 @@
-"""One broker of a wide world: its controller handles an event at once, and clients wait for it."""
+"""One broker of a wide world: its controller handles an event without suspension."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from impl.core.alter_isr import AlterIsrManager, IsrChange
 from impl.core.api import AlteredIsrs
+from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.events import BecameFollower, BecameLeader, ReplicaEvent
@@ -20,6 +21,8 @@ from impl.disk import MemoryDisk
 from impl.log import LogConfig
 from impl.releases import Release
 from impl.world.simulated_broker import SimulatedBroker
+from impl.world.wide.controller_requests import first_wrong, sent_otherwise
+from impl.world.wide.ghosts import RequestSent, SessionOpened
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.errors import SessionExpired
 from impl.zookeeper.port import wait
@@ -58,7 +61,7 @@ class IsrRequest:
 class WideBroker(SimulatedBroker):
     """A broker whose controller handles an event at once; its disk may be lost, or its power.
 
-    ``happened`` is told of what its replicas do, for those who look on.
+    ``happened`` is called with what its replicas do, for those who look on.
     """
 
     lag_ms = 3_000
@@ -106,12 +109,23 @@ class WideBroker(SimulatedBroker):
             self.replicas.isr_requests = self.alter_isr
         self.open_session()
 
+    def _has_controller(self, controller: EventController) -> None:
+        """A process that goes on keeps its queue of events."""
+        if self.up:
+            self.channels = self.events.channels = Channels()
+            self.events.controller = controller
+            self.happened.append((self.broker, SessionOpened(len(self.events.waiting))))
+        else:
+            super()._has_controller(controller)
+
     def _controller_of_session(self) -> EventController:
         return EventController(self.broker, self.session, self.release, self._send, self.settings)
 
     async def _send(self, requests: Round) -> None:
         self.channels.epochs = self.controller.core.context.broker_epochs
         for broker, sent in self.sent(requests):
+            wrong = first_wrong(sent_otherwise(self, broker, sent.request))
+            self.happened.append((self.broker, RequestSent(broker, sent.request, wrong)))
             self.channels.send(broker, replace(sent, number=self.numbers[broker]))
             self.numbers[broker] += 1
 

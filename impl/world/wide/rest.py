@@ -1,4 +1,4 @@
-"""When a wide world is at rest: nothing goes on but what Kafka itself leaves as it is for ever.
+"""When a wide world is at rest: nothing is left to happen but what Kafka itself never finishes.
 
 Where Kafka has no way on, a run cannot be held to one. Each such place is named by what shows it,
 with its source; whatever else does not come to rest is a defect of ours.
@@ -136,12 +136,12 @@ def _waits_for_a_broker(world: WideWorld, topic: str) -> bool:
 
 
 def is_overlooked(world: WideWorld, partition: TopicPartition) -> bool:
-    """A broker that went and came before the controller looked is told nothing (up to 2.1).
+    """A broker that went and came before the controller looked gets no requests (up to 2.1).
 
     It hosts no such replica, or is in the leader epoch that a late request of its last life named;
     or a StopReplica of its last life has stopped it, and in the leader epoch that it knows it
-    ignores what it is told. Since KIP-380 (KAFKA-7235) a controller finds it by its broker epoch,
-    and it refuses such requests.
+    ignores requests that it has obeyed before. Since KIP-380
+    (KAFKA-7235) a controller finds it by its broker epoch, and it refuses such requests.
     """
     if world.release.since("2.2"):
         return False

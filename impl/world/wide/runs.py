@@ -1,4 +1,4 @@
-"""Seeded runs of a wide world: the seed and the commit alone decide what happens."""
+"""Seeded runs of a wide world: the seed and the commit alone determine what happens."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ WIDE_PROFILES: dict[str, Weights] = {
     "requests": {
         "requests": 1, "cancellations": 8, "deletions": 1, "controllers": 1, "losses": 4,
     },
+    "deposed": {
+        "sessions": 2, "pauses": 2, "controllers": 2, "requests": 4, "cancellations": 8,
+        "losses": 4, "denials": 1,
+    },
+    "unclean": {"requests": 4, "crashes": 3, "sessions": 2, "deletions": 1, "losses": 4},
     "moves": {"many_moves": 4, "moves": 1, "crashes": 1, "losses": 4},
     "retention": {"record_deletions": 8, "crashes": 2, "pauses": 1, "sessions": 1, "losses": 4},
     "denials": {
@@ -65,14 +70,15 @@ _WORLDS: dict[str, dict[str, Any]] = {
 
 SETTLING_STEPS = 6_000
 REST_EVERY = 25
-"""After so many steps it is looked whether all is still: an odd number, since near rest every other
-step is the event that leaders are balanced."""
+"""Steps between two checks for quiescence. Odd, because near rest every second step is the
+rebalance event, and an even number would always check beside it."""
+
 SILENT_WHILE_SETTLING = ("producer_appends", "hw_is_checkpointed", "logs_are_kept_small")
 
 
 def keeps_records(faults: str) -> bool:
-    """Under a profile no disk loses what was written to it."""
-    return faults not in ("power", "disks")
+    """Under a profile no disk loses what was written to it, and nobody else than the ISR leads."""
+    return faults not in ("power", "disks", "unclean")
 
 
 def profile(name: str, seed: int) -> Weights:
@@ -192,11 +198,17 @@ def run_wide(
         taken = min(world.clock, steps)
     registered = wait(world.admin.controller_epoch())
     return WideRun(
-        seed, faults, taken, world.client_view.acknowledged,
-        0 if registered is None else registered.epoch,
-        {name: simulator.taken[name] for name in WIDE_KINDS}, broken, rest, digest.hexdigest(),
-        goes_on,
-    )  # fmt: skip
+        seed=seed,
+        faults=faults,
+        steps=taken,
+        acknowledged=world.client_view.acknowledged,
+        controllers=0 if registered is None else registered.epoch,
+        taken={name: simulator.taken[name] for name in WIDE_KINDS},
+        broken=broken,
+        at_rest=rest,
+        digest=digest.hexdigest(),
+        goes_on=goes_on,
+    )
 
 
 def _settles(simulator: WideSimulator, claims: WideClaims) -> str:

@@ -1,4 +1,4 @@
-"""The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists what may happen, ``do`` does it.
+"""The wide world: nodes, one ZooKeeper, topics; ``enabled`` lists steps, ``do`` takes one.
 
 Every step that is listed may be taken, so there is nothing to be refused but a step that is not.
 """
@@ -29,7 +29,7 @@ WIDE_KINDS: dict[str, StepKind] = {}
 
 @dataclass
 class Acknowledged:
-    """What producers were told: the record at each acknowledged offset, kept while it is held.
+    """What was acknowledged to producers: the record at each offset, kept while it is held.
 
     ``at`` is by topic's incarnation and partition: a topic that was deleted owes nobody anything.
     """
@@ -80,7 +80,7 @@ class WideWorld(SimulatedCluster[WideBroker]):
         self.fetch_bytes = fetch_bytes
         self.to_be_deleted: set[str] = set()  # topics of which that was asked
         self.misled: set[tuple[TopicPartition, int]] = set()  # with the topic's incarnation
-        """Led by a broker that a request of its last life told to (before KIP-380, KAFKA-7235):
+        """Led by a broker because of a request to its last life (before KIP-380, KAFKA-7235):
         what it acknowledges by an ISR that is not registered any more, nobody else may have."""
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0

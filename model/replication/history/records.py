@@ -58,7 +58,7 @@ def leader_learns_end(now, new, broker, follower, epoch, end):
     mine = now.replica[broker]
     # redundant because nobody but a leader uses what it learns.
     require_leads(now, broker)
-    if all((version.fetch_fencing, version.fetch_session_caches_epoch)):
+    if version.fetch_fencing and version.fetch_session_caches_epoch:
         require(epoch == mine.epoch,                        "the request is of the leader's epoch")
     require(end <= now.asked[follower][epoch],              "the follower asked at this offset")
 

@@ -1,4 +1,4 @@
-"""The controller of a cluster on an embedded ZooKeeper: office, batches, moves, deletions."""
+"""The controller on an embedded ZooKeeper: controllership, batches, moves, deletions."""
 
 from __future__ import annotations
 
@@ -59,6 +59,31 @@ def test_a_broker_that_finds_its_own_id_under_another_epoch_is_not_elected():
 
     with pytest.raises(ControllerMoved, match="broker 1 was elected"):
         wait(client.register_controller(1, NOW_MS))
+
+
+@pytest.mark.parametrize(
+    ("release", "first", "last"),
+    [
+        ("0.10.1", LeaderAndIsr, UpdateMetadata),
+        ("0.10.2", UpdateMetadata, UpdateMetadata),
+        ("2.3", UpdateMetadata, UpdateMetadata),
+    ],
+)
+def test_a_new_controller_tells_brokers_who_lives_first_since_0_10_2_and_before_it_last(
+    release: str, first: type[Request], last: type[Request]
+):
+    """KAFKA-4443: who does not know a leader to be alive does not follow it."""
+    stage, controller = a_cluster(release)
+    a_topic(stage, controller, 2, 3)
+    wait(controller.resign())
+    registered = wait(stage.admin.port.get(paths.CONTROLLER))
+    wait(stage.admin.port.delete(paths.CONTROLLER, registered.version))
+
+    stage.run(stage.controller(3))
+
+    sent = [request for broker, request in stage.take_sent() if broker == 2]
+    assert (type(sent[0]), type(sent[-1])) == (first, last)
+    assert len(sent) == 3
 
 
 @pytest.mark.parametrize("release", PRESETS)

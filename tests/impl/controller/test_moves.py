@@ -8,7 +8,7 @@ import pytest
 
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
-from impl.core.states import ReplicaState
+from impl.core.states import PartitionState, ReplicaState
 from impl.releases import PRESETS, Release
 from impl.vectors.stage import ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
@@ -302,3 +302,24 @@ def test_what_is_asked_for_now_comes_before_a_move_of_an_earlier_term(release: s
     moving.catch_up(T0)
 
     assert moving.replicas(T0) == (3, 1)
+
+
+@pytest.mark.parametrize("release", BEFORE_1_1)
+def test_who_leads_as_preferred_as_far_as_is_known_is_left_alone_and_online_up_to_1_0(
+    release: str,
+) -> None:
+    """The strategy looks into the controller's memory, not at the state that was just read."""
+    moving = Moving(release)
+    moving.ask({T0: (1, 2)})
+    moving.catch_up(T0)
+    epoch, state = moving.epoch(T0), moving.stage.state(T0)
+    assert state is not None
+    other = LeaderIsrAndControllerEpoch(2, epoch, (1, 2), state.controller_epoch)
+    wait(moving.stage.admin.port.set_data(paths.state(*T0), encode_state(other)))
+    context = moving.controller.core.context
+    context.put_partition_state(T0, PartitionState.OFFLINE)
+
+    wait(moving.controller.elect_preferred([T0]))
+
+    assert moving.epoch(T0) == epoch
+    assert context.partition_state(T0) is PartitionState.ONLINE

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.ingest.transaction_log import TransactionLog
 from impl.server.embedded import EmbeddedClient, EmbeddedServer
 from impl.zookeeper.errors import (
     BadVersion,
@@ -33,6 +34,36 @@ class Running:
         self.server.stop()
         self.thread.join(5)
         assert not self.thread.is_alive()
+
+
+def test_a_server_that_starts_again_goes_on_with_its_transactions_and_ends_the_sessions_before(
+    tmp_path: Path,
+) -> None:
+    first = Running(tmp_path)
+    client = EmbeddedClient(first.address, 60_000)
+    wait(client.create("/kept", "x"))
+    wait(client.create("/mine", "", ephemeral=True))
+    wait(client.multi([SetData("/kept", "y"), Create("/other", "z"), Check("/mine", 0)]))
+    wait(client.multi([Delete("/mine"), Check("/kept", 7)]))  # which fails
+    first.stop()  # and the client never closed its session
+    second = Running(tmp_path)
+    again = EmbeddedClient(second.address, 60_000)
+    wait(again.delete("/other"))
+    again.close()
+    second.stop()
+    logs = [TransactionLog(str(path)) for path in sorted((tmp_path / "version-2").iterdir())]
+    read = [each for log in logs for each in log]
+
+    assert [log.path.rpartition(".")[2] for log in logs] == ["1", "4"]
+    assert [one.zxid for one in read] == [1, 2, 3, 4, 5, 6]
+    assert [[(w.kind, w.path, w.data, w.version) for w in one.writes] for one in read] == [
+        [("Create", "/kept", "x", 0)], [("Create", "/mine", "", 0)],
+        [("SetData", "/kept", "y", 1), ("Create", "/other", "z", 0), ("Check", "/mine", None, -1)],
+        [], [("Delete", "/other", None, -1)], [],
+    ]  # fmt: skip
+    assert [(one.session, one.by_client) for one in read if one.closes] == [
+        (client.session, False), (again.session, True)
+    ]  # fmt: skip
 
 
 @pytest.fixture

@@ -200,3 +200,46 @@ def test_another_process_or_session_knows_nothing_and_has_begun_nothing():
     assert cluster.thread.port.session == session
     assert not cluster.thread.controller.active
     assert cluster.thread.controller.core.context.partitions() == []
+
+
+def at_the_end_of_a_failover(release: str) -> Cluster:
+    """A new controller that has looked for a request for preferred leaders, and found none."""
+    cluster = Cluster(release)
+    cluster.thread.begin(elects)
+    looks = Ask("exists", (paths.PREFERRED_ELECTION, True))
+    seen = 0  # once when it sets its watches, and once at the end
+    while seen < 2:
+        cluster.thread.go_on()
+        place = cluster.thread.place
+        assert place is not None
+        seen += place.is_done and place.effect == looks
+    return cluster
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_request_for_preferred_leaders_that_a_new_controller_did_not_see_is_deleted_as_well(
+    release: str,
+) -> None:
+    cluster = at_the_end_of_a_failover(release)
+    partition = TopicPartition("t", 0)
+    wait(cluster.admin.request_preferred_election([partition]))
+
+    cluster.to_the_end()
+
+    assert cluster.thread.controller.active
+    assert paths.PREFERRED_ELECTION not in cluster.zookeeper.nodes
+    state = wait(cluster.admin.state(partition))
+    assert state is not None
+    assert state.leader_epoch == 0
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_who_is_deposed_by_the_end_of_its_failover_finds_it_out_there_since_2_1(
+    release: str,
+) -> None:
+    cluster = at_the_end_of_a_failover(release)
+    wait(cluster.admin.port.set_data(paths.CONTROLLER_EPOCH, "9"))
+
+    cluster.to_the_end()
+
+    assert cluster.thread.controller.active is not Release.of(release).since("2.1")

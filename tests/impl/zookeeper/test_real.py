@@ -3,16 +3,59 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import socket
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from impl.server.embedded import EmbeddedClient, EmbeddedServer
 from impl.zookeeper import ConnectionLoss, EventType, SessionExpired, WatchEvent
 from impl.zookeeper.port import wait
 from impl.zookeeper.real import RealSession
 from impl.zookeeper.server import NoServer, ZooKeeperServer, find_jars, find_java, free_port
+from impl.zookeeper.znode import Check, Create, SetData
 from tests.impl.zookeeper.expiry import expire
+
+
+class Recovering(ZooKeeperServer):
+    """A server that finds our transaction log in its data directory."""
+
+    def __init__(self, ours: Path) -> None:
+        self.ours = ours
+        super().__init__()
+
+    def _settings(self, tick_ms: int) -> str:
+        shutil.copytree(self.ours, self.folder / "data" / "version-2")
+        return super()._settings(tick_ms) + "snapshot.trust.empty=true\n"
+
+
+@pytest.mark.deep
+def test_a_real_server_recovers_from_the_transactions_of_the_embedded_one(
+    server: ZooKeeperServer, tmp_path: Path
+):
+    ours = EmbeddedServer(("127.0.0.1", 0), tmp_path)
+    thread = threading.Thread(target=ours.serve)
+    thread.start()
+    client = EmbeddedClient(ours.listener.address, 60_000)
+    wait(client.create("/kept", "x"))
+    wait(client.create("/mine", "", ephemeral=True))
+    wait(client.multi([SetData("/kept", "y"), Create("/kept/inside", "z"), Check("/mine", 0)]))
+    client.close()
+    ours.stop()
+    thread.join(5)
+
+    with Recovering(tmp_path / "version-2") as theirs:
+        session = RealSession(theirs.hosts)
+        kept, inside = wait(session.get("/kept")), wait(session.get("/kept/inside"))
+        mine = wait(session.exists("/mine"))
+        session.close()
+
+    assert (kept.data, kept.version, kept.czxid, kept.mzxid) == ("y", 1, 1, 3)
+    assert (inside.data, inside.czxid) == ("z", 3)
+    assert mine is None
 
 
 def test_an_expired_session_says_so_and_does_nothing_under_a_new_one(server: ZooKeeperServer):

@@ -1,5 +1,7 @@
-"""What an event of a controller is suspended at, said by its effect: a registration, a read or a
-write of a partition's state. For the grain of every world, and for every mapping."""
+"""The effect at which an event of a controller is suspended.
+
+A registration, or a read or write of a partition's state. Used by every world's grain and mapping.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 
 from impl.sim.effects import Ask
 from impl.sim.event_run import SuspensionPoint
-from impl.sim.places import (
+from impl.sim.suspension_points import (
     is_lost,
     is_refused,
     is_registered,

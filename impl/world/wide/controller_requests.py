@@ -1,0 +1,223 @@
+"""What controllers send to brokers, and what those answer, held to what each side has in memory.
+
+What a request is to say is said here from what its sender knows of brokers, assignments and states
+as it is sent; what it is to be answered, from what the broker had before it, and has after it.
+Nothing is asked of the core for that, so that a claim may hold one against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from impl.core.answers import NONE
+from impl.core.cluster_context import ClusterContext
+from impl.core.replica_manager import STORAGE_ERROR, Answered
+from impl.core.requests import LeaderAndIsr, PartitionMetadata, Request, StopReplica, UpdateMetadata
+from impl.releases import Release
+from impl.world.simulated_broker import SimulatedBroker
+from impl.znodes import TopicPartition
+from impl.znodes.states import LEADER_DURING_DELETE
+
+Difference = tuple[str, Any, Any]
+"""What it is about, what is said, and what it should be."""
+
+BY_DELETION = -2
+"""The leader epoch of a StopReplica for a topic that is being deleted (2.6)."""
+
+
+def first_wrong(differences: Iterator[Difference]) -> str:
+    """The first difference in a line; empty if there is none."""
+    for about, said, wanted in differences:
+        if said != wanted:
+            return f"{about} {said}, and it is {wanted}"
+    return ""
+
+
+# What is sent
+
+
+def sent_otherwise(node: SimulatedBroker, to: int, request: Request) -> Iterator[Difference]:
+    """A request as it leaves the controller on ``node``, beside what that controller knows."""
+    context, release = node.controller.core.context, node.release
+    yield "itself as broker", request.controller, node.broker
+    yield "itself in controller epoch", request.controller_epoch, context.epoch
+    registered = context.broker_epochs.get(to, -1) if release.since("2.2") else -1
+    yield f"broker {to} the broker epoch", request.broker_epoch, registered
+    if release.since("2.2"):
+        yield f"broker {to} a request with the brokers", to in context.broker_epochs, True
+    match request:
+        case LeaderAndIsr():
+            yield from _orders(context, release, to, request)
+        case UpdateMetadata():
+            yield from _metadata(context, release, request)
+        case StopReplica():
+            yield from _stops(context, release, to, request)
+
+
+def _orders(
+    context: ClusterContext, release: Release, to: int, request: LeaderAndIsr
+) -> Iterator[Difference]:
+    """Up to 2.3 a move sends the state that it has just written, before it is known (KAFKA-9212).
+    Who leaves the ISR is not sent what that writes, and may be sent what was noted before.
+    """
+    named = {order.state.leader for order in request.partitions.values()}
+    leaders = sorted(named & {*context.broker_epochs})
+    yield "the live leaders", list(request.live_leaders), leaders
+    for one, order in request.partitions.items():
+        known = context.leadership.get(one)
+        ahead = 0 if known is None else order.state.zk_version - known.zk_version
+        is_ahead = ahead > 0 and not release.since("2.4")
+        is_behind = ahead < 0 and known is not None and (to not in known.isr or known.isr == (to,))
+        if not (is_ahead or is_behind):
+            yield f"the state of {one}", order.state, known
+        yield f"the replicas of {one}", order.replicas, _replicas(context, one)
+
+
+def _replicas(context: ClusterContext, one: TopicPartition) -> tuple[int, ...]:
+    known = context.assignments.get(one.topic, {}).get(one.partition)
+    return () if known is None else known.replicas
+
+
+def _metadata(
+    context: ClusterContext, release: Release, request: UpdateMetadata
+) -> Iterator[Difference]:
+    """Since 1.0 it names the replicas that are offline: on a broker that is not registered, or in a
+    log directory that has failed (KIP-112)."""
+    yield "the live brokers", list(request.live_brokers), sorted(context.broker_epochs)
+    for one, said in request.partitions.items():
+        known, replicas = context.leadership.get(one), _replicas(context, one)
+        if one.topic in context.queued_for_deletion:
+            yield f"the leader of {one}", said.state.leader, LEADER_DURING_DELETE
+        else:
+            yield f"the state of {one}", said.state, known
+        yield f"the replicas of {one}", said.replicas, replicas
+        offline = [
+            broker
+            for broker in replicas
+            if broker not in context.broker_epochs
+            or one in context.offline_directories.get(broker, ())
+        ]
+        wanted = offline if release.since("1.0") else []
+        yield f"the offline replicas of {one}", list(said.offline_replicas), wanted
+
+
+def _stops(
+    context: ClusterContext, release: Release, to: int, request: StopReplica
+) -> Iterator[Difference]:
+    """Only what is to be deleted, or is assigned no more, is deleted. Up to 2.5 what is deleted is
+    sent by itself, and from 1.1 to 2.2 each replica is."""
+    deletes = {stop.delete for stop in request.partitions.values()}
+    if not release.since("2.6"):
+        yield "at once stops and deletions", len(deletes) > 1, False
+    if release.since("1.1") and not release.since("2.3"):
+        yield "so many replicas at once", min(len(request.partitions), 2), len(deletes)
+    for one, stop in request.partitions.items():
+        is_going = one.topic in context.deletion_started
+        if stop.delete:
+            goes = one.topic in context.queued_for_deletion or to not in _replicas(context, one)
+            yield f"that {one} is to be deleted where it", goes, True
+        known, epoch = context.leadership.get(one), -1
+        if release.since("2.6"):
+            epoch = -1 if known is None else known.leader_epoch
+            epoch = BY_DELETION if one.topic in context.queued_for_deletion else epoch
+        if not stop.delete and stop.leader_epoch == epoch - 1 >= 0:
+            epoch -= 1  # it is noted before the replica leaves the ISR, which raises the epoch
+        yield f"the leader epoch of {one}", stop.leader_epoch, epoch
+        raises = stop.delete and (is_going or not release.since("2.3"))
+        yield f"whether it waits for {one}", one in request.raises_event, raises
+
+
+# What is answered
+
+
+class Before:
+    """What a broker has before a controller's request arrives."""
+
+    def __init__(self, node: SimulatedBroker, request: Request) -> None:
+        replicas = node.replicas
+        self.controller_epoch = replicas.controller_epoch
+        self.alive = {*replicas.metadata.alive}
+        self.epochs = {
+            one: replicas.partitions[one].leader_epoch
+            for one in request.partitions
+            if one in replicas.partitions
+        }
+        self.offline = {*node.logs.offline}
+
+
+def answered_otherwise(
+    node: SimulatedBroker, request: Request, before: Before, said: Answered
+) -> Iterator[Difference]:
+    """What a broker answers, and what it has then."""
+    error, errors = said
+    wanted = _whole(node, request, before)
+    yield "as a whole", error, wanted
+    if wanted != NONE:
+        yield "for its partitions", dict(errors), {}
+        yield "with a controller epoch", node.replicas.controller_epoch, before.controller_epoch
+        return
+    yield "with a controller epoch", node.replicas.controller_epoch, request.controller_epoch
+    match request:
+        case UpdateMetadata():
+            yield from _cached(node, request)
+        case LeaderAndIsr():
+            for one, order in request.partitions.items():
+                asked = order.state.leader_epoch
+                found, expected = errors.get(one), NONE
+                if one in before.offline:
+                    expected = STORAGE_ERROR
+                elif asked <= before.epochs.get(one, -1):
+                    expected = "STALE_CONTROLLER_EPOCH"
+                elif node.broker not in order.replicas:
+                    expected = "UNKNOWN_TOPIC_OR_PARTITION"
+                elif found == STORAGE_ERROR and (node.logs.offline or node.disk.failing):
+                    expected = STORAGE_ERROR  # a log directory has failed just now
+                yield f"of {one}", found, expected
+                if expected == NONE:
+                    yield from _obeys(node, one, order.state.leader, asked, before)
+        case StopReplica():
+            for one, stop in request.partitions.items():
+                yield f"of {one}", errors.get(one), _stopped(node, one, stop.leader_epoch, before)
+                if stop.delete and errors.get(one) == NONE:
+                    yield f"and still hosts {one}:", one in node.replicas.partitions, False
+                    yield f"and still has {one}:", node.logs.home(one) is not None, False
+
+
+def _whole(node: SimulatedBroker, request: Request, before: Before) -> str:
+    if node.release.since("2.2") and -1 < request.broker_epoch < node.epoch:
+        return "STALE_BROKER_EPOCH"
+    older = request.controller_epoch < before.controller_epoch
+    return "STALE_CONTROLLER_EPOCH" if older else NONE
+
+
+def _cached(node: SimulatedBroker, request: UpdateMetadata) -> Iterator[Difference]:
+    cache = node.replicas.metadata
+    yield "and knows the controller", cache.controller, request.controller
+    yield "and knows the brokers", sorted(cache.brokers), sorted(request.live_brokers)
+    for one, metadata in request.partitions.items():
+        gone = metadata.state.leader == LEADER_DURING_DELETE
+        wanted: PartitionMetadata | None = None if gone else metadata
+        yield f"and knows of {one}", cache.partitions.get(one), wanted
+
+
+def _obeys(
+    node: SimulatedBroker, one: TopicPartition, leader: int, epoch: int, before: Before
+) -> Iterator[Difference]:
+    """Who is to follow a broker that it does not know of waits for another request."""
+    hosted = node.replicas.partitions.get(one)
+    is_in = None if hosted is None else (hosted.leader_epoch, hosted.leads)
+    if leader != node.broker and leader not in before.alive:
+        epoch = before.epochs.get(one, epoch if hosted is None else hosted.leader_epoch)
+        yield f"and is in the leader epoch of {one}", is_in and is_in[0], epoch
+        return
+    yield f"and leads, in its leader epoch, {one}:", is_in, (epoch, leader == node.broker)
+
+
+def _stopped(node: SimulatedBroker, one: TopicPartition, asked: int, before: Before) -> str:
+    if one in before.offline:
+        return STORAGE_ERROR
+    own = before.epochs.get(one)
+    if own is not None and node.release.since("2.6") and asked >= 0 and asked <= own:
+        return "FENCED_LEADER_EPOCH"
+    return STORAGE_ERROR if one in node.logs.offline else NONE

@@ -1,0 +1,108 @@
+"""What a controller's event writes of partitions' states, held to the states that it found.
+
+Whatever elects a leader, each write raises the leader epoch by one, names the controller that wrote
+it, and lets nobody lead but a member of the ISR that lives. Only what a leader asks for (AlterIsr)
+keeps the epoch, and lets a replica join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from impl.world.simulated_broker import SimulatedBroker
+from impl.world.wide.controller_requests import Difference
+from impl.world.wide.world import WideWorld
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.states import decode_state
+from impl.zookeeper.port import wait
+
+ASKED_BY_LEADERS = "AlterIsr"
+State = LeaderIsrAndControllerEpoch
+
+
+class StatesBefore:
+    """What is registered, and what the controller knows, before it handles an event."""
+
+    def __init__(self, world: WideWorld, node: SimulatedBroker) -> None:
+        self.name = node.events.waiting[0].name
+        self.texts = _texts(world)
+        wanted = None
+        if self.name == paths.PREFERRED_ELECTION and node.controller.active:
+            wanted = wait(world.admin.preferred_election())
+        self.wanted = wanted or []
+        context = node.controller.core.context
+        self.leaders = {one: state.leader for one, state in context.leadership.items()}
+        self.live = {*context.broker_epochs} - context.shutting_down
+
+
+Texts = dict[TopicPartition, tuple[str, int]]
+
+
+def _texts(world: WideWorld) -> Texts:
+    """The text and version of each state znode."""
+    found: Texts = {}
+    for topic in range(world.topics):
+        for number in range(world.partitions):
+            one = TopicPartition(f"t{topic}", number)
+            node = world.zookeeper.nodes.get(paths.state(*one))
+            if node is not None:
+                found[one] = node.data, node.version
+    return found
+
+
+def written_otherwise(
+    world: WideWorld, node: SimulatedBroker, before: StatesBefore
+) -> Iterator[Difference]:
+    """What the event that was just handled wrote, beside what it should have."""
+    context, after = node.controller.core.context, _texts(world)
+    for one, (text, version) in after.items():
+        was = before.texts.get(one)
+        if was == (text, version):
+            continue
+        state = decode_state(*one, text, version)
+        members = state.leader in state.isr or state.leader < 0
+        yield f"the leader of {one} as a member of its ISR", members, True
+        if node.controller.active:
+            yield f"the controller epoch of {one}", state.controller_epoch, context.epoch
+        if was is None:
+            yield f"the leader epoch of {one}", (version, state.leader_epoch), (0, 0)
+        elif version > was[1]:
+            old = decode_state(*one, *was)
+            yield from _changed(world, before, one, old, state)
+    if node.controller.active and not node.session.losses:
+        yield from _preferred(node, before, after)
+
+
+def _changed(
+    world: WideWorld, before: StatesBefore, one: TopicPartition, old: State, new: State
+) -> Iterator[Difference]:
+    writes, epochs = new.zk_version - old.zk_version, new.leader_epoch - old.leader_epoch
+    if before.name == ASKED_BY_LEADERS:
+        yield f"the leader epoch of {one}", 0 <= epochs <= writes, True
+        return
+    yield f"the leader epoch of {one}", epochs, writes
+    if world.release.since("0.11"):  # unclean elections were allowed up to 0.10
+        is_clean = {*new.isr} <= {*old.isr} or not before.live & {*old.isr}
+        yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
+
+
+def _preferred(
+    node: SimulatedBroker, before: StatesBefore, after: Mapping[TopicPartition, tuple[str, int]]
+) -> Iterator[Difference]:
+    """An election of preferred leaders: whoever can lead does. Of who does already nothing is
+    written, as the controller knows since 2.2, and as is registered up to 1.0."""
+    context, release = node.controller.core.context, node.release
+    for one in before.wanted:
+        assignment = context.assignments.get(one.topic, {}).get(one.partition)
+        was, now = before.texts.get(one), after.get(one)
+        if assignment is None or was is None or now is None or not assignment.replicas:
+            continue
+        if one.topic in context.queued_for_deletion or one not in context.leadership:
+            continue
+        first, old = assignment.replicas[0], decode_state(*one, *was)
+        offline = one in context.offline_directories.get(first, ())
+        known = before.leaders.get(one) if release.since("1.1") else old.leader
+        if first in before.live and first in old.isr and not offline and known != first:
+            yield f"the leader of {one}", decode_state(*one, *now).leader, first
+        if old.leader == known == first and (release.since("2.2") or not release.since("1.1")):
+            yield f"the version of {one}, which is led as preferred,", now[1], was[1]

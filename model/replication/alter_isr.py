@@ -1,0 +1,263 @@
+"""`replication` as brokers of 2.7 speak it: the controller writes the ISR that a leader asks for.
+
+A leader sends what it wants to the controller (AlterIsr, KIP-497), and goes on meanwhile: it
+appends, answers fetches, takes a LeaderAndIsr, and commits what the members of both ISRs have. The
+controller writes by the version that the leader named, under its own epoch's fence. What is lost,
+or reaches nobody who is the controller, is asked again. What is refused for good is not: both ISRs
+count until the next LeaderAndIsr.
+
+One request of each broker is under way. It outlives the process that asked: the controller may
+write it until it knows of the broker's next registration. A LeaderAndIsr voids it: by then its
+version is old, and an answer that comes later is of an older epoch.
+
+What is abstracted: a leader that drops several replicas drops one after the other. Where logs part
+is asked as before 2.7, not answered with fetches (KIP-595). Up to 3.0 a late answer could take the
+next request out of the queue, so that it was never sent (KAFKA-12686): here that is one which is
+not answered yet.
+
+Source: Partition.expandIsr, shrinkIsr, sendAlterIsrRequest, handleAlterIsrResponse;
+AlterIsrManagerImpl; KafkaController.processAlterIsr (2.7.2)
+"""
+
+from dataclasses import replace
+
+from model.language import (
+    BLANK,
+    NOBODY,
+    Names,
+    Record,
+    SetOf,
+    all_of,
+    per,
+    require,
+    transition,
+    when,
+)
+from model.protocol.controllership import require_controllership, require_fence
+from model.protocol.isr import require_cached_version, require_outdated_version
+from model.protocol.state import BROKERS, CONTROLLER_EPOCHS, LEADER_EPOCHS, ZK_VERSIONS
+from model.replication import SYSTEM as REPLICATION
+from model.replication.isr import learn, require_laggard, require_returner
+from model.replication.lifecycle import fall
+from model.replication.state import STATE as BEFORE
+
+ISR_REQUESTS = Names("isr request", ("none", "applied", "refused", "asked"))
+
+STATE = Record(**{**BEFORE.parts,
+    # A leader's request for an ISR: asked for in which epoch, and by which version; or answered,
+    # with the version that it is registered under
+    "isr_write": per(BROKERS, Record(
+        state=ISR_REQUESTS, epoch=LEADER_EPOCHS.or_none, isr=SetOf(BROKERS),
+        state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS))})
+
+
+def require_idle_leader(now, leader):
+    require(now.replica[leader].role == "leader",         "the broker believes it leads")
+    require(now.isr_write[leader].state == "none",        "no other ISR is asked for")
+
+
+def ask(now, new, leader, isr):
+    """isrState becomes PendingExpandIsr or PendingShrinkIsr, and AlterIsr is on its way."""
+    mine = now.replica[leader]
+    new.isr_write[leader] = {
+        "state": "asked", "epoch": mine.epoch, "isr": isr, "state_epoch": 0,
+        "version": mine.zk_version}
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_asks_to_shrink_isr(now, new, leader, replica):
+    """A leader asks the controller for an ISR without a replica that is not known to be caught up,
+    and counts on it still.
+
+    Why:   until it is written the old ISR counts: a refusal must not find the replica missing.
+    Kafka: Partition.maybeShrinkIsr, PendingShrinkIsr
+    """
+    require_idle_leader(now, leader)
+    require_laggard(now, leader, replica)
+
+    ask(now, new, leader, now.replica[leader].isr.without(replica))
+
+
+@transition(leader=BROKERS, replica=BROKERS)
+def leader_asks_to_expand_isr(now, new, leader, replica):
+    """A leader asks the controller to take back whom it saw reach its high watermark and its
+    epoch's start, and counts on it from now on.
+
+    Kafka: Partition.maybeExpandIsr, PendingExpandIsr
+    """
+    require_idle_leader(now, leader)
+    require_returner(now, leader, replica)
+
+    ask(now, new, leader, now.replica[leader].isr.including(replica))
+
+
+def require_asked(now, leader):
+    require(now.isr_write[leader].state == "asked",       "an AlterIsr of it is under way")
+
+
+def asker_waits(now, leader):
+    """The process that asked runs, and is a leader still: else nobody hears the answer."""
+    return now.replica[leader].role == "leader"
+
+
+@transition(controller=BROKERS, leader=BROKERS)
+def controller_writes_isr(now, new, controller, leader):
+    """The controller writes the ISR that a leader asked for: no new leader epoch, only the version
+    moves.
+
+    Why:   the write is fenced by the version that the leader named, and by the controller's epoch.
+    Kafka: KafkaController.processAlterIsr, KafkaZkClient.updateLeaderAndIsr
+    """
+    asked = now.isr_write[leader]
+    require_controllership(now, controller)
+    require_asked(now, leader)
+    require_fence(now, controller)
+    require_cached_version(asked.version, now.zk.version)
+
+    new.zk.leader         = leader
+    new.zk.leader_epoch   = asked.epoch
+    new.zk.isr            = asked.isr
+    new.zk.state_epoch    = now.belief[controller]
+    new.zk.version        = now.zk.version + 1
+    new.isr_write[leader] = when(asker_waits(now, leader), asked.but(
+        state="applied", state_epoch=now.belief[controller], version=now.zk.version + 1), BLANK)
+
+
+@transition(ends="refused", shows="refused_write", controller=BROKERS, leader=BROKERS)
+def controller_refuses_isr(now, new, controller, leader):
+    """INVALID_UPDATE_VERSION or FENCED_LEADER_EPOCH: the leader asks no more, and counts on both.
+
+    Why: it cannot tell whether an earlier attempt of it was written.
+    """
+    asked = now.isr_write[leader]
+    require_controllership(now, controller)
+    require_asked(now, leader)
+    require_outdated_version(asked.version, now.zk.version)
+
+    new.isr_write[leader] = when(
+        asker_waits(now, leader), asked.but(state="refused", version=0), BLANK)
+
+
+@transition(controller=BROKERS, leader=BROKERS)
+def controller_finds_isr_written(now, new, controller, leader):
+    """The partition is in the state that the leader asks for: an earlier attempt of it was written.
+
+    Kafka: KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk
+    """
+    asked, zk = now.isr_write[leader], now.zk
+    require_controllership(now, controller)
+    require_asked(now, leader)
+    # redundant because nobody else hears the answer.
+    require(asker_waits(now, leader),                     "the leader that asked waits")
+    # redundant because by a current version a leader asks for another ISR than the registered one.
+    require_outdated_version(asked.version, zk.version)
+    require(zk.leader == leader,                          "it is the registered leader")
+    require(zk.leader_epoch == asked.epoch,               "in the epoch in which it asked")
+    require(zk.isr == asked.isr,                          "the registered ISR is what it asks for")
+
+    new.isr_write[leader] = asked.but(
+        state="applied", state_epoch=zk.state_epoch, version=zk.version)
+
+
+@transition(leader=BROKERS)
+def leader_learns_isr_is_written(now, new, leader):
+    """The answer arrives: the leader counts on what it asked for, and on that alone.
+
+    Kafka: Partition.handleAlterIsrResponse, CommittedIsr
+    """
+    require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")
+
+    learn(now, new, leader, now.isr_write[leader].version)
+
+
+@transition(ends="lost", fault=True, leader=BROKERS)
+def isr_answer_is_lost(now, new, leader):
+    """The controller's answer is lost, or it resigns before it answers: the leader asks again, by
+    the version that it had.
+
+    Kafka: AlterIsrManagerImpl.propagateIsrChanges; what was not answered stays to be sent
+    """
+    require(now.isr_write[leader].state == "applied",     "the ISR was written, and answered")
+
+    new.isr_write[leader] = now.isr_write[leader].but(
+        state="asked", state_epoch=0, version=now.replica[leader].zk_version)
+    new.spent.losses = now.spent.losses + 1
+
+
+# -- what a LeaderAndIsr and a crash do to a request ----------------------------------------------
+
+
+def voids_its_request(now, new, given):
+    """AlterIsrManager.clearPending; isrState becomes CommittedIsr."""
+    new.isr_write[given["broker"]] = BLANK
+
+
+def refuses_an_older_registration(now, new, given):
+    """STALE_BROKER_EPOCH: who notifies a process that has started knows its registration."""
+    replica = given["replica"]
+    is_new = all_of(now.up.has(replica), now.replica[replica].role == "none")
+    new.isr_write[replica] = when(is_new, BLANK, now.isr_write[replica])
+
+
+@transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
+def broker_crashes(now, new, broker):
+    """A process dies: its memory is gone; its log, epoch cache and checkpoint stay.
+
+    What it asked of the controller is there already, or on its way.
+    """
+    asked = now.isr_write[broker]
+    fall(now, new, broker, now.replica[broker],
+         asked=when(asked.state == "asked", asked, BLANK))
+
+
+ALSO = {
+    "broker_becomes_leader": voids_its_request,
+    "broker_becomes_follower": voids_its_request,
+    "controller_informs": refuses_an_older_registration,
+}
+
+INSTEAD = {
+    "broker_crashes": broker_crashes,
+    "leader_shrinks_isr": leader_asks_to_shrink_isr,
+    "leader_shrink_is_refused": controller_writes_isr,
+    "leader_expands_isr": leader_asks_to_expand_isr,
+    "leader_expand_is_refused": controller_refuses_isr,
+    "leader_learns_isr_is_written": leader_learns_isr_is_written,
+    "isr_answer_is_lost": isr_answer_is_lost,
+    "leader_finds_isr_written": controller_finds_isr_written,
+    "leader_learns_isr_is_refused": None,
+    "leader_gives_up_isr_write": None,
+}
+"""A step up to 2.6, and the one that stands in its place."""
+
+
+def with_its_request(one):
+    """The step as it stands, and what it does to a leader's request."""
+    also = ALSO.get(one.name)
+    if also is None:
+        return one
+
+    def function(now, new, **given):
+        one.function(now, new, **given)
+        also(now, new, given)
+
+    function.__doc__ = one.function.__doc__
+    return replace(one, function=function)
+
+
+_RELEASE = REPLICATION.versions["2.7"]
+SYSTEM = replace(
+    REPLICATION,
+    name="replication_since_2_7",
+    about=f"{REPLICATION.about}; the controller writes the ISR that a leader asks for (KIP-497)",
+    state=STATE,
+    transitions=tuple(
+        with_its_request(INSTEAD.get(one.name, one)) for one in REPLICATION.transitions
+        if INSTEAD.get(one.name, one) is not None),
+    claims=tuple(one for one in REPLICATION.claims if one.kind in ("always", "sometimes")),
+    versions={"2.7": replace(
+        _RELEASE, switches={**_RELEASE.switches, "isr_write_locks": False})},
+    also={},
+    default_version="2.7",
+)
+"""Fewer claims: in the end, and by whom a leader is current, is said of `replication` alone."""
