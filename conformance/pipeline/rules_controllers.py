@@ -66,6 +66,7 @@ def check(bench: RuleContext) -> None:
     _elections_grow(bench)
     _writers_grow(bench)
     _one_owner(bench)
+    _stood_aside(bench)
     _sends_to_brokers(bench)
 
 
@@ -277,6 +278,44 @@ def _one_owner(bench: RuleContext) -> None:
                 + ("" if sure else "; lines that show a new ZooKeeper may be missing"),
                 f"controller epoch {epoch} held by broker {owner} only",
             )
+
+
+def _stood_aside(bench: RuleContext) -> None:
+    """Who stops its election for another broker names one that was controller then.
+
+    That is doubted where no other line knows this one as controller, and a third broker was
+    elected before and goes on as controller after it. Clocks may be apart: it is never certain.
+    """
+    history = bench.history
+    owners: Counter[int | None] = Counter()
+    terms: dict[tuple[int | None, int | None], list[Event]] = defaultdict(list)
+    lost = [each for each in history.events if each.kind == "controller_lost"]
+    for event in history.events:
+        if event.kind in WRITES | _SIGHTED_BY_OTHERS | {"controller_lost"}:
+            owners[event.controller] += 1
+        if event.kind in _ELECTIONS or (event.kind in WRITES and _own(event)):
+            owners[event.broker] += event.kind in _ELECTIONS
+            terms[event.broker, event.controller_epoch].append(event)
+    for event in lost:
+        bench.looked(ONE_OWNER)
+        if event.controller is None or owners[event.controller] > 1:
+            continue
+        for (broker, epoch), lines in sorted(terms.items(), key=str):
+            first = min(lines, key=lambda each: each.at)
+            last = max(lines, key=lambda each: each.at)
+            if first.kind not in _ELECTIONS or broker == event.controller:
+                continue
+            if first.at + _OVERLAP <= event.at <= last.at - _OVERLAP:
+                bench.report(
+                    Kind.INCOMPLETE,
+                    ONE_OWNER,
+                    event,
+                    f"broker {event.broker} stops its election for broker {event.controller}, "
+                    f"which no other line knows as controller; broker {broker} was it in epoch "
+                    f"{epoch}, from {first.where} to {last.where}",
+                    f"broker {broker} as controller",
+                )
+                break
 
 
 def _sends_to_brokers(bench: RuleContext) -> None:

@@ -343,3 +343,17 @@ def test_a_controller_sends_to_brokers_that_it_knows_as_alive(
     assert {(row["kind"], row["rule"], row["line"]) for row in found} == {
         (kind, "a_request_is_handled_as_it_was_sent", 1) for kind in kinds
     }
+
+
+def test_who_stops_its_election_names_a_broker_that_some_line_knows_as_controller(tmp_path: Path):
+    def found(named: int, *more: str) -> Any:
+        text = f"[Controller id=3] Broker {named} has been elected as the controller, so stopping "
+        acts = [elected(1, 1, 5), line(30, "[Controller id=1 epoch=5] Sending UpdateMetadata "
+                                       "request to brokers Set(1) for 0 partitions")]  # fmt: skip
+        stops = line(10, f"{text}the election process.", CONTROLLER, "DEBUG")
+        files = {"b1/controller.log": [*acts, *more], "b3/controller.log": [stops]}
+        return checked(write(tmp_path / f"{named}-{len(more)}", files))
+
+    rule = "one_owner_per_controller_epoch"
+    assert [incomplete(found(named)) for named in (1, 4)] == [[], [(rule, "controller.log", 1)]]
+    assert (rule, "controller.log", 1) not in incomplete(found(4, obeys(40, 1, 4, 6)))
