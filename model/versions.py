@@ -187,7 +187,7 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "preferred_leaders_stay", (False, True),
-            "a preferred election leaves alone who leads already as preferred", "2.2",
+            "a preferred election leaves alone who leads already as preferred", "2.2 (and up to 1.0)",
         ),
         Switch(
             "preferred_needs_isr", (False, True),
@@ -367,7 +367,7 @@ _0_10: dict[str, object] = {
     "moves_forgotten_on_resign": False, "requests_read_again": True,
     "waits_for_dead_targets": True, "reassignment": "twelve_steps",
     "announcement": "all_partitions", "bounces_seen": False, "dead_replicas_taken_offline": False,
-    "shutdown_fenced": False, "preferred_leaders_stay": False, "leaving_leader_is_notified": True,
+    "shutdown_fenced": False, "preferred_leaders_stay": True, "leaving_leader_is_notified": True,
     "broker_data_watched": False, "log_dirs_fail_alone": False,
     "delete_topic_enable": False, "leaderless_replicas_stop": False, "additions_undone": False,
     "stops_fenced": False,
@@ -382,7 +382,7 @@ _0_11: dict[str, object] = {
 _1_1: dict[str, object] = {
     **_0_11, "requests_read_again": False, "delete_topic_enable": True,
     "broker_data_watched": True, "log_dirs_fail_alone": True,
-    "leaving_leader_is_notified": False,            # the one place where a release went back
+    "leaving_leader_is_notified": False, "preferred_leaders_stay": False,   # here a release went back
 }  # fmt: skip
 _2_0: dict[str, object] = {
     **_1_1, "truncation": "kip_279", "truncates_again": "missed_epoch",

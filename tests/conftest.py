@@ -18,13 +18,13 @@ SPARK = "tests/pipeline/", "tests/disks/"
 
 LONGEST = (
     *SPARK,
+    "tests/proofs/test_no_message_loss.py",
     "tests/specs/test_planted_bugs.py",
     "tests/web/test_browser.py",
     "tests/house/test_readme.py",
     "tests/native/test_agreement.py",
     "tests/specs/test_tla.py",
     "tests/zoo/test_hunts.py",
-    "tests/proofs/test_no_message_loss.py",
     "tests/story/test_stories.py",
     "tests/walks/test_walks.py",
     "tests/web/test_pages.py",

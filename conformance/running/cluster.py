@@ -51,7 +51,6 @@ BY_REQUEST = "a controller writes the ISR that a leader asks for (KIP-497)"
 RESIGNS = "a controller resigns before the model sees why"
 FETCHED = "a leader writes the ISR by a fetch that it answered a while ago"
 SESSION_OVER = "a controller goes on for a while whose session is over"
-LEADS_ALREADY = "up to 1.0 who leads as preferred already is not elected again"
 NOTED_AGAIN = "a leader notes an ISR change again, since it has not heard that it did"
 AWAY = "a broker that is not registered yet hears of controllers"
 HALF_WAY = "a LeaderAndIsr fails half way, since the broker has no session"
@@ -436,21 +435,6 @@ class ClusterReplay(Driver):
     def _is_wanted(self) -> bool:
         """The request for preferred leaders names a partition."""
         return any(self.read("partition.wanted", p) for p in self.partitions.values())
-
-    def _leave_those_that_lead(self, c: int) -> bool:
-        """Up to 1.0 the strategy refuses to elect who leads as preferred already."""
-        if Release.of(self.version).since("1.1") or self.stage(c) != "preferring":
-            return False
-        left = False
-        for p in self.partitions.values():
-            state = self.read("partition.context.version", p, c)
-            leader = self.read("partition.state.leader", p, state)
-            due = self.read("partition.context.due", p, c)
-            if due and leader != NOBODY and not self.read("partition.place", p, leader):
-                left = True
-                self.force(LEADS_ALREADY, ("partition.context.due", (p, c), 0),
-                           ("partition.context.read", (p, c), NONE_VERSION))  # fmt: skip
-        return left
 
     # States
 
@@ -940,7 +924,7 @@ class ClusterReplay(Driver):
                 self.step(name, c)
                 self._noted(c)
                 return True
-        return self._leave_those_that_lead(c)
+        return False
 
     def _advance_to(self, c: int, what: str, is_there: Any) -> None:
         while not is_there():

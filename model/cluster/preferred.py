@@ -83,8 +83,8 @@ def leads_as_preferred(now, broker, partition):
 
 @transition(broker=BROKERS)
 def controller_begins_preferred_election(now, new, broker):
-    """It reads the request. Who leads already as preferred is left alone: since 2.2, and at a
-    failover in every release.
+    """It reads the request. Who leads already as preferred is left alone: up to 1.0, since 2.2, and
+    at a failover in every release.
 
     Kafka: KafkaController.fetchPendingPreferredReplicaElections
     """

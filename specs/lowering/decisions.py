@@ -87,6 +87,8 @@ def decision_tree(instances: Sequence[One], mark_first: bool = False) -> Block[O
 
 
 def _common(one: Path, other: Path) -> Path:
+    if one == other:
+        return one
     same = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -101,17 +103,24 @@ def place_locals(
     cheap: Callable[[Term], bool] = is_cheap,
 ) -> None:
     """Finds the terms worth a local, and the innermost block from which all their uses hang."""
-    uses: dict[Term, list[Path]] = {}
+    uses: dict[Term, tuple[Path, bool]] = {}  # the innermost block of all uses; are there several?
     by_path: dict[Path, Block[One]] = {}
+
+    def used(term: Term, path: Path, several: bool = False) -> None:
+        known = uses.get(term)
+        uses[term] = (path, several) if known is None else (_common(known[0], path), True)
+
     for block in root.below():
         by_path[block.path] = block
-        sites = list(block.children)
+        for term in block.children:
+            used(term, block.path)
         for instance in block.done:
-            sites += [check.fine for check in instance.checks]
-            sites += list(instance.writes.values())
-        sites += list((extra or {}).get(block.path, ()))
-        for term in sites:
-            uses.setdefault(term, []).append(block.path)
+            for check in instance.checks:
+                used(check.fine, block.path)
+            for term in instance.writes.values():
+                used(term, block.path)
+        for term in (extra or {}).get(block.path, ()):
+            used(term, block.path)
     reachable: set[Term] = set()
     todo = list(uses)
     while todo:
@@ -122,16 +131,12 @@ def place_locals(
         todo.extend(arg for arg in term.args if isinstance(arg, Term))
     # A term is made after its parts, so descending order visits users before what they use.
     for term in sorted(reachable, key=lambda made: -made.order):
-        places = uses[term]
-        home = places[0]
-        for place in places[1:]:
-            home = _common(home, place)
-        kept = len(places) > 1 and not cheap(term)
+        home, several = uses[term]
+        kept = several and not cheap(term)
         if kept:
             by_path[home].kept.append(term)
-        below = [home] if kept else places
         for arg in {arg for arg in term.args if isinstance(arg, Term)}:
-            uses.setdefault(arg, []).extend(below)
+            used(arg, home, several and not kept)
 
 
 def order_of(root: Block[One]) -> list[int]:

@@ -18,6 +18,7 @@ from tests.specs.planted import BUGS
 OF_THE_SHEET = 48
 WENT_BACK = {
     "leaving_leader_is_notified",  # 1.1, mended in 2.1
+    "preferred_leaders_stay",  # 1.1 elects them again, 2.2 does not
     "fetch_session_caches_epoch",  # nothing to cache before 2.1, mended in 2.5
     "requests_read_again",  # 1.1 wrote from memory, 2.4 reads again
 }
