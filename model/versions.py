@@ -187,7 +187,8 @@ SWITCHES: dict[str, Switch] = {
         ),
         Switch(
             "preferred_leaders_stay", (False, True),
-            "a preferred election leaves alone who leads already as preferred", "2.2 (and up to 1.0)",
+            "a preferred election leaves alone who leads already as preferred",
+            "2.2; up to 1.0 too",
         ),
         Switch(
             "preferred_needs_isr", (False, True),
@@ -382,7 +383,8 @@ _0_11: dict[str, object] = {
 _1_1: dict[str, object] = {
     **_0_11, "requests_read_again": False, "delete_topic_enable": True,
     "broker_data_watched": True, "log_dirs_fail_alone": True,
-    "leaving_leader_is_notified": False, "preferred_leaders_stay": False,   # here a release went back
+    # Two places where a release went back.
+    "leaving_leader_is_notified": False, "preferred_leaders_stay": False,
 }  # fmt: skip
 _2_0: dict[str, object] = {
     **_1_1, "truncation": "kip_279", "truncates_again": "missed_epoch",

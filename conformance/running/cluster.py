@@ -27,7 +27,6 @@ from conformance.running.order import Ordered, StateWrite, refused, request_of, 
 from conformance.running.partition import NEW_SESSION
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
-from impl.releases import Release
 from impl.znodes import paths
 from model.cluster.start import MOST
 from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
