@@ -26,7 +26,7 @@ from specs.partial.moves import Moves
 
 CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
 LIVE = "whom a controller takes for alive is what it said when it wrote"
-KEPT_ISR = "an election of the preferred leader keeps the ISR, and the dead in it"
+KEPT_ISR = "an election of the preferred leader, or in a shutdown, keeps the dead in the ISR"
 DELETED = "a topic is deleted: who lives is taken out of its ISRs (`topics`)"
 MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 TAKEN_AWAY = "a move has a replica's log deleted (`reassignment`)"
@@ -385,7 +385,10 @@ class PartitionReplay(Driver):
         elif taken := removed & live & self.leaving:
             self.departed |= taken
             self.force(MOVED, *self.set_cells("cache.live", (c,), live - taken))
-        elif before and before["leader"] in live and not removed and isr - live:
+        elif before and isr - live and (
+            before["leader"] in self.members("zk.registered") - live
+            if removed else before["leader"] in live
+        ):  # fmt: skip
             self.force(KEPT_ISR, *self.set_cells("cache.live", (c,), live | isr))
         else:
             self.force(LIVE, *self.set_cells("cache.live", (c,), live))
@@ -632,6 +635,8 @@ class PartitionReplay(Driver):
         self.expect("the leader epoch", line.args["leader_epoch"] + 1, epoch)
         self.step("broker_becomes_follower", b, epoch, c)
         self._forgets_its_request(b)
+        if self.judge.switches["truncation"] == "hw":  # it truncates as it begins to follow
+            self.ends[line.broker] = self.bounds[self.read("log.end", b)]
         leader = self.kafka_id(self.read("replica.leader", b), -1)
         self.expect("the leader", line.args["leader"], leader)
         self.unfetched.discard(b)

@@ -19,6 +19,7 @@ from conformance.running.judge import RunningReport, judge_running
 from conformance.running.profiles import traced_profile
 from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, ControllerApi
+from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.events import EpochAsked, ProducerAnswered, RecordsAsked
 from impl.core.fetcher_thread import EARLIEST, LATEST, EpochQuestion
@@ -86,7 +87,8 @@ class _TracedBroker(WideBroker):
 
     def _start_process(self) -> None:
         head = {"version": str(self.release), "settings": {
-            "protocol": str(self.release), "unclean": False,
+            "protocol": str(self.release),
+            "unclean": ControllerConfig().unclean_allowed("", self.release),
         }}  # fmt: skip
         self.trace = BrokerTrace(TraceFile(self.folder, "broker", self.broker, head))
         self.correlation = self.started * CORRELATIONS_OF_A_START

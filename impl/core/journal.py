@@ -144,8 +144,12 @@ class ControllerJournal:
         after: PartitionState,
         replicas: Sequence[int],
         state: LeaderIsrAndControllerEpoch | None = None,
+        is_written: bool = True,
     ) -> None:
-        """A partition entered a state; with what was written, where it was elected."""
+        """A partition entered a state; with what is registered, where a leader was to be elected.
+
+        ``is_written``: it was written for that. Up to 1.0 who leads as preferred stays.
+        """
 
     async def replica_moved(
         self, broker: int, partition: TopicPartition, before: ReplicaState, after: ReplicaState

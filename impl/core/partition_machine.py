@@ -187,7 +187,7 @@ class PartitionMachine:
                 continue
             leads = self._leads_as_preferred(partition, strategy)
             if leads is not None:
-                await self._put_online(partition, leads)
+                await self._put_online(partition, leads, is_written=False)
                 continue
             elected = self.choose(partition, state, strategy)
             if elected is None:
@@ -289,14 +289,15 @@ class PartitionMachine:
         is_new: bool,
     ) -> None:
         self.context.leadership[partition] = state
-        await self._put_online(partition, state)
+        await self._put_online(partition, state, is_written=True)
         replicas = self.context.replicas(partition)
         self.batch.add_leader_and_isr(recipients, partition, state, replicas, is_new)
 
     async def _put_online(
-        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch
+        self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, is_written: bool
     ) -> None:
         before, online = self.context.partition_state(partition), PartitionState.ONLINE
         replicas = self.context.replicas(partition)
-        await self.context.journal.partition_moved(partition, before, online, replicas, state)
+        journal = self.context.journal
+        await journal.partition_moved(partition, before, online, replicas, state, is_written)
         self.context.put_partition_state(partition, online)

@@ -252,6 +252,7 @@ class ControllerLines(ControllerJournal):
         after: PartitionState,
         replicas: Sequence[int],
         state: LeaderIsrAndControllerEpoch | None = None,
+        is_written: bool = True,
     ) -> None:
         name = self.files.name(partition)
         if state is None:

@@ -130,11 +130,12 @@ class TracedTerms(ControllerJournal):
         after: PartitionState,
         replicas: Sequence[int],
         state: LeaderIsrAndControllerEpoch | None = None,
+        is_written: bool = True,
     ) -> None:
         """A partition entered a state; with what was written, where it was elected."""
-        if state is not None:
+        if state is not None and is_written:
             self._wrote(partition, state)
-        await super().partition_moved(partition, before, after, replicas, state)
+        await super().partition_moved(partition, before, after, replicas, state, is_written)
 
     async def isr_removed(
         self, broker: int, partition: TopicPartition, state: LeaderIsrAndControllerEpoch

@@ -235,7 +235,7 @@ def test_a_cluster_that_loses_what_it_reported_is_broken_and_says_how_to_see_it_
     [
         ("--cluster --out runs", "--out is of the world of one partition"),
         ("--cluster --fault broker_crash", "--fault is of the world of one partition"),
-        ("--cluster --faults chaos", "one of: clients, crashes, denials, directories"),
+        ("--cluster --faults chaos", "one of: clients, crashes, denials, deposed"),
     ],
 )
 def test_wrong_use_of_a_cluster_says_what_to_write(insync, line, words):

@@ -268,7 +268,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "no_wedge"): (
-        Bug(14, without=("metadata_first",), bounds=ONE_FAILOVER, plain=True),
+        Bug(17, without=("metadata_first",), bounds=ONE_FAILOVER, plain=True),
         Bug(15, without=("bounces_seen",), bounds=ONE_FAILOVER, plain=True),
         Bug(
             30,
