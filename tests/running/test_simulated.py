@@ -41,7 +41,7 @@ def test_other_releases_are_judged_as_well(release: str) -> None:
     report = judged_run(0, STEPS, "failures", release, settles=release not in ("0.10", "0.11"))
 
     assert report.verdict is Verdict.HOLDS, report.findings
-    assert report.version == release
+    assert report.version.startswith(release), "the newest patch of the line"
 
 
 @pytest.mark.parametrize(
