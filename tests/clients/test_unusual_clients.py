@@ -42,7 +42,17 @@ def admin(servers: str) -> Any:
 def create(admin: Any, topic: str, **more: Any) -> None:
     made = confluent_admin.NewTopic(topic, **{"num_partitions": 1, "replication_factor": 3} | more)
     admin.create_topics([made])[topic].result(15)
-    assert eventually(lambda: topic in admin.list_topics(timeout=10).topics)
+    brokers = admin.list_topics(timeout=10).brokers.values()
+    assert eventually(lambda: all(knows((one.host, one.port), topic) for one in brokers))
+
+
+def knows(broker: tuple[str, int], topic: str) -> bool:
+    """Whether UpdateMetadata has told this broker of a topic and its leader: each hears it in its
+    own time, and a test that asks the next one too early fails now and then."""
+    wire = Wire(broker)
+    told = wire.ask("Metadata", 4, topics=[Fields(name=topic)], allow_auto_topic_creation=False)
+    wire.close()
+    return bool(told.topics[0].error_code.name == "none")
 
 
 Pairs = Sequence[tuple[bytes, bytes | None]]
