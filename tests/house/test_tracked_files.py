@@ -40,6 +40,22 @@ def test_the_search_would_find_one():
     assert MACHINE_PATH.search(planted)
 
 
+# A merge that was committed with its conflict still in the text; prose has no gate that would fail.
+CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
+
+
+def test_no_tracked_file_has_a_conflict_left_by_a_merge():
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in tracked()
+        if path.is_file()
+        for match in CONFLICT.finditer(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+
+    assert found == []
+    assert CONFLICT.search("before\n" + "<" * 7 + " HEAD\n")
+
+
 def test_the_licence_is_whole():
     text = (ROOT / "LICENSE").read_text()
 
