@@ -42,6 +42,7 @@ NAMES = (
     "no_resurrection",
     "resurrection_takes_a_move",
     "deleted_is_gone",
+    "ids_prevent_resurrection",
     "placement_is_distinct",
     "placement_is_balanced",
     "epoch_cache_is_the_logs",

@@ -183,4 +183,6 @@ LASTING = (
     _NO_RESURRECTION,
     _given("topics", "resurrection_takes_a_move", directories.RISEN, _NO_RESURRECTION, KEPT_EPOCH),
     _given("topics", "deleted_is_gone", directories.GONE, _NO_RESURRECTION, KEPT_EPOCH),
+    _lasting("topics", "no_resurrection", "ids_prevent_resurrection", directories.RISEN,
+             thrown={"topics_have_ids": True}),
 )  # fmt: skip
