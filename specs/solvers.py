@@ -57,7 +57,10 @@ class SolverQuery:
         return self._made([*premises, self._negated])
 
     def _made(
-        self, asserted: Sequence[Any], part: int = 1, options: Mapping[str, object] = MappingProxyType({})
+        self,
+        asserted: Sequence[Any],
+        part: int = 1,
+        options: Mapping[str, object] = MappingProxyType({}),
     ) -> Any:
         solver = z3.Solver()
         solver.set("rlimit", self._rlimit // part)

@@ -70,7 +70,8 @@ class Tried:
             system=theorem.system, version=None if recorded is None else recorded.version,
             without={} if recorded is None else recorded.without, verdict=result.verdict,
             obligations=len(result.obligations), solver_calls=len(result.obligations),
-            seconds=result.seconds, open=result.open, contradictory=result.contradictory, assumes=theorem.assumes,
+            seconds=result.seconds, open=result.open, contradictory=result.contradictory,
+            assumes=theorem.assumes,
         )  # fmt: skip
 
 

@@ -1,13 +1,13 @@
-"""What is in brokers' directories is of the topic that is there: nothing of a deleted one comes back.
+"""What is in brokers' directories is of the topic that is there: no deleted one comes back.
 
-It is so where a broker that starts knows the newest controller epoch (`controller_epoch_kept`, which
-no release has). Without it a deposed controller has a broker make again what was deleted:
+It is so where a broker that starts knows the newest controller epoch (`controller_epoch_kept`,
+which no release has). Without it a deposed controller has a broker make again what was deleted:
 `specs/stories/deposed_controller_brings_a_topic_back.story`.
 
 A broker *refuses* an epoch if it has seen a newer one, or will have when it starts. Whatever speaks
-of a topic, a LeaderAndIsr under way or a controller's memory, speaks of the one that is there, or is
-of an epoch that is refused by all whom it names. That is so because a topic goes only after each of
-its replicas has answered the newest controller.
+of a topic, a LeaderAndIsr under way or a controller's memory, speaks of the one that is there, or
+is of an epoch that is refused by all whom it names. That is so because a topic goes only after each
+of its replicas has answered the newest controller.
 """
 
 from collections.abc import Mapping
@@ -218,8 +218,8 @@ def stops_are_to_who_is_known(now, c, controller, b, p):
         any_of(cache.live.has(b), cache.shutting.has(b)))
 
 
-@invariant("who has deleted a replica for the newest controller has no directory of it, and has seen "
-           "that one, which sends it no LeaderAndIsr about it",
+@invariant("who has deleted a replica for the newest controller has no directory of it, and has "
+           "seen that one, which sends it no LeaderAndIsr about it",
            over=(BROKERS, CONTROLLERS, BROKERS, PARTITIONS), why="so it has none again")
 def what_is_deleted_stays_deleted(now, newest, c, b, p):
     deleted = any_of(now.cache[newest].replica[p][b] == "ReplicaDeletionSuccessful",

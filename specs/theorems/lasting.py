@@ -28,7 +28,6 @@ from specs.solvers import RLIMIT, SolverQuery
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.theorem import Part, Theorem
 
-
 RestsOn = Mapping[str | tuple[str, str], Sequence[Invariant]]
 
 
@@ -64,7 +63,8 @@ def kept(
         for name, matrix in matrices.items():
             if formulas.reads(matrix.term) & written:
                 for goal in formulas.goals(matrix, after, apart=True):
-                    premises = [*code.axioms, *given(step.transition.name, name), *guard, *goal.facts]
+                    assumed_here = given(step.transition.name, name)
+                    premises = [*code.axioms, *assumed_here, *guard, *goal.facts]
                     yield (step.transition.name, name,
                            SolverQuery(premises, goal.formula, False, RLIMIT))  # fmt: skip
 

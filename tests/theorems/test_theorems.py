@@ -312,8 +312,10 @@ def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
         now.zk.epoch < 0))  # fmt: skip
     sound = THEOREMS["deleted_is_gone"]
 
+    contradiction = Proof("planted", TOPICS.name, (never,), ())
+
     planted = replace(sound, given=lambda version, switches: (
-        Proof("planted", TOPICS.name, (never,), ()), TOPICS.recorded(version, switches)))  # fmt: skip
+        contradiction, TOPICS.recorded(version, switches)))  # fmt: skip
 
     assert prove_theorem(sound).verdict is Verdict.HOLDS
     assert prove_theorem(planted).contradictory
