@@ -322,7 +322,7 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
         orders_are_of_the_topic_or_refused, what_is_deleted_stays_deleted,
         what_was_heard_is_deleted, the_newest_knows_the_replicas, orders_are_of_won_epochs),
     **{(step, orders_are_of_the_topic_or_refused): (
-        the_newest_knows_the_replicas, known_lists_begin)
+        the_newest_knows_the_lists, known_lists_begin)
        for step in ("partition_state_machine_starts", "controller_elects_for_failed",
                     "controller_elects_for_started", "controller_creates_states",
                     "controller_moves_leaders", "controller_elects_preferred")},
