@@ -1,5 +1,4 @@
-"""Counterexamples to induction: a small concrete state that obeys every invariant, and a step
-after which one of them does not hold.
+"""Counterexamples to induction: a small state and a step after which an invariant fails.
 
 It shows why a proof fails, in values. It is not a run: the state need not be reachable, so alone
 it means `unknown (not inductive)`; `insync find` looks for a run that is.

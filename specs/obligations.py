@@ -1,4 +1,4 @@
-"""Invariants, definitions and hints as Z3 formulas: what is assumed of a state, what is asked.
+"""Invariants, definitions and hints as Z3 formulas: assumptions about a state, and goals.
 
 Trusted, with the lowering and the splitter: an obligation says of the state after a step what the
 hypotheses say of the state before it. Patterns and marks only guide the solver.

@@ -1,4 +1,4 @@
-"""What clients saw of a topic: records that were sent, read and found at the end.
+"""What clients saw of a topic: records that they sent and read, and records found at the end.
 
 Times are seconds since the run began. A send whose error is not empty may have been carried out or
 not: its records may be there once (as often as it was tried, of a plain producer), or not at all.

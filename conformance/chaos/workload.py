@@ -1,4 +1,4 @@
-"""Who writes and reads while brokers fail: each in a thread of its own, all in one history."""
+"""Producers and consumers of a chaos run: one thread each, one history for all."""
 
 from __future__ import annotations
 

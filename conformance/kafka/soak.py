@@ -1,4 +1,4 @@
-"""Real Kafka under random faults, traced, and every line of it judged by the model.
+"""Real Kafka under random faults: traced, and every line of the trace judged by the model.
 
 A round is a new cluster of a release with three brokers; records are written all the while, faults
 befall it one after the other, then its trace is judged like that of our own processes. What a

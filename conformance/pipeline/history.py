@@ -1,4 +1,4 @@
-"""One cluster's events in order, and the evidence for new beginnings among them.
+"""One cluster's events in order, and evidence that the cluster began anew among them.
 
 Within a broker lines are ordered by file and line. The clock is used only to ask whether a new
 beginning may lie between two lines; every such beginning takes seconds, so skew cannot matter.

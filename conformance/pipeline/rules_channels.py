@@ -1,4 +1,4 @@
-"""What a controller sends to a broker, request by request, beside what that broker handles.
+"""Rules about requests from a controller to a broker: each is handled, in order.
 
 At INFO both sides log each request in a line without partitions: how many it is for, and where it
 comes, its number. A controller has one channel to a broker, in which each request gets the next

@@ -1,4 +1,4 @@
-"""What a follower makes of what its leader answers, and a leader's high watermark: DEBUG and TRACE.
+"""Rules about what followers do with leaders' answers, and high watermarks (DEBUG, TRACE).
 
 A line that shows a fetch has what the log was and what the leader answered; the lines after it,
 what the log and the high watermark became. Which step that is is asked of the model's

@@ -1,4 +1,4 @@
-"""What a leader's request log tells of its partitions: fetches, high watermarks, ends of epochs.
+"""Rules about a leader's request log: fetches, high watermarks, ends of epochs.
 
 No clock says which of two requests came first, but a connection does: a broker reads no further
 request from it before it has written the line of the one before (a channel is muted meanwhile). So

@@ -1,4 +1,4 @@
-"""A partition's states in ZooKeeper, in the order of their versions, against the model.
+"""Rules about a partition's states in ZooKeeper, in version order: the model can take each step.
 
 The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
 brokers are put in order by it, and no clock is asked. Two things are judged: what lines say of one

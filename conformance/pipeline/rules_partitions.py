@@ -1,4 +1,4 @@
-"""Partitions as controllers write them: epochs grow, leaders are in sync, one leader an epoch."""
+"""Rules about states that controllers write: epochs grow, one leader each, from the ISR."""
 
 from __future__ import annotations
 

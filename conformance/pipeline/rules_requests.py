@@ -1,4 +1,4 @@
-"""A controller's requests on their way: sent, received, handled, and what a broker holds of them.
+"""Rules about a controller's requests: sent, received, handled, and what the broker then holds.
 
 A broker gets what the controller sent to it, does of it what it says, and holds the leader epoch
 that it was sent last. All of that is compared by values that stand in the lines: by the number of

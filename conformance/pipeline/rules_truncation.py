@@ -1,4 +1,4 @@
-"""What a replica truncates: never what it knew to be committed, unless its leader lost it.
+"""Rules about truncation: no replica truncates what it knew to be committed.
 
 A replica's high watermark only grows while its process lives, and is at most what the leader had
 committed; so a cut below it takes committed records away. A process that starts again may know

@@ -1,4 +1,4 @@
-"""What a cluster that came to rest must have come to, asked of the model's state.
+"""What must hold of a cluster at rest, asked of the model's state.
 
 A trace shows what happened, and the model says whether it may. That nothing happens any more is a
 run of the model, too; but it says what must happen once faults are over (`specs/proofs/progress`):

@@ -1,5 +1,4 @@
-"""The verdict on the traces of a cluster's processes: partitions on `replication`, who is
-controller on `election`, what controllers do on `cluster`.
+"""The verdict on a cluster's traces, by `replication`, `election` and `cluster`.
 
 Each partition is judged by itself, up to its first line that is no step of the model. What cannot
 be judged, since a file or a line is missing, is unknown, and the rest is judged all the same.

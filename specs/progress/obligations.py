@@ -1,4 +1,4 @@
-"""A ranking as obligations: formulas of first order about one state, or one step.
+"""A ranking as obligations: first-order formulas about one state or one step.
 
 Trusted, with what the prover trusts: that these together say what `specs.progress.ranking` tells.
 Each is asked of a state in which the claim does not hold, and of a step to another such state.

@@ -1,4 +1,4 @@
-"""A theorem: obligations that a solver answers, and an honest label of what they are about."""
+"""A theorem: obligations for a solver, and a label that says exactly what they cover."""
 
 from __future__ import annotations
 

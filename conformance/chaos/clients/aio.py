@@ -1,4 +1,4 @@
-"""aiokafka: one event loop a thread; records are sent as they come, and answered by futures."""
+"""The aiokafka client: one event loop per thread; futures answer what was sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kafka-python: records are sent as they come by a thread of its own, and answered by callbacks."""
+"""The kafka-python client: its own thread sends records, and callbacks answer them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""librdkafka, by confluent-kafka: records are sent as they come, and answered by callbacks."""
+"""The librdkafka client, by confluent-kafka: callbacks answer the records that were sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own clients: one batch after the other, each as large as it is sent."""
+"""Our own clients: one batch after the other, of the given size."""
 
 from __future__ import annotations
 
