@@ -1,4 +1,4 @@
-"""Which fields make the state space large: how often each holds which value, those at bounds first."""
+"""Which fields make the state space large: how often each has which value, bounds first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chaos run: real processes behind proxies, faults by a seed, and the judgement of the records."""
+"""A chaos run: real processes behind proxies, faults by a seed, and the verdict on the records."""
 
 from __future__ import annotations
 

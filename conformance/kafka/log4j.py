@@ -1,4 +1,4 @@
-"""Log configuration of the lab's brokers: Kafka's own files, and further ones for the data plane."""
+"""Log configuration of the lab's brokers: Kafka's own files, and more for the data plane."""
 
 from __future__ import annotations
 

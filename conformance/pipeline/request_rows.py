@@ -1,4 +1,4 @@
-"""Rows of request logs about one partition: requests, responses, and their order on a connection."""
+"""Rows of request logs about one partition: requests, responses, order on a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that `insync new` writes: a system, a switch, a claim or a historic bug, each with a test."""
+"""Files that `insync new` writes: a system, a switch, a claim or a bug, each with a test."""
 
 from conformance.scaffold.bugs import new_bug
 from conformance.scaffold.claims import new_claim

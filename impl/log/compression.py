@@ -1,4 +1,4 @@
-"""Compression codecs of batches. Logs store compressed batches unchanged; only readers decompress."""
+"""Compression codecs of batches. Logs store compressed batches as they are."""
 
 from __future__ import annotations
 

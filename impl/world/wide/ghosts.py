@@ -1,4 +1,4 @@
-"""Observations of a step, beside the events of replicas, for the claims; brokers do not read them."""
+"""Observations of a step for the claims, beside the events of replicas; no broker reads them."""
 
 from __future__ import annotations
 
