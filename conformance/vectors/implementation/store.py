@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.implementation.stage import ControllerStage
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.releases import Release
-from impl.vectors.questions import Answer, Question, given, release, under
-from impl.vectors.stage import ControllerStage
 from impl.znodes import (
     BrokerInfo,
     LeaderIsrAndControllerEpoch,

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from impl.vectors.questions import Answer, Question
+from conformance.vectors.questions import Answer, Question
 
 LAG_MS = 30_000
 """``replica.lag.time.max.ms`` where a case does not say (the default since KIP-537)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, by_number, given, or_refusal, release
 from impl.admin import placement, topic_lines, topic_names
 from impl.admin.errors import AdminError, TopicExists
 from impl.admin.topic_lines import PartitionLine
-from impl.vectors.questions import Answer, Question, by_number, given, or_refusal, release
 from impl.znodes import paths
 
 
