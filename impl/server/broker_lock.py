@@ -1,4 +1,4 @@
-"""The lock of a broker's replicas; its holder releases it while waiting for ZooKeeper or a socket."""
+"""The lock of a broker's replicas; released while its holder waits for ZooKeeper or a socket."""
 
 from __future__ import annotations
 
