@@ -20,10 +20,9 @@ from model.language.terms import Term
 from specs.grounded_steps import GroundedSteps
 from specs.invariants import Proof
 from specs.lowering.instances import Instance
-from specs.obligations import Conjunct, conjuncts
+from specs.obligations import Conjunct, Obligation, conjuncts
 from specs.progress.obligations import awaited_somewhere, waiting
 from specs.progress.ranking import Ranking
-from specs.prover import Obligation
 from specs.reading import Leaves, Reading, named, shown_arguments, text
 from specs.rendering import HIDDEN, picked
 

@@ -21,7 +21,8 @@ from typing import Any
 import z3
 
 from specs.invariants import Proof
-from specs.prover import Obligation, ProofResult
+from specs.obligations import Obligation
+from specs.prover import ProofResult
 from specs.solvers import SolverQuery, has_cvc5, proof_of_cvc5
 
 FORMAT = "insync.smt2/1"

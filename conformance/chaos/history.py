@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from specs.rendering import HIDDEN
+
+ALL = -1
+"""acks=all, as a number."""
+
+
+class ProducerKind(NamedTuple):
+    """A producer: its name (which its records contain), its acks, and whether it is idempotent."""
+
+    name: str
+    acks: int
+    idempotent: bool = False
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The lock of a broker's replicas; a holder that waits for ZooKeeper or a socket releases it."""
+"""The lock of a broker's replicas; released while its holder waits for ZooKeeper or a socket."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ from specs.finding.vocabulary import REACH, Literal, Slice, Vocabulary
 from specs.induction import InductionCounterexample, SmallScope
 from specs.invariants import Invariant, Proof
 from specs.lowering.instances import Instance
-from specs.prover import IMPLIED, Obligation, prove
+from specs.obligations import Obligation
+from specs.prover import IMPLIED, prove
 from specs.rendering import as_data
 from specs.splitting import substituted
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from specs.prover import Obligation
+from specs.obligations import Obligation
 from specs.solvers import PROVED, RLIMIT, SolverQuery
 from specs.verdict import Verdict
 

@@ -8,8 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import ProducerKind
-from conformance.chaos.history import ProduceAttempt
+from conformance.chaos.history import ProduceAttempt, ProducerKind
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,

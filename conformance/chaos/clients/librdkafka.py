@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import ProducerKind
+from conformance.chaos.history import ProducerKind
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,
