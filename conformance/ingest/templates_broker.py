@@ -155,6 +155,25 @@ REPLICAS = (
         "local high watermark 16",
     ),
     Template(
+        "truncates_to_own_end",
+        "truncation_chosen",
+        FETCHER,
+        "Based on {...=[\\w ]+}'s leader epoch, leader replied with an unknown offset in {tp}. "
+        "{...=High watermark|The initial fetch offset} {offset} will be used for truncation.",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Based on replica's leader epoch, "
+        "leader replied with an unknown offset in orders-0. The initial fetch offset 16 will be "
+        "used for truncation.",
+    ),
+    Template(
+        "reset_to_leaders_end",
+        "truncation_chosen",
+        FETCHER,
+        "Reset fetch offset for partition {tp} from {...=\\d+} to current leader's latest offset "
+        "{offset}",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Reset fetch offset for partition "
+        "orders-0 from 16 to current leader's latest offset 12",
+    ),
+    Template(
         "truncates_below_high_watermark",
         "truncation_below_high_watermark",
         FETCHER,

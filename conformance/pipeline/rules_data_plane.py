@@ -33,6 +33,7 @@ _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
                    "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
+_AS_ANSWERED = "truncates_to_state"
 _JUDGED = _ENDS | {*KINDS, rules_fetches.RAISED_START}
 
 
@@ -69,9 +70,14 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
     ends = bench.history.epoch_answers
     for (broker, topic, partition), events in sorted(replicas.items()):
         follows: Event | None = None
+        chosen: Event | None = None
         for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
             if event.kind in ("leader_and_isr_received", "follower_started"):
                 follows = event
+            elif event.kind == "truncation_chosen":
+                chosen = event
+            elif chosen is not None and event.at - chosen.at < _CLOSE and _is_own_choice(chosen):
+                continue
             elif event.kind == "log_truncated" and follows is not None and event.offset is not None:
                 answers = ends.get((broker, topic, partition, follows.leader_epoch or 0), [])
                 if not answers or any(end < 0 for end, _ in answers):
@@ -87,6 +93,11 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
                         f"{follows.leader_epoch}, and its leader answered that the epoch ends at "
                         f"{most} ({where.where})", f"{most} or less",
                     )  # fmt: skip
+
+
+def _is_own_choice(chosen: Event) -> bool:
+    """Whether a follower cuts to an offset that no answer about an epoch names."""
+    return chosen.template != _AS_ANSWERED
 
 
 def _all_answers(bench: RuleContext, answer: Event, follows: Event) -> bool:
