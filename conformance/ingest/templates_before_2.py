@@ -250,13 +250,22 @@ REPLICAS = (
         "Truncating orders-0 to 16 has no effect as the largest offset in the log is 15.",
     ),
     Template(
+        "reset_to_leaders_start_before_1_0",
+        "fetch_offset_reset",
+        FETCHER,
+        "Replica {...=\\d+} for partition {tp} reset its fetch offset from {...=\\d+} to current "
+        "leader {leader}'s start offset {offset}",
+        "[ReplicaFetcherThread-0-4], Replica 5 for partition [orders,0] reset its fetch offset "
+        "from 12 to current leader 4's start offset 16",
+    ),
+    Template(
         "reset_to_leaders_end_before_1_0",
         "truncation_chosen",
         FETCHER,
         "Replica {...=\\d+} for partition {tp} reset its fetch offset from {...=\\d+} to current "
         "leader {leader}'s latest offset {offset}",
-        "[ReplicaFetcherThread-0-4], Replica 5 for partition [orders,0] reset its fetch offset from "
-        "16 to current leader 4's latest offset 12",
+        "[ReplicaFetcherThread-0-4], Replica 5 for partition [orders,0] reset its fetch offset "
+        "from 16 to current leader 4's latest offset 12",
     ),
 )
 

@@ -19,6 +19,7 @@ from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import REQUEST_AS_SENT, Kind
+from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_requests import CLOCKS_APART
 
@@ -30,6 +31,7 @@ _FINISHED = "finished_batch"
 _SAMPLED = 300  # of one channel, by which is found where its numbers begin
 _LEAST = 4  # requests that have to go together
 _WRONG = 2  # that may not, of one channel
+_HEARD_LATE = 60_000  # milliseconds in which a controller hears of a registration
 _NUMBER = re.compile(r"\d+")
 
 Request = tuple[str, int]
@@ -205,11 +207,20 @@ def _channels(bench: RuleContext) -> Iterator[_Channel]:
             begins = [
                 number
                 for number, (one, other) in enumerate(pairwise(part), 1)
-                if history.restarted(one, other)
+                if _is_new_channel(history, one, other)
             ]
             for low, high in pairwise([0, *begins, len(part)]):
                 if lines and high - low >= _LEAST:
                     yield _Channel(lines, part[low:high])
+
+
+def _is_new_channel(history: History, one: Event, other: Event) -> bool:
+    """Whether the controller made its channel anew: the broker is another process, or has another
+    session, of which it may hear after further requests came."""
+    if history.restarted(one, other):
+        return True
+    falls = (other.correlation or 0) <= (one.correlation or 0)
+    return falls and history.registered_anew(one, other, _HEARD_LATE)
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:

@@ -336,11 +336,10 @@ def same_life(history: History, a: Event, b: Event) -> bool:
         return False
     if abs(b.at - a.at) < _SURELY_ONE_LIFE:
         return True
-    if not _is_told_of_deletions(a, b):
-        return False
+    told = _is_told_of_deletions(a, b)
     if history.server_log_covers(a, b):
-        return True
-    return history.contiguous(a, b) and not history.replica_stopped(a, b)
+        return told or _has_a_log(max(a, b, key=lambda each: each.at))
+    return told and history.contiguous(a, b) and not history.replica_stopped(a, b)
 
 
 def _is_told_of_deletions(a: Event, b: Event) -> bool:
@@ -359,6 +358,11 @@ def _is_told_of_deletions(a: Event, b: Event) -> bool:
     ):
         return True
     return a.controller == b.controller == b.broker and a.controller_epoch == b.controller_epoch
+
+
+def _has_a_log(event: Event) -> bool:
+    """Whether its broker made the log of a replica before: UpdateMetadata follows LeaderAndIsr."""
+    return event.kind == "metadata_cached" and event.broker in (event.replicas or ())
 
 
 def _both_written(a: Event, b: Event) -> bool:
