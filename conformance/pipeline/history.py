@@ -358,12 +358,10 @@ class History:
                 return marks[at]
         return None
 
-    def registered_anew(self, a: Event, b: Event, before: int = 0) -> bool:
-        """Whether the broker of `b` had a new session, or began anew, between `a` and `b`, or so
-        many milliseconds before `a`."""
+    def registered_anew(self, a: Event, b: Event) -> bool:
+        """Whether the broker of `b` had a new session, or began anew, between `a` and `b`."""
         low, high = _between(a, b)
-        times = self._anew.get((b.broker, ""), ())
-        return any(low - before <= at <= high for at in times)
+        return any(low <= at <= high for at in self._anew.get((b.broker, ""), ()))
 
     def same_process(self, a: Event, b: Event) -> bool:
         """Whether a restart of the writer of `b` between two of its lines would have been seen."""

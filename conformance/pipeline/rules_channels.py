@@ -31,7 +31,6 @@ _FINISHED = "finished_batch"
 _SAMPLED = 300  # of one channel, by which is found where its numbers begin
 _LEAST = 4  # requests that have to go together
 _WRONG = 2  # that may not, of one channel
-_HEARD_LATE = 60_000  # milliseconds in which a controller hears of a registration
 _NUMBER = re.compile(r"\d+")
 
 Request = tuple[str, int]
@@ -204,23 +203,22 @@ def _channels(bench: RuleContext) -> Iterator[_Channel]:
     for (_, to, controller), events in sorted(came.items(), key=lambda item: str(item[0])):
         for epoch, part in _by_epoch(events):
             lines = sent.get((controller, epoch, to), [])
-            begins = [
-                number
-                for number, (one, other) in enumerate(pairwise(part), 1)
-                if _is_new_channel(history, one, other)
-            ]
-            for low, high in pairwise([0, *begins, len(part)]):
+            begins = [0]
+            for number, (one, other) in enumerate(pairwise(part), 1):
+                if _is_new_channel(history, part[begins[-1]], one, other):
+                    begins.append(number)
+            for low, high in pairwise([*begins, len(part)]):
                 if lines and high - low >= _LEAST:
                     yield _Channel(lines, part[low:high])
 
 
-def _is_new_channel(history: History, one: Event, other: Event) -> bool:
-    """Whether the controller made its channel anew: the broker is another process, or has another
-    session, of which it may hear after further requests came."""
+def _is_new_channel(history: History, first: Event, one: Event, other: Event) -> bool:
+    """Whether the controller made its channel anew: the broker is another process, or got another
+    session since the `first` request, of which the controller may hear after further ones came."""
     if history.restarted(one, other):
         return True
     falls = (other.correlation or 0) <= (one.correlation or 0)
-    return falls and history.registered_anew(one, other, _HEARD_LATE)
+    return falls and history.registered_anew(first, other)
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:
