@@ -7,12 +7,10 @@ With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write 
 from __future__ import annotations
 
 from impl.core.answers import NONE
-from impl.core.events import LogTruncating
+from impl.core.events import IsrUpdated, LogTruncating
 from impl.core.fetcher_thread import Answer
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
-from impl.log import Log
-from impl.log.stored_log import StoredLog
 from impl.world.wide.controller_answers import (
     IsrsAnswered,
     LeadersAnswered,
@@ -28,12 +26,14 @@ from impl.world.wide.ghosts import (
     FetchApplied,
     IsrChangesAnnounced,
     IsrsAsked,
+    IsrsShrunk,
     LateAnswerTaken,
     RequestAnswered,
     RequestSent,
+    RoundWentOn,
     SessionOpened,
     ShutdownAnswered,
-    values_in,
+    records_in,
 )
 from impl.world.wide.knowledge import unknown_at_rest
 from impl.world.wide.rest import leader_of, waits_in_vain
@@ -59,6 +59,7 @@ class WideClaims:
         self.leaders: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
         self.obeyed: dict[int, tuple[int, int]] = {}
         self.read: dict[tuple[TopicPartition, int], dict[int, int]] = {}
+        self.unannounced: dict[int, tuple[int, set[TopicPartition]]] = {}
         self._states: dict[str, tuple[int, int, tuple[int, ...]]] = {}
 
     def look(self) -> None:
@@ -88,7 +89,10 @@ class WideClaims:
                 case EventHandled(name, wrong):
                     _claim(not wrong, f"the controller on broker {broker} handles {name}: it "
                            f"writes {wrong}")  # fmt: skip
+                case IsrUpdated():
+                    self._isr_updated(broker, happened)
                 case IsrChangesAnnounced(wanted, left):
+                    self.unannounced[broker] = self.world.nodes[broker].started, {*wanted}
                     _claim(wanted == left, f"broker {broker} has {sorted(left)} to announce of "
                            f"changed ISRs, and it is {sorted(wanted)}")  # fmt: skip
                 case SessionOpened(left):
@@ -96,6 +100,8 @@ class WideClaims:
                            "last session to handle")  # fmt: skip
                 case FetchAnswered():
                     self._fetch_answered(broker, happened)
+                case RoundWentOn(leader, wrong):
+                    _claim(not wrong, f"broker {broker}, which follows broker {leader}, has {wrong}")
                 case FetchApplied():
                     self._fetch_applied(broker, happened)
                 case ConsumerRead():
@@ -106,6 +112,9 @@ class WideClaims:
                     for one, (asked, own) in epochs.items():
                         _claim(asked == own, f"broker {broker} asks in leader epoch {asked} for "
                                f"another ISR of {one}, and leads in {own}")  # fmt: skip
+                case IsrsShrunk(late, dropped):
+                    _claim(late == dropped, f"broker {broker} drops from its ISRs {dropped}, and "
+                           f"those that lag are {late}")  # fmt: skip
                 case ShutdownAnswered(remaining):
                     for one, replicas in remaining.items():
                         _claim(len(replicas) > 1, f"the controller on broker {broker} keeps back a "
@@ -116,7 +125,24 @@ class WideClaims:
                 case IsrsAnswered() | MovesAnswered() | MovesListed() | LeadersAnswered():
                     wrong = wrong_answer(self.world, self.world.nodes[broker], happened)
                     _claim(not wrong, f"the controller on broker {broker} answers {wrong}")
+        self._announcements()
         self._forget()
+
+    def _isr_updated(self, broker: int, done: IsrUpdated) -> None:
+        """Who has written another ISR is to announce it; a controller that was asked knows (2.7)."""
+        process, changed = self.unannounced.get(broker, (0, set()))
+        if process != self.world.nodes[broker].started:
+            changed = set()
+        if not self.world.release.since("2.7"):
+            changed.add(done.partition)
+        self.unannounced[broker] = self.world.nodes[broker].started, changed
+
+    def _announcements(self) -> None:
+        for broker, (process, changed) in self.unannounced.items():
+            node = self.world.nodes[broker]
+            known = node.replicas.isr_changes if node.started == process else changed
+            _claim(known == changed, f"broker {broker} has {sorted(known)} to announce of changed "
+                   f"ISRs, and it changed {sorted(changed)}")  # fmt: skip
 
     # Requests of controllers
 
@@ -145,6 +171,7 @@ class WideClaims:
     def _fetch_answered(self, leader: int, done: FetchAnswered) -> None:
         """Since 2.1 (KIP-320) a leader answers only followers of its own leader epoch."""
         exchange, release = done.exchange, self.world.release
+        _claim(not done.wrong, f"broker {leader} answers broker {done.follower} {done.wrong}")
         if not release.since("2.1") or exchange.kind == "ListOffsets":
             return
         for one, reply in (exchange.replies or {}).items():
@@ -319,25 +346,6 @@ class WideClaims:
                 ours = {at: one for at, one in held.items() if at >= start}
                 _claim(theirs == ours, f"brokers {leader.broker} and {number} hold different "
                        f"records of {leader.partition}")  # fmt: skip
-
-
-def records_in(replica: Replica) -> dict[int, int]:
-    """The records of a log by offset."""
-    log, found = log_of(replica), dict[int, int]()
-    offset = log.log_start
-    while offset < log.log_end:
-        data = log.read(offset, 1 << 16).region.read()
-        if not data:
-            break
-        found.update(values_in(data))
-        offset = max(found) + 1
-    return found
-
-
-def log_of(replica: Replica) -> Log:
-    """The log on the disk."""
-    assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
-    return replica.log.log
 
 
 def _claim(holds: bool, otherwise: str) -> None:

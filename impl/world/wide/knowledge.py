@@ -12,9 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from impl.core.event_controller import EventController
+from impl.core.fetcher_thread import Phase
 from impl.core.partition import UNKNOWN_END
 from impl.core.replica_manager import Replica
 from impl.core.states import PartitionState, ReplicaState
+from impl.world.wide.controller_requests import followed_by
+from impl.world.wide.ghosts import batches_of, log_of
 from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import waits_in_vain
 from impl.world.wide.world import WideWorld
@@ -165,8 +168,39 @@ def _of_broker(
             f"whom broker {broker} follows in {one}",
             mine, (state.leader, state.leader_epoch, state.leader == broker),
         )  # fmt: skip
+        if hosted is not None:
+            yield from _of_fetcher(node, hosted)
+            yield from _of_epochs(hosted)
         if hosted is not None and hosted.leads:
             yield from _of_leader(hosted, state, there, one)
+
+
+def _of_fetcher(node: WideBroker, hosted: Replica) -> Iterator[Difference]:
+    """Who follows fetches from its leader, in its leader epoch, what comes after its log."""
+    one, followed = hosted.partition, followed_by(node, hosted.partition)
+    about = f"whose records of {one} broker {node.broker} fetches"
+    yield about, [*followed], [] if hosted.leads else [hosted.leader]
+    for leader, state in followed.items():
+        failed = one in node.connections[leader].rounds.failed
+        yield f"whether broker {node.broker} has given up to follow in {one}", failed, False
+        if node.release.since("2.1"):  # before, one that follows the same leader goes on as it is
+            epoch = state.leader_epoch
+            yield f"in which epoch broker {node.broker} fetches {one}", epoch, hosted.leader_epoch
+        if state.phase is Phase.FETCHING:
+            yield f"where broker {node.broker} fetches {one}", state.offset, hosted.log_end
+
+
+def _of_epochs(hosted: Replica) -> Iterator[Difference]:
+    """Where the leader epochs of its records begin (KIP-279): as its batches say."""
+    log, wanted = log_of(hosted), list[tuple[int, int]]()
+    if not hosted.release.since("2.0"):
+        return
+    for batch in batches_of(log):
+        if not wanted or wanted[-1][0] != batch.leader_epoch:
+            wanted.append((batch.leader_epoch, max(batch.base_offset, log.log_start)))
+    known = [(epoch, start) for epoch, start in log.epochs.entries if start < log.log_end]
+    about = f"where the leader epochs of {hosted.partition} begin on broker {hosted.broker}"
+    yield about, known, wanted
 
 
 def _of_leader(
