@@ -101,7 +101,9 @@ class WideClaims:
                 case FetchAnswered():
                     self._fetch_answered(broker, happened)
                 case RoundWentOn(leader, wrong):
-                    _claim(not wrong, f"broker {broker}, which follows broker {leader}, has {wrong}")
+                    _claim(
+                        not wrong, f"broker {broker}, which follows broker {leader}, has {wrong}"
+                    )
                 case FetchApplied():
                     self._fetch_applied(broker, happened)
                 case ConsumerRead():

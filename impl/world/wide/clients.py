@@ -22,6 +22,7 @@ from impl.world.wide.controller_answers import (
     MovesListed,
     error_of_request,
     needed,
+    refused_moves,
 )
 from impl.world.wide.ghosts import ConsumerRead, values_in
 from impl.world.wide.node import Waiting, WideBroker
@@ -250,11 +251,12 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
-    targets = {one: target}
+    targets = {one: target, **_never_granted(world, one)}
 
     async def alter(controller: EventController) -> None:
+        wanted = refused_moves(controller.core.context, targets)
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
-        done = MovesAnswered(targets, error, error_of_request(controller), answers)
+        done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
         if error == NONE:
             listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
@@ -262,6 +264,23 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
 
     for node in _active_controllers(world):
         node.events.put("ApiPartitionReassignment", alter)
+
+
+NOBODY = 99
+"""A broker that is not there."""
+
+
+def _never_granted(world: WideWorld, one: TopicPartition) -> dict[TopicPartition, list[int] | None]:
+    """What is asked for in the same request, and refused: moves of partitions that are not there,
+    and another one's to no brokers, to one twice, or to one that is not there."""
+    number = world.moves % 4
+    target = ([], [*world.nodes][:1] * 2, [NOBODY], [-1])[number]
+    other = TopicPartition(one.topic, (one.partition + 1) % world.partitions)
+    strangers = {
+        TopicPartition(one.topic, world.partitions): [*world.nodes],
+        TopicPartition("t", 0): None,
+    }
+    return strangers if other == one else {other: target, **strangers}
 
 
 def _anybody(world: WideWorld) -> Args:

@@ -119,7 +119,8 @@ class LeaderBefore:
     def __init__(self, node: SimulatedBroker, follower: int, asked: Exchange) -> None:
         self.node, self.follower, self.asked = node, follower, asked
         self.refused = {
-            one: refusal(node, one, question.leader_epoch) for one, question in asked.questions.items()
+            one: refusal(node, one, question.leader_epoch)
+            for one, question in asked.questions.items()
         }
         self.known = {
             one: self._memory(node.replicas.partitions[one])
@@ -204,7 +205,11 @@ def _fetched(
         if batches:  # else not one is there whole
             begins = batches[0].base_offset <= offset <= batches[0].last_offset
             yield f"with records of {one} from {offset} on", begins, True
-            yield f"with records of {one} that are there", batches[-1].last_offset < known.log_end, True
+            yield (
+                f"with records of {one} that are there",
+                batches[-1].last_offset < known.log_end,
+                True,
+            )
 
 
 def _noted(
@@ -239,14 +244,17 @@ def _noted(
         yield f"and has as ISR of {one}", its.isr, known.isr
         yield f"and asks as ISR of {one} for", its.pending, wider if joins else known.pending
     else:  # the write may be refused
-        yield f"and has as ISR of {one}", its.isr, wider if joins and its.isr != known.isr else known.isr
+        yield (
+            f"and has as ISR of {one}",
+            its.isr,
+            wider if joins and its.isr != known.isr else known.isr,
+        )
     waited_for = [
         each.end
         for broker, each in its.remotes.items()
         if broker in its.replicas
         and (
-            broker in (*its.isr, *(its.pending or ()))
-            or now_ms - each.last_caught_up <= its.lag_ms
+            broker in (*its.isr, *(its.pending or ())) or now_ms - each.last_caught_up <= its.lag_ms
         )
     ]
     highest = max(known.hw, known.log_start, min([known.log_end, *waited_for]))
@@ -329,7 +337,9 @@ def applied_otherwise(
                 marks = min(hw, cut), start, min(cut, end)
                 done = done or before.done.kind == RECORDS
                 phase = Phase.FETCHING if done else was.phase
-                wanted = FetchState(cut, was.leader_epoch, phase, _newest(log) if on_fetch else None)
+                wanted = FetchState(
+                    cut, was.leader_epoch, phase, _newest(log) if on_fetch else None
+                )
             elif error is Answer.NONE:
                 last = [batch.last_offset for _, batch in batches_in(reply.batch or b"")]
                 end = last[-1] + 1 if last else end

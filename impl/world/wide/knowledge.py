@@ -56,7 +56,9 @@ class _Registered:
     def __init__(self, world: WideWorld, controller: WideBroker) -> None:
         admin = world.admin
         self.release = world.release
-        self.brokers = {broker: epoch for broker, (_, epoch) in wait(admin.brokers()).items()}
+        registered = wait(admin.brokers())
+        self.brokers = {broker: epoch for broker, (_, epoch) in registered.items()}
+        self.endpoints = {broker: info.endpoints for broker, (info, _) in registered.items()}
         known = controller.controller.core.context.broker_epochs
         self.overlooked = {
             one
@@ -78,7 +80,7 @@ class _Registered:
                     self.states[one] = state
         counted = wait(admin.controller_epoch())
         assert counted is not None, "there was a controller"
-        self.controller_epoch = counted.epoch
+        self.controller_epoch, self.epoch_version = counted.epoch, counted.epoch_version
 
     def reported(
         self, known: LeaderIsrAndControllerEpoch | None, state: LeaderIsrAndControllerEpoch
@@ -108,6 +110,7 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield "the topics to be deleted", context.queued_for_deletion, there.queued
     yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()
     yield "the topics", sorted(context.assignments), sorted(there.assigned)
+    yield from _of_whole_memory(controller, there)
     moving = controller.reassigner.in_progress()
     for one, state in sorted(there.states.items()):
         if one in moving or one.topic in there.queued:
@@ -126,6 +129,47 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         offline = context.partitions_in(PartitionState.OFFLINE)
         counted = [one for one in offline if one.topic not in context.deletion_started]
         yield "how many partitions are offline", context.offline_partitions, len(counted)
+
+
+def _of_whole_memory(controller: EventController, there: _Registered) -> Iterator[Difference]:
+    """Nothing is known of what is not there, and nothing is left over from what it did."""
+    context, core = controller.core.context, controller.core
+    if there.release.since("2.1"):  # the first controller had a constant for it
+        known_version = context.epoch_version
+        yield "the version of the controller's epoch", known_version, there.epoch_version
+    batch = core.batch.orders, core.batch.stops, core.batch.metadata_to, core.batch.metadata
+    yield "requests that were not sent", batch, ({}, {}, set(), {})
+    yield "the topics whose deletion has begun", context.deletion_started - there.queued, set()
+    infos = {
+        one: its.endpoints for one, its in context.broker_infos.items() if one in there.brokers
+    }
+    if not there.overlooked:
+        yield "what brokers say of themselves", infos, there.endpoints
+    assigned = {
+        TopicPartition(topic, number): assignment
+        for topic, numbers in there.assigned.items()
+        for number, assignment in numbers.items()
+        if topic not in there.queued
+    }
+    moving = controller.reassigner.in_progress()
+    for one, assignment in sorted(assigned.items()):
+        if one not in moving and one in there.states:
+            yield f"the assignment of {one}", context.assignment(one), assignment
+    for known, about in (
+        (context.leadership, "have a leader"), (context.partition_states, "have a state"),
+    ):  # fmt: skip
+        stale = [one for one in sorted(known) if one.topic not in there.queued | {*there.assigned}]
+        yield f"the partitions that {about} and are not there", stale, []
+    still = {*assigned} - moving
+    replicas = {
+        (one, broker) for one in still & {*there.states} for broker in there.replicas(one)
+    }  # fmt: skip
+    states = {
+        (one.partition, one.broker)
+        for one in context.replica_states
+        if one.partition in still & {*there.states}
+    }
+    yield "the replicas that have a state", sorted(states), sorted(replicas)
 
 
 def _of_broker(
