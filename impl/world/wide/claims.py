@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from impl.core.answers import NONE
 from impl.core.events import IsrUpdated, LogTruncating
-from impl.core.fetcher_thread import Answer
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
 from impl.world.wide.controller_answers import (
@@ -23,7 +22,6 @@ from impl.world.wide.ghosts import (
     ConsumerRead,
     EventHandled,
     FetchAnswered,
-    FetchApplied,
     IsrChangesAnnounced,
     IsrsAsked,
     IsrsShrunk,
@@ -98,14 +96,12 @@ class WideClaims:
                 case SessionOpened(left):
                     _claim(left == 0, f"the controller on broker {broker} has {left} events of its "
                            "last session to handle")  # fmt: skip
-                case FetchAnswered():
-                    self._fetch_answered(broker, happened)
+                case FetchAnswered(follower, wrong):
+                    _claim(not wrong, f"broker {broker} answers broker {follower} {wrong}")
                 case RoundWentOn(leader, wrong):
                     _claim(
                         not wrong, f"broker {broker}, which follows broker {leader}, has {wrong}"
                     )
-                case FetchApplied():
-                    self._fetch_applied(broker, happened)
                 case ConsumerRead():
                     self._consumed(happened)
                 case LogTruncating():
@@ -131,7 +127,7 @@ class WideClaims:
         self._forget()
 
     def _isr_updated(self, broker: int, done: IsrUpdated) -> None:
-        """Who has written another ISR is to announce it; a controller that was asked knows (2.7)."""
+        """Who has written another ISR is to announce it; a controller that was asked knows."""
         process, changed = self.unannounced.get(broker, (0, set()))
         if process != self.world.nodes[broker].started:
             changed = set()
@@ -169,36 +165,6 @@ class WideClaims:
         )
 
     # Followers
-
-    def _fetch_answered(self, leader: int, done: FetchAnswered) -> None:
-        """Since 2.1 (KIP-320) a leader answers only followers of its own leader epoch."""
-        exchange, release = done.exchange, self.world.release
-        _claim(not done.wrong, f"broker {leader} answers broker {done.follower} {done.wrong}")
-        if not release.since("2.1") or exchange.kind == "ListOffsets":
-            return
-        for one, reply in (exchange.replies or {}).items():
-            asked, epoch = exchange.asked_in.get(one), (exchange.answered_in or {}).get(one)
-            _claim(
-                reply.error is not Answer.NONE or asked == epoch,
-                f"broker {leader} answers broker {done.follower} about {one} in leader epoch "
-                f"{epoch}, though it asked in {asked}",
-            )
-
-    def _fetch_applied(self, broker: int, done: FetchApplied) -> None:
-        """What a follower appends, or compares its log with, is of its own leader epoch; up to 2.0
-        nobody looks at that."""
-        same = done.leader_epoch == done.answered_in or not self.world.release.since("2.1")
-        where = f"{done.partition} in leader epoch {done.leader_epoch}"
-        if done.is_comparison:
-            _claim(
-                same,
-                f"broker {broker} compares {where} with what was answered in {done.answered_in}",
-            )
-            return
-        _claim(
-            done.leader_epoch is not None and same,
-            f"broker {broker} appends to {where} what was answered in {done.answered_in}",
-        )
 
     def _truncating(self, broker: int, done: LogTruncating) -> None:
         """Without unclean elections a follower keeps what it knows to be committed (2.2).

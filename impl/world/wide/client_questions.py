@@ -19,7 +19,7 @@ from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.fetch_rounds import refusal
-from impl.world.wide.ghosts import ClientAnswered, values_in
+from impl.world.wide.ghosts import ClientAnswered, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition
@@ -59,8 +59,7 @@ def _epochs(node: WideBroker, one: TopicPartition) -> tuple[int | None, ...]:
 
 def _leading(node: WideBroker, one: TopicPartition) -> tuple[Replica, StoredLog]:
     replica = node.replicas.partitions[one]
-    assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
-    return replica, replica.log
+    return replica, stored(replica.log)
 
 
 def _of_epochs(world: WideWorld, node: WideBroker, one: TopicPartition) -> Iterator[ClientAnswered]:

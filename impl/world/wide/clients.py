@@ -13,7 +13,6 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_answers import (
@@ -24,7 +23,7 @@ from impl.world.wide.controller_answers import (
     needed,
     refused_moves,
 )
-from impl.world.wide.ghosts import ConsumerRead, values_in
+from impl.world.wide.ghosts import ConsumerRead, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
@@ -145,8 +144,8 @@ def _deletable(world: WideWorld) -> Args:
 def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
     """All that is committed goes (``kafka-delete-records``, KIP-107): who is far behind is out of
     range then."""
-    log = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)].log
-    assert isinstance(log, StoredLog), "brokers have their logs on disks"
+    one = TopicPartition(f"t{topic}", partition)
+    log = stored(world.nodes[broker].replicas.partitions[one].log)
     with contextlib.suppress(StorageError):
         log.log_start = log.high_watermark
 

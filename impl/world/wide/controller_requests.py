@@ -25,6 +25,7 @@ from impl.core.requests import (
 )
 from impl.releases import Release
 from impl.world.simulated_broker import SimulatedBroker
+from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
 
@@ -199,8 +200,8 @@ def obeyed_otherwise(
                 yield f"of {one}", errors.get(one), _stopped(node, one, stop.leader_epoch, before)
                 its = node.replicas.partitions.get(one)
                 if its is not None and errors.get(one) == NONE:
-                    said = its.leads, its.leader, its.isr, its.pending, followed_by(node, one)
-                    yield f"and goes on with {one}:", said, (False, None, (), None, {})
+                    state = its.leads, its.leader, its.isr, its.pending, followed_by(node, one)
+                    yield f"and goes on with {one}:", state, (False, None, (), None, {})
                 if stop.delete and errors.get(one) == NONE:
                     yield f"and still hosts {one}:", one in node.replicas.partitions, False
                     yield f"and still has {one}:", node.logs.home(one) is not None, False
@@ -285,7 +286,7 @@ def _follows(node: SimulatedBroker, hosted: Replica, was: _Hosted | None) -> Ite
     state = found.get(leader or 0)
     if goes_on or state is None:
         return
-    newest = hosted.log.log.epochs.latest_epoch if release.since("2.7") else -1
+    newest = stored(hosted.log).log.epochs.latest_epoch if release.since("2.7") else -1
     fetches = newest >= 0
     wanted = FetchState(
         hosted.log_end if fetches else hosted.hw,

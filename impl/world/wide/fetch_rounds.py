@@ -2,8 +2,8 @@
 
 What is to be asked is said here from a fetcher's states and its logs; what is to be answered, and
 what the leader knows of the follower then, from the leader's log and memory; where a follower's log
-ends then, how far it is committed, and where it goes on, from the answer and its log before. Nothing
-is asked of the core for that, so that a claim may hold one against the other.
+ends then, how far it is committed, and where it goes on, from the answer and its log before.
+Nothing is asked of the core for that, so that a claim may hold one against the other.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from impl.releases import Release
 from impl.world.fetches import Exchange, FollowerConnection
 from impl.world.simulated_broker import SimulatedBroker
 from impl.world.wide.controller_requests import Difference
+from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
 
 NOWHERE = -1, -1
@@ -48,11 +49,6 @@ def refusal(node: SimulatedBroker, one: TopicPartition, epoch: int | None) -> st
     if replica.leads:
         return "NONE"
     return "NOT_LEADER_OR_FOLLOWER" if release.since("2.6") else "NOT_LEADER_FOR_PARTITION"
-
-
-def _stored(log: Any) -> StoredLog:
-    assert isinstance(log, StoredLog), "brokers have their logs on disks"
-    return log
 
 
 def _end_of(log: StoredLog, epoch: int) -> tuple[int, int]:
@@ -87,7 +83,7 @@ def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Di
     if exchange is None or exchange.kind == PLACES:
         return
     release = rounds.release
-    newest = {one: _newest(_stored(connection.logs[one])) for one in rounds.states}
+    newest = {one: _newest(stored(connection.logs[one])) for one in rounds.states}
     epochs, records = dict[TopicPartition, Any](), dict[TopicPartition, Any]()
     for one, state in rounds.states.items():
         current, epoch = _named(state.leader_epoch, release), newest[one]
@@ -128,7 +124,7 @@ class LeaderBefore:
             if error == "NONE"
         }
         self.ends = {
-            one: _end_of(_stored(known.replica.log), self._epoch(one))
+            one: _end_of(stored(known.replica.log), self._epoch(one))
             for one, known in self.known.items()
         }
 
@@ -180,8 +176,8 @@ def _fetched(
     known, question = before.known.get(one), before.asked.questions[one]
     marks = reply.high_watermark, reply.log_start
     if known is None:
-        said = reply.error.value, marks, reply.batch, reply.diverging
-        yield f"for records of {one}", said, (before.refused[one], NOWHERE, None, None)
+        whole = reply.error.value, marks, reply.batch, reply.diverging
+        yield f"for records of {one}", whole, (before.refused[one], NOWHERE, None, None)
         return
     error, diverging, has_records = "NONE", None, False
     last, offset = question.last_fetched_epoch, question.offset
@@ -271,7 +267,7 @@ class FollowerBefore:
         assert connection.exchange is not None, "something was asked"
         self.node, self.done = node, connection.exchange
         self.states = dict(connection.rounds.states)
-        self.logs = {one: _stored(log) for one, log in connection.logs.items()}
+        self.logs = {one: stored(log) for one, log in connection.logs.items()}
         self.marks = {
             one: (log.high_watermark, log.log_start, log.log_end, _newest(log))
             for one, log in self.logs.items()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import Any
 
 from impl.core.replica_manager import Replica
 from impl.core.requests import Request
 from impl.log import Log
 from impl.log.record_batch import Batch, batches_in, records_of
 from impl.log.stored_log import StoredLog
-from impl.world.fetches import Exchange
 from impl.znodes import TopicPartition
 
 
@@ -65,7 +65,6 @@ class FetchAnswered:
     """A leader answered a follower; ``wrong``: what is not right about it, empty if all is."""
 
     follower: int
-    exchange: Exchange
     wrong: str
 
 
@@ -75,20 +74,6 @@ class RoundWentOn:
 
     leader: int
     wrong: str
-
-
-@dataclass(frozen=True, slots=True)
-class FetchApplied:
-    """A follower's log grew by what the leader answered in leader epoch ``answered_in``, or was
-    compared with it (``is_comparison``).
-
-    ``leader_epoch`` is the one that the follower is in, None if it does not follow.
-    """
-
-    partition: TopicPartition
-    leader_epoch: int | None
-    answered_in: int | None
-    is_comparison: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,5 +161,10 @@ def records_in(replica: Replica) -> dict[int, int]:
 
 def log_of(replica: Replica) -> Log:
     """The log on the disk."""
-    assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
-    return replica.log.log
+    return stored(replica.log).log
+
+
+def stored(log: Any) -> StoredLog:
+    """A replica's log on its disk."""
+    assert isinstance(log, StoredLog), "brokers have their logs on disks"
+    return log

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
-from impl.core.fetcher_thread import Answer
 from impl.core.requests import LeaderAndIsr
 from impl.sim.steps import offered
-from impl.world.fetches import Exchange, answer
+from impl.world.fetches import answer
 from impl.world.wide.controller_requests import Before, first_wrong, obeyed_otherwise
 from impl.world.wide.fetch_rounds import (
     FollowerBefore,
@@ -20,14 +19,12 @@ from impl.world.wide.fetch_rounds import (
 from impl.world.wide.ghosts import (
     EventHandled,
     FetchAnswered,
-    FetchApplied,
     LateAnswerTaken,
     RequestAnswered,
     RoundWentOn,
 )
 from impl.world.wide.state_writes import StatesBefore, written_otherwise
 from impl.world.wide.world import WideWorld
-from impl.znodes import TopicPartition
 
 Two = Iterable[tuple[int, ...]]
 TO = "controller broker"
@@ -181,7 +178,7 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
     done = answer(node.replicas, follower, connection.exchange, now, world.fetch_bytes)
     connection.exchange = done
     wrong = first_wrong(answered_otherwise(before, done, now))
-    world.happened.append((leader, FetchAnswered(follower, done, wrong)))
+    world.happened.append((leader, FetchAnswered(follower, wrong)))
 
 
 def _answered_fetches(world: WideWorld) -> Two:
@@ -197,29 +194,13 @@ def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
     """Cut, append, take the high watermark along; the next question may go out at once."""
     node = world.nodes[follower]
     connection = node.connections[leader]
-    done = connection.exchange
-    assert done is not None, "something was asked"
-    ends = {one: log.log_end for one, log in connection.logs.items()}
     before = FollowerBefore(node, connection)
     connection.apply()
     wrong = first_wrong(applied_otherwise(before, connection))
     wrong = wrong or first_wrong(asked_otherwise(connection, begins=False))
     world.happened.append((follower, RoundWentOn(leader, wrong)))
-    for partition, end in ends.items():
-        was, now = before.states.get(partition), connection.rounds.states.get(partition)
-        compares = was != now and now is not None and _is_comparison(done, partition)
-        if compares or before.logs[partition].log_end > end:
-            hosted = node.replicas.partitions.get(partition)
-            epoch = None if hosted is None or hosted.leads else hosted.leader_epoch
-            answered = connection.read_in.get(partition)
-            world.happened.append((follower, FetchApplied(partition, epoch, answered, compares)))
     if not connection.rounds.states and connection.round is None:
         node.connections.pop(leader, None)
-
-
-def _is_comparison(done: Exchange, partition: TopicPartition) -> bool:
-    reply = (done.replies or {}).get(partition)
-    return done.kind == "OffsetForLeaderEpoch" and reply is not None and reply.error is Answer.NONE
 
 
 def _under_way(world: WideWorld) -> Two:
