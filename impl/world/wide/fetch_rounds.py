@@ -92,8 +92,8 @@ def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Di
         elif epoch is not None:
             epochs[one] = EpochQuestion(current, epoch)
     if begins:
-        yield "for", exchange.kind, EPOCHS if epochs else RECORDS
-    yield "", dict(exchange.questions), epochs if exchange.kind == EPOCHS else records
+        yield "asked for", exchange.kind, EPOCHS if epochs else RECORDS
+    yield "asked", dict(exchange.questions), epochs if exchange.kind == EPOCHS else records
 
 
 # What is answered
