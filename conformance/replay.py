@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
+from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, StepRow, model_arguments
 from conformance.native_follower import LEADER, EventBatch, LineBatch, follower_of
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
@@ -312,7 +312,7 @@ class Replay:
                      "the step only when what is said to be false holds")  # fmt: skip
 
     def _candidates(
-        self, row: Row, arguments: Mapping[str, int]
+        self, row: StepRow, arguments: Mapping[str, int]
     ) -> list[tuple[TransitionMove, tuple[int, ...]]]:
         named = {name: arguments[name] for name in row.parameters}
         for name, value in named.items():

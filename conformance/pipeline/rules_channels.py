@@ -37,7 +37,7 @@ Request = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class _Channel:
+class _ChannelLines:
     """What one controller sent to a broker, and what came there while it was one process."""
 
     sent: list[Event]
@@ -102,7 +102,7 @@ class _Channel:
 class _Difference:
     """A request that came, and the line that was sent at its place; `between` those that agree."""
 
-    channel: _Channel
+    channel: _ChannelLines
     came: Event
     sent: Event
     between: bool
@@ -163,7 +163,7 @@ def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool)
         )
 
 
-def _misplaced(bench: RuleContext, channel: _Channel, place: int, between: bool) -> None:
+def _misplaced(bench: RuleContext, channel: _ChannelLines, place: int, between: bool) -> None:
     """A request whose number is not between those of the requests around it."""
     event = channel.came[place]
     other = channel.came[place - 1 if place else place + 1]
@@ -178,7 +178,7 @@ def _misplaced(bench: RuleContext, channel: _Channel, place: int, between: bool)
     )
 
 
-def _kind(bench: RuleContext, channel: _Channel, between: bool) -> Kind:
+def _kind(bench: RuleContext, channel: _ChannelLines, between: bool) -> Kind:
     """Certain where requests before and after it go together, and neither log has a gap."""
     whole = all(
         bench.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
@@ -186,7 +186,7 @@ def _kind(bench: RuleContext, channel: _Channel, between: bool) -> Kind:
     return Kind.VIOLATION if between and whole else Kind.INCOMPLETE
 
 
-def _channels(bench: RuleContext) -> Iterator[_Channel]:
+def _channels(bench: RuleContext) -> Iterator[_ChannelLines]:
     history = bench.history
     sent: dict[tuple[int | None, int | None, int | None], list[Event]] = defaultdict(list)
     came: dict[tuple[str, int | None, int | None], list[Event]] = defaultdict(list)
@@ -209,7 +209,7 @@ def _channels(bench: RuleContext) -> Iterator[_Channel]:
             ]
             for low, high in pairwise([0, *begins, len(part)]):
                 if lines and high - low >= _LEAST:
-                    yield _Channel(lines, part[low:high])
+                    yield _ChannelLines(lines, part[low:high])
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:

@@ -88,7 +88,7 @@ def check(bench: RuleContext, release: str | None) -> None:
 
 
 @dataclass
-class _Request:
+class _OperatorsRequest:
     """A request for moves that stands, and what was dealt with since."""
 
     made: Operation
@@ -130,7 +130,7 @@ class _Keeper:
         self.bench = bench
         self.alone = release is not None and release_number(release) >= _WATCHED_ALONE
         self.controller: Operation | None = None
-        self.request: _Request | None = None
+        self.request: _OperatorsRequest | None = None
         self.unwatched = False
         self.queued = 1
         self.last_topic = 0
@@ -212,7 +212,7 @@ class _Keeper:
             judged = judged and not self.moving & set(partitions)
             since = one.zxid
             if judged:
-                self.request = _Request(one, partitions, _Rounds(since), _Rounds(since))
+                self.request = _OperatorsRequest(one, partitions, _Rounds(since), _Rounds(since))
             return
         if not own:
             if self.request is not None:
@@ -222,7 +222,7 @@ class _Keeper:
         self.unwatched = not own and (one.op == "Delete" or self.unwatched)
 
     @staticmethod
-    def _is_for(request: _Request, one: Operation) -> bool:
+    def _is_for(request: _OperatorsRequest, one: Operation) -> bool:
         """Whether a write of the controller's may come of the request."""
         if one.path == REQUEST:
             return True
@@ -261,7 +261,12 @@ class _Keeper:
                 self._go_on(self.request, self.request.notifications, cause, one, 1)
 
     def _go_on(
-        self, request: _Request, rounds: _Rounds, cause: Operation, act: Operation, ahead: int
+        self,
+        request: _OperatorsRequest,
+        rounds: _Rounds,
+        cause: Operation,
+        act: Operation,
+        ahead: int,
     ) -> None:
         rounds.take(cause, act, 1 if self.alone else ahead)
         if rounds.sure and not request.told:
@@ -276,7 +281,7 @@ class _Keeper:
                 "the request was not seen" + self._lines_about(later[0]),
             )
 
-    def _undecided(self, request: _Request) -> None:
+    def _undecided(self, request: _OperatorsRequest) -> None:
         """The request stands, and the log or the controllership is over."""
         if request.told or not (request.topics.acts or request.notifications.acts):
             return
@@ -290,7 +295,7 @@ class _Keeper:
             "before the request",
         )
 
-    def _missed(self, request: _Request) -> str:
+    def _missed(self, request: _OperatorsRequest) -> str:
         controller = self.controller
         assert controller is not None
         acts = sorted(

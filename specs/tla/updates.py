@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from model.language import Log, Record, Relation, SetOf
+from model.language import LogOf, Record, Relation, SetOf
 from model.language import terms as t
 from model.language.errors import ProtocolError
 from model.language.recording import Write
@@ -103,7 +103,7 @@ class Updates:
             return self._function(place, leaves, scope)
         if isinstance(schema, Record):
             return self._record(place, leaves, scope)
-        if isinstance(schema, Log):
+        if isinstance(schema, LogOf):
             return self._logs.value(place, self._kept(place, scope), leaves, scope)
         written = leaves[place.name]
         if isinstance(schema, (SetOf, Relation)):
@@ -230,7 +230,7 @@ class Updates:
 
 
 def _is_log(place: WrittenPlace) -> bool:
-    return isinstance(place.schema, Log)
+    return isinstance(place.schema, LogOf)
 
 
 def _decided_by(written: Written, condition: Term) -> bool:
