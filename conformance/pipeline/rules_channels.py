@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import REQUEST_AS_SENT, Kind
+from conformance.pipeline.findings import REQUEST_AS_SENT, FindingKind
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_requests import CLOCKS_APART
 
@@ -178,12 +178,12 @@ def _misplaced(bench: RuleContext, channel: _ChannelLines, place: int, between: 
     )
 
 
-def _kind(bench: RuleContext, channel: _ChannelLines, between: bool) -> Kind:
+def _kind(bench: RuleContext, channel: _ChannelLines, between: bool) -> FindingKind:
     """Certain where requests before and after it go together, and neither log has a gap."""
     whole = all(
         bench.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
     )
-    return Kind.VIOLATION if between and whole else Kind.INCOMPLETE
+    return FindingKind.VIOLATION if between and whole else FindingKind.INCOMPLETE
 
 
 def _channels(bench: RuleContext) -> Iterator[_ChannelLines]:

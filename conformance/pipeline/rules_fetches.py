@@ -26,7 +26,7 @@ from conformance.pipeline.findings import (
     FETCHES_FROM_ITS_END,
     WATERMARK_GROWS,
     WITHIN_THE_LOG,
-    Kind,
+    FindingKind,
     Rule,
 )
 from conformance.pipeline.request_rows import RequestRow
@@ -209,7 +209,9 @@ def _report(
     if life is None or (forgets and bench.history.restarted(one, other)):
         return
     sure = life and (not forgets or bench.history.same_process(one, other))
-    bench.report(Kind.VIOLATION if sure else Kind.INCOMPLETE, rule, blamed, why, allowed)
+    bench.report(
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE, rule, blamed, why, allowed
+    )
 
 
 def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
@@ -223,7 +225,7 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
         bench.looked(ENDS_AS_BEGAN)
         if epoch_answered > asked:
             bench.report(
-                Kind.VIOLATION, ENDS_AS_BEGAN, row.event,
+                FindingKind.VIOLATION, ENDS_AS_BEGAN, row.event,
                 f"{_name(row.event)} is asked where epoch {asked} ends, and answers of "
                 f"{epoch_answered}",
                 f"an epoch of at most {asked}",
@@ -291,7 +293,8 @@ def _at_the_end(bench: RuleContext, end: RequestRow, row: RequestRow, offset: in
     most = end.answered["endoffset"]
     if offset > most and _one_life(bench, end.event, row.event) is not None:
         bench.report(
-            Kind.VIOLATION if _one_life(bench, end.event, row.event) else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if _one_life(bench, end.event, row.event)
+            else FindingKind.INCOMPLETE,
             CUT_AS_ANSWERED, row.event,
             f"{_name(row.event)} answered broker {row.event.replica} that epoch "
             f"{end.asked.get('leaderepoch')} ends at {most} ({end.event.where}), and is asked next "
@@ -317,7 +320,8 @@ def _from_where_it_ended(
     more = "before that" if blamed is row else "after that"
     reason = "nothing was answered in between" if now > was else "its log only grew"
     bench.report(
-        Kind.VIOLATION if sure else Kind.INCOMPLETE, FETCHES_FROM_ITS_END, blamed.event,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+        FETCHES_FROM_ITS_END, blamed.event,
         f"{row.event.topic}-{row.event.partition}: broker {row.event.replica} fetches from offset "
         f"{blamed.asked['fetchoffset']} in leader epoch {row.epoch}, and {more} from "
         f"{other.asked['fetchoffset']} ({other.event.where}); {reason}",

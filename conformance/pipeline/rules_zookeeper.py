@@ -40,7 +40,7 @@ from conformance.pipeline.findings import (
     EPOCH_VERSION,
     ONE_CLUSTER,
     REQUEST_SEEN,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rule_context import RuleContext
@@ -61,7 +61,7 @@ def check(bench: RuleContext, release: str | None) -> None:
     mixed = known.mixed()
     if mixed is not None:
         bench.report(
-            Kind.NOT_JUDGED,
+            FindingKind.NOT_JUDGED,
             ONE_CLUSTER,
             mixed[1],
             f"the transactions of two ZooKeepers lie together: {mixed[1].offset:#x} is another one "
@@ -274,7 +274,7 @@ class _Keeper:
             self.bench.looked(REQUEST_SEEN)
             later = rounds.acts[-1]
             self.bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 REQUEST_SEEN,
                 request.made.event,
                 f"{self._missed(request)}, which was queued behind it, at {later[1].event.where}: "
@@ -288,7 +288,7 @@ class _Keeper:
         self.bench.looked(REQUEST_SEEN)
         acts = [*request.topics.acts, *request.notifications.acts]
         self.bench.report(
-            Kind.INCOMPLETE,
+            FindingKind.INCOMPLETE,
             REQUEST_SEEN,
             request.made.event,
             f"{self._missed(request)}, at {acts[-1][1].event.where}; that may have been queued "
@@ -332,7 +332,7 @@ class _Keeper:
             self.bench.looked(EPOCH_VERSION)
             if data != before + 1:
                 self.bench.report(
-                    Kind.VIOLATION,
+                    FindingKind.VIOLATION,
                     EPOCH_VERSION,
                     one.event,
                     f"/controller_epoch is {data} under version {version} (transaction "
@@ -362,10 +362,10 @@ class _Keeper:
             f"{one.zxid:#x}, and /controller_epoch is {newest} since {where.zxid:#x}, at "
             f"{where.event.where}"
         )
-        kind, why = Kind.VIOLATION, ""
+        kind, why = FindingKind.VIOLATION, ""
         if under < newest and not self.bench.history.fenced:
             known = self.bench.history.oldest_release > (0,)
-            kind = Kind.EXPLAINED if known else Kind.INCOMPLETE
+            kind = FindingKind.EXPLAINED if known else FindingKind.INCOMPLETE
             why = "; up to 2.0 nothing keeps a deposed controller from writing (KAFKA-6082)"
         self.bench.report(
             kind, CONTROLLER_EPOCHS_GROW, event, what + why, f"controller epoch {newest}"

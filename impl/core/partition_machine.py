@@ -19,7 +19,7 @@ from impl.znodes.states import INITIAL_LEADER_EPOCH
 from impl.zookeeper.errors import ZooKeeperError
 
 
-class ElectionKind(Enum):
+class Kind(Enum):
     """Which of the four strategies."""
 
     OFFLINE = "Offline"
@@ -32,14 +32,14 @@ class ElectionKind(Enum):
 class Strategy:
     """How to elect; ``unclean`` forces what a topic's config would have to allow (2.4)."""
 
-    kind: ElectionKind
+    kind: Kind
     unclean: bool = False
 
 
-OFFLINE = Strategy(ElectionKind.OFFLINE)
-REASSIGN = Strategy(ElectionKind.REASSIGN)
-PREFERRED = Strategy(ElectionKind.PREFERRED)
-CONTROLLED_SHUTDOWN = Strategy(ElectionKind.CONTROLLED_SHUTDOWN)
+OFFLINE = Strategy(Kind.OFFLINE)
+REASSIGN = Strategy(Kind.REASSIGN)
+PREFERRED = Strategy(Kind.PREFERRED)
+CONTROLLED_SHUTDOWN = Strategy(Kind.CONTROLLED_SHUTDOWN)
 
 Failed = dict[TopicPartition, str]
 _Failures = dict[TopicPartition, ChangeFailure]
@@ -249,7 +249,7 @@ class PartitionMachine:
         which ``electLeaderForPartition`` swallows).
         """
         known = self.context.leadership.get(partition)
-        is_theirs = strategy.kind is ElectionKind.PREFERRED and not self.release.since("1.1")
+        is_theirs = strategy.kind is Kind.PREFERRED and not self.release.since("1.1")
         leads = known is not None and self.context.replicas(partition)[:1] == (known.leader,)
         return known if is_theirs and leads else None
 
@@ -263,15 +263,15 @@ class PartitionMachine:
             member for member in state.isr if context.is_replica_online(member, partition)
         }
         match strategy.kind:
-            case ElectionKind.OFFLINE:
+            case Kind.OFFLINE:
                 lost = not live.intersection(state.isr)
                 unclean = lost and (strategy.unclean or self.unclean_allowed(partition.topic))
                 return strategies.offline(assignment.replicas, state.isr, live, unclean)
-            case ElectionKind.REASSIGN:
+            case Kind.REASSIGN:
                 return strategies.reassign(assignment.target, state.isr, live)
-            case ElectionKind.PREFERRED:
+            case Kind.PREFERRED:
                 return strategies.preferred(assignment.replicas, state.isr, live)
-            case ElectionKind.CONTROLLED_SHUTDOWN:
+            case Kind.CONTROLLED_SHUTDOWN:
                 going_too = context.live_replicas(partition, shutting_down_too=True)
                 return strategies.controlled_shutdown(
                     assignment.replicas,

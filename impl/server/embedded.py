@@ -29,7 +29,7 @@ from impl.zookeeper.errors import BY_CODE, ConnectionLoss, SessionExpired, ZooKe
 from impl.zookeeper.port import OpOutcome, wait
 from impl.zookeeper.session import EmbeddedSession
 from impl.zookeeper.store import ZooKeeper
-from impl.zookeeper.transaction_log import TransactionLog, WrittenOperation
+from impl.zookeeper.transaction_log import TransactionLog, Written
 from impl.zookeeper.znode import ANY_VERSION, NO_SESSION, Created, EventType, Op, WatchEvent, Znode
 
 _OPS: dict[str, Callable[..., Op]] = {
@@ -117,7 +117,7 @@ class EmbeddedServer:
                 self._keep()
             if self.zookeeper.zxid != before and (ops := operations(head, result)):
                 nodes = self.zookeeper.nodes
-                written = [WrittenOperation(op, path, nodes.get(path)) for op, path in ops]
+                written = [Written(op, path, nodes.get(path)) for op, path in ops]
                 self.log.transaction(self.zookeeper.zxid, int(head["session"]), written)
                 if self.trace is not None:
                     self.trace.transaction(self.zookeeper, head, result)

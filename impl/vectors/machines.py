@@ -8,7 +8,7 @@ from typing import Any
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.journal import ChangeFailure, ControllerJournal
-from impl.core.partition_machine import ElectionKind, Strategy
+from impl.core.partition_machine import Kind, Strategy
 from impl.core.states import (
     PartitionState,
     ReplicaState,
@@ -146,7 +146,7 @@ def _strategy(asked: dict[str, Any]) -> Strategy | None:
     if "strategy" not in asked:
         return None
     name, _, argument = asked["strategy"].partition("(")
-    return Strategy(ElectionKind(name), unclean=argument.startswith("true"))
+    return Strategy(Kind(name), unclean=argument.startswith("true"))
 
 
 def _set_up(

@@ -104,7 +104,7 @@ def group_value(group: StoredGroup, protocol: Release) -> bytes:
 
 def read_key(data: bytes) -> tuple[str, TopicPartition | None]:
     """A group, and the partition if the record is of an offset. UnknownRecord."""
-    read = _FieldReader(data)
+    read = _Reader(data)
     version = read.number("h")
     if version in (0, OFFSET_KEY):
         return read.text() or "", TopicPartition(read.text() or "", read.number("i"))
@@ -115,7 +115,7 @@ def read_key(data: bytes) -> tuple[str, TopicPartition | None]:
 
 def read_offset(data: bytes) -> CommittedOffset:
     """An offset, in any version. UnknownRecord."""
-    read = _FieldReader(data)
+    read = _Reader(data)
     version = read.number("h")
     if not 0 <= version <= 3:
         raise UnknownRecord(f"an offset of version {version}")
@@ -127,7 +127,7 @@ def read_offset(data: bytes) -> CommittedOffset:
 
 def read_group(data: bytes) -> StoredGroup:
     """A group, in any version. UnknownRecord."""
-    read = _FieldReader(data)
+    read = _Reader(data)
     version = read.number("h")
     if not 0 <= version <= 3:
         raise UnknownRecord(f"a group of version {version}")
@@ -161,7 +161,7 @@ def _bytes(data: bytes) -> bytes:
     return struct.pack(">i", len(data)) + data
 
 
-class _FieldReader:
+class _Reader:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
