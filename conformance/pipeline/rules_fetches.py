@@ -177,7 +177,7 @@ def log_ends(rows: Iterable[RequestRow]) -> list[LoggedValue]:
             mark, offset = row.answered.get("highwatermark", -1), row.asked.get("fetchoffset", -1)
             if mark >= 0:
                 found.append(LoggedValue(row, mark, None, f"high watermark {mark}"))
-            if offset >= 0:
+            if offset >= 0 and not row.diverging:  # else its log is another one (KIP-595)
                 found.append(LoggedValue(row, offset, None, f"a fetch from offset {offset}"))
         elif row.asked.get("leaderepoch") == row.epoch and row.answered.get("endoffset", -1) >= 0:
             end = row.answered["endoffset"]

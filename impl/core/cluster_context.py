@@ -150,7 +150,7 @@ class ClusterContext:
         Topics whose deletion has started do not count.
         """
         before = self.partition_state(partition)
-        if not self.is_being_deleted(partition.topic) and before is not state:
+        if not self.is_being_deleted(partition.topic):
             self.offline_partitions += (state is PartitionState.OFFLINE) - (
                 before is PartitionState.OFFLINE
             )

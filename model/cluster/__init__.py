@@ -140,7 +140,7 @@ _SWITCHES = (
     "isr_takes_the_living", "leaving_leader_is_notified", "shutdown_fenced",
     "preferred_leaders_stay", "preferred_needs_isr", "requests_left_alone",
     "node_owner_checked", "events_dropped", "broker_data_watched",
-    "log_dirs_fail_alone", "responses_fenced")
+    "log_dirs_fail_alone", "responses_fenced", "controller_epoch_kept")
 
 SYSTEM = System(
     name="cluster",

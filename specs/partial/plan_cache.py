@@ -73,16 +73,16 @@ class PlanCache:
 
     def keep(self, kind: GoalKind, plan: list[Step], zeros: dict[Sort, int]) -> None:
         """A plan that worked; `zeros` is what numbers were distinguished from when it began."""
-        habit = tuple(
+        known = tuple(
             (move, tuple(
                 value - zeros.get(sort, 0) for sort, value in zip(move.sorts, given, strict=True)
             ))
             for move, given in plan
         )  # fmt: skip
         kept = self._kept.setdefault(kind, [])
-        if habit in kept:
-            kept.remove(habit)
-        kept.insert(0, habit)
+        if known in kept:
+            kept.remove(known)
+        kept.insert(0, known)
         del kept[MOST_KEPT:]
 
     def zeros(self) -> dict[Sort, int]:
@@ -96,20 +96,20 @@ class PlanCache:
     def ways(self, kind: GoalKind, most: int, fits: Callable[[], bool]) -> Iterator[list[Step]]:
         """Plans that work here; the ledger shows each until the next is asked for."""
         zeros, mark = self.zeros(), self.ledger.mark()
-        for habit in list(self._kept.get(kind, ())):
-            if len(habit) > most:
+        for known in list(self._kept.get(kind, ())):
+            if len(known) > most:
                 continue
             for exchange in self._exchanges:
-                plan = self._retaken(habit, exchange, zeros)
+                plan = self._retaken(known, exchange, zeros)
                 if plan is not None and fits():
                     yield plan
                 self.ledger.undo(mark)
 
     def _retaken(
-        self, habit: CachedPlan, exchange: dict[int, int], zeros: dict[Sort, int]
+        self, known: CachedPlan, exchange: dict[int, int], zeros: dict[Sort, int]
     ) -> list[Step] | None:
         plan: list[Step] = []
-        for move, numbers in habit:
+        for move, numbers in known:
             given = tuple(
                 number + zeros.get(sort, 0)
                 if isinstance(sort, Numbers)
