@@ -287,7 +287,7 @@ def _blame(
         for each in unclean.get(cut.tp, ())
         if known.at - _SINCE_LED <= each.at <= cut.at + _SKEW
     ]:
-        kind = Kind.EXPLAINED
+        kind = FindingKind.EXPLAINED
         why += f"its leader was elected from outside the ISR, at {elections[-1].where}"
     elif (
         leader is not None

@@ -36,7 +36,7 @@ SEEDS = 12
 STEPS = 1_000
 
 
-class FaultInCode(NamedTuple):
+class Fault(NamedTuple):
     """A line, what stands there instead, and what a run says of it; ``faults`` is the profile."""
 
     function: Callable[..., object]
@@ -54,189 +54,189 @@ if state is None or not self._is_of(asked[key], state):
 """Up to 2.6 a partition that is added again truncates first, so that either check is enough."""
 
 PLANTED = {
-    "consumers read above the high watermark": FaultInCode(
+    "consumers read above the high watermark": Fault(
         ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None",
         "was read at offset|consumers read records", "everything",
     ),
-    "a deposed leader adopts a foreign zkVersion": FaultInCode(
+    "a deposed leader adopts a foreign zkVersion": Fault(
         Partition.written, "if there is not None and there.with_zk_version(wanted.zk_version) == "
         "wanted:", "if there is not None:", "knows version .* is registered",
     ),
-    "the controller epoch is never noted": FaultInCode(
+    "the controller epoch is never noted": Fault(
         ReplicaManager.handle, "self.controller_epoch = request.controller_epoch", "pass",
         "answers UpdateMetadata of controller epoch", "operators",
     ),
-    "no check of the broker epoch (KIP-380)": FaultInCode(
+    "no check of the broker epoch (KIP-380)": Fault(
         answers.broker_epoch_error, 'return "STALE_BROKER_EPOCH"', "return NONE",
         "answers LeaderAndIsr of controller epoch .* as a whole", "operators",
     ),
-    "a request is dropped at the first disconnect": FaultInCode(
+    "a request is dropped at the first disconnect": Fault(
         Channel.lose, "if self.orphan:", "if True:",
         "never comes to rest|nothing is left to happen", "lossy",
     ),
-    "no leader epoch is sent": FaultInCode(
+    "no leader epoch is sent": Fault(
         FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
         "return None", "which follows broker ., has asked",
     ),
-    "a late answer to StopReplica is believed": FaultInCode(
+    "a late answer to StopReplica is believed": Fault(
         EventController._is_of_now,
         "return self.active and self.core.context.epoch == request.controller_epoch",
         "return self.active", "takes an answer to a request of controller epoch",
         "operators",
     ),
-    "a producer is acknowledged across a lost leadership": FaultInCode(
+    "a producer is acknowledged across a lost leadership": Fault(
         AcksAwaited.outcome,
         "if not here or not replica.leads or replica.generation != self.generation:",
         "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
-    "a stale answer of an older leader epoch is appended": FaultInCode(
+    "a stale answer of an older leader epoch is appended": Fault(
         FetcherThread.on_fetched,
         "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "which follows broker ., has (the high|where it goes on)",
         "sessions", "2.7",
     ),
-    "a stale answer is appended though logs are to be compared first": FaultInCode(
+    "a stale answer is appended though logs are to be compared first": Fault(
         FetcherThread.on_fetched, STALE_AND_NOT_COMPARED,
         "if state is None:\n            continue\n        if state.offset == asked[key].offset:",
         "which follows broker ., has (the high|where it goes on)", "sessions",
     ),
-    "a log is cut by a stale answer of an older leader epoch": FaultInCode(
+    "a log is cut by a stale answer of an older leader epoch": Fault(
         FetcherThread.on_epoch_ends,
         "if state is None or not self._is_of(asked[key], state):", "if state is None:",
         "which follows broker ., has (the high|where it goes on)", "sessions",
     ),
-    "the high watermark does not wait for the ISR": FaultInCode(
+    "the high watermark does not wait for the ISR": Fault(
         Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
         "below its high watermark|was (acknowledged|read) at offset",
     ),
-    "a follower cuts its log to nothing": FaultInCode(
+    "a follower cuts its log to nothing": Fault(
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
         "return Truncation(0, True)", "which follows broker ., has the high watermark",
     ),
-    "a follower does not cut what its leader does not have": FaultInCode(
+    "a follower does not cut what its leader does not have": Fault(
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
         "return Truncation(log_end, True)",
         "which follows broker ., has the high watermark",
     ),
-    "a follower of another leader epoch is not fenced": FaultInCode(
+    "a follower of another leader epoch is not fenced": Fault(
         answers.current_leader_epoch_error, "if asked is not None and asked > current:",
         "if False:", "answers broker . (about|for records)",
     ),
-    "a replica that is sent an older leader epoch obeys": FaultInCode(
+    "a replica that is sent an older leader epoch obeys": Fault(
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
         "answers LeaderAndIsr of controller epoch",
     ),
-    "a controller forgets that a broker which went was about to go": FaultInCode(
+    "a controller forgets that a broker which went was about to go": Fault(
         BrokerEvents.failed, "context.shutting_down.discard(broker)", "pass",
         "nothing is left to happen, and of the brokers that are about to go", "operators",
     ),
-    "a controller does not read the ISRs of which it is notified": FaultInCode(
+    "a controller does not read the ISRs of which it is notified": Fault(
         EventController.isrs_changed, "await self.core.read_states(partitions)", "pass",
         "nothing is left to happen, and of the state of", "sessions",
     ),
-    "a controller does not fence a leader of an older leader epoch (KIP-497)": FaultInCode(
+    "a controller does not fence a leader of an older leader epoch (KIP-497)": Fault(
         ControllerApi._altered, "elif state.leader_epoch < known.leader_epoch:", "elif False:",
         "the controller on broker .* answers INVALID_UPDATE_VERSION to a leader", "failures", "2.7",
     ),
-    "a move that is cancelled is said to be under way (KIP-455)": FaultInCode(
+    "a move that is cancelled is said to be under way (KIP-455)": Fault(
         ControllerApi._altered_reassignment, "return await steps.attempt", "return True or",
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",
     ),
-    "a producer is answered nothing when its leader is deposed": FaultInCode(
+    "a producer is answered nothing when its leader is deposed": Fault(
         AcksAwaited.outcome, "return manager.not_leader", "return None",
         "nothing is left to happen, and of the partitions whose producers", "sessions",
     ),
-    "a leader asks for an ISR of an older leader epoch": FaultInCode(
+    "a leader asks for an ISR of an older leader epoch": Fault(
         Partition._take, "self.isr_requests.clear(self.partition)", "pass",
         "asks in leader epoch", "failures", "2.7",
     ),
-    "a broker that goes is kept back by what nobody else has": FaultInCode(
+    "a broker that goes is kept back by what nobody else has": Fault(
         BrokerEvents.shut_down, "len(context.replicas(one.partition)) > 1", "True",
         "keeps back a broker that goes", "one-replica",
     ),
-    "a deletion that nobody carries out is forgotten (0.10.0)": FaultInCode(
+    "a deletion that nobody carries out is forgotten (0.10.0)": Fault(
         EventController.deletion_requested, 'if self.release.since("0.10.1")', "if True",
         "nobody carries out", "no-deletion", "0.10.0",
     ),
-    "brokers are not sent the ISRs that changed": FaultInCode(
+    "brokers are not sent the ISRs that changed": Fault(
         EventController.isrs_changed, "await self.core.update_metadata_for(partitions)", "pass",
         "nothing is left to happen, and of what broker . tells clients", "sessions",
     ),
-    "a producer that waits for nobody waits for the ISR": FaultInCode(
+    "a producer that waits for nobody waits for the ISR": Fault(
         ReplicaManager.append, "awaited if acks == -1 else None", "awaited",
         "to whoever asks for a record", "clients",
     ),
-    "a client is not fenced by the leader epoch that it names (KIP-320)": FaultInCode(
+    "a client is not fenced by the leader epoch that it names (KIP-320)": Fault(
         ReplicaManager._leader, 'asked = epoch if self.release.since("2.1") else None',
         "asked = None", "to whoever asks for the end of epoch", "clients",
     ),
-    "a new leader says at once how far consumers may read (KIP-207)": FaultInCode(
+    "a new leader says at once how far consumers may read (KIP-207)": Fault(
         Partition.list_offset, "if self.hw_may_be_stale:", "if False:",
         "to whoever asks for the offset of", "clients",
     ),
-    "a fetch gives more bytes than were asked for": FaultInCode(
+    "a fetch gives more bytes than were asked for": Fault(
         ReplicaManager.read, "max(0, left - reply.batch.length)", "left",
         "to whoever asks for .* bytes of all that is led", "clients",
     ),
-    "topics are mixed up in answers to clients": FaultInCode(
+    "topics are mixed up in answers to clients": Fault(
         MetadataCache.partitions_of, "if one.topic == topic", "if True",
         "to whoever asks for the partitions of", "clients",
     ),
-    "a producer whose time is up is answered that all is well": FaultInCode(
+    "a producer whose time is up is answered that all is well": Fault(
         answers.produce_error_after, 'return "REQUEST_TIMED_OUT"', "return NONE",
         "to whoever asks for whether .* is committed", "clients",
     ),
-    "clients are not told of replicas that are offline (KIP-112)": FaultInCode(
+    "clients are not told of replicas that are offline (KIP-112)": Fault(
         RequestBatch._metadata, 'offline if self._version("UpdateMetadata") >= 4 else ()', "()",
         "sends broker . UpdateMetadata: it names the offline replicas", "directories",
     ),
-    "a replica on a broker that is about to go counts as offline": FaultInCode(
+    "a replica on a broker that is about to go counts as offline": Fault(
         RequestBatch._metadata, "shutting_down_too=True", "shutting_down_too=False",
         "sends broker . UpdateMetadata: it names the offline replicas", "operators",
     ),
-    "a topic that is deleted is told with its leader": FaultInCode(
+    "a topic that is deleted is told with its leader": Fault(
         RequestBatch._metadata, "partition.topic in self.context.queued_for_deletion", "False",
         "sends broker . UpdateMetadata: it names the leader", "operators",
     ),
-    "a topic that is deleted stays in what clients are told": FaultInCode(
+    "a topic that is deleted stays in what clients are told": Fault(
         MetadataCache.update, "metadata.state.leader == LEADER_DURING_DELETE", "False",
         "answers UpdateMetadata .* and knows of", "operators",
     ),
-    "a leader is asked for that is there, and the answer is that it was elected": FaultInCode(
+    "a leader is asked for that is there, and the answer is that it was elected": Fault(
         ControllerApi.elect_leaders, "errors[one] = ELECTION_NOT_NEEDED", "pass",
         "answers for .* to whoever wants leaders of", "unclean",
         "2.7",
     ),
-    "a leader asks for an ISR in an earlier registration (KIP-497)": FaultInCode(
+    "a leader asks for an ISR in an earlier registration (KIP-497)": Fault(
         ControllerApi.alter_isr, 'answer("STALE_BROKER_EPOCH", {})', "answer(NONE, {})",
         "to a leader, and not STALE_BROKER_EPOCH", "deposed", "2.7",
     ),
-    "a preferred election fails as an unclean one does (KIP-460)": FaultInCode(
+    "a preferred election fails as an unclean one does (KIP-460)": Fault(
         ControllerApi.elect_leaders, 'code = "PREFERRED_LEADER"', 'code = "ELIGIBLE_LEADERS"',
         "answers ELIGIBLE_LEADERS_NOT_AVAILABLE to whoever wants a leader .PREFERRED", "unclean",
         "2.7",
     ),
-    "a leader is elected in the leader epoch of the last one": FaultInCode(
+    "a leader is elected in the leader epoch of the last one": Fault(
         PartitionMachine._elect_once, "state.leader_epoch + 1,", "state.leader_epoch,",
         "handles .* it writes the leader epoch of",
     ),
-    "somebody who is not in sync is elected": FaultInCode(
+    "somebody who is not in sync is elected": Fault(
         strategies.offline, "tuple(member for member in isr if member in live)", "alive",
         "handles .* it writes", "crashes",
     ),
-    "a preferred leader is elected though it leads (1.0)": FaultInCode(
+    "a preferred leader is elected though it leads (1.0)": Fault(
         PartitionMachine._leads_as_preferred, "if is_theirs and leads", "if False",
         "it writes the version of .* which is led as preferred", "failures", "1.0",
     ),
-    "a preferred leader is elected where it leads, and nowhere else (1.0)": FaultInCode(
+    "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
         PartitionMachine._leads_as_preferred, "== (known.leader,)", "!= (known.leader,)",
         "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
     ),
-    "changed ISRs are announced once, refused or not": FaultInCode(
+    "changed ISRs are announced once, refused or not": Fault(
         ReplicaManager.maybe_propagate_isr_changes, "self.isr_changes |= changes", "pass",
         "to announce of changed ISRs, and it is", "denials",
     ),
-    "what waits is handled in the next session": FaultInCode(
+    "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",
         "events of its last session to handle", "sessions",
     ),
@@ -278,7 +278,7 @@ PLANTED = {
 }  # fmt: skip
 
 
-def first_broken(fault: FaultInCode) -> str:
+def first_broken(fault: Fault) -> str:
     """What the first run that breaks says; a run that never comes to rest says so."""
     for seed in range(SEEDS):
         run = run_wide(seed, STEPS, fault.faults, release=fault.release)
@@ -299,11 +299,11 @@ def test_a_planted_fault_breaks_a_claim(name: str, monkeypatch: pytest.MonkeyPat
 
 
 ALONE = {
-    "two brokers hold controller epoch": FaultInCode(
+    "two brokers hold controller epoch": Fault(
         ControllerZnodes._register_at_once, "wanted = read.epoch + 1", "wanted = read.epoch",
         "two brokers hold controller epoch", "sessions",
     ),
-    "two brokers lead": FaultInCode(
+    "two brokers lead": Fault(
         ReplicaManager._leader_and_isr, "if o.state.leader == self.broker", "if True",
         "two brokers lead", "none",
     ),
