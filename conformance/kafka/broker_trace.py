@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.kafka.controller_trace import ControllerTraceOf, History, by_place
 from conformance.kafka.protocol_log import LogLine, ids_in
-from conformance.kafka.questions import Question, Questions
+from conformance.kafka.questions import SAME_MS, Question, Questions
 
 UNSEEN = (
     "state_written: whom a controller takes for alive when it writes",
@@ -85,6 +85,23 @@ class _ControllerRequest:
     is_recorded: bool = False
 
 
+class Registrations(dict[int, int]):
+    """Of all brokers: the zxid of each -> its session."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: dict[int, list[tuple[float, int]]] = defaultdict(list)
+
+    def note(self, broker: int, zxid: int, session: int, at: float) -> None:
+        """One more, at a time (s since 1970)."""
+        self[zxid] = session
+        self._of[broker].append((at, zxid))
+
+    def newest(self, broker: int, at: float) -> int:
+        """The zxid of a broker's last one by a time; -1 if there is none."""
+        return max((zxid for when, zxid in self._of[broker] if when <= at + SAME_MS), default=-1)
+
+
 _Again = tuple[str, _Read]
 """A partition that is read again."""
 
@@ -97,7 +114,7 @@ class BrokerTraceOf:
     """
 
     def __init__(
-        self, broker: int, questions: Questions, sessions: Mapping[int, int],
+        self, broker: int, questions: Questions, sessions: Registrations,
         caches_epochs: bool = True, history: History | None = None,
     ) -> None:  # fmt: skip
         self.history = history
@@ -274,9 +291,10 @@ class BrokerTraceOf:
     def _looks_up(self, found: re.Match[str], line: LogLine) -> None:
         """A thread looks up where an epoch ends: for a follower, or as one."""
         question, left = self.epochs.get(line.thread, (None, set[str]()))
-        if question is not None and found[1] in left:
-            left.discard(found[1])
-            self._serves_epoch(question, found[1])
+        partition = found[1] or found[2]
+        if question is not None and partition in left:
+            left.discard(partition)
+            self._serves_epoch(question, partition)
 
     def _epochs_served(self, key: tuple[int, int] | None, line: LogLine) -> None:
         """What was not looked up was refused, or the log has no epochs."""
@@ -800,12 +818,16 @@ class BrokerTraceOf:
 
     # Processes and controllers
 
-    def _registered(self, found: re.Match[str], _line: LogLine) -> None:
-        zxid = int(found[1])
+    def _registered(self, found: re.Match[str], line: LogLine) -> None:
+        """Up to 2.1 the line does not say in which transaction."""
+        zxid = int(found[1]) if found[1] else self.sessions.newest(self.broker, line.at)
         self.tell("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
 
     def _elected(self, found: re.Match[str], _line: LogLine) -> None:
-        self.tell("controller_elected", epoch=int(found[1]), epoch_version=int(found[2]))
+        """Up to 2.0 without the version of `/controller_epoch`: it begins at 0, the epoch at 1."""
+        epoch = int(found[1] or found[3])
+        version = int(found[2]) if found[2] else epoch - 1
+        self.tell("controller_elected", epoch=epoch, epoch_version=version)
 
     def _resigned(self, _found: re.Match[str], _line: LogLine) -> None:
         self.tell("controller_resigned")
@@ -925,7 +947,7 @@ _CURRENT = re.compile(r"current leader epoch (-?\d+)|leader epoch (\d+) matches 
 _ISR = re.compile(r'"isr":\[([\d,]*)\]')
 _PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
 _REPLICA = re.compile(r"replicaId=(\d+)")
-_OFFSET = r"\(offset=(\d+) segment"
+_OFFSET = r"(?:\(offset=)?(\d+) (?:segment|\[)"
 Take = Callable[[BrokerTraceOf, re.Match[str], LogLine], None]
 
 
@@ -945,7 +967,8 @@ _LINES = [
           BrokerTraceOf._reads_log),
     _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH|"
           r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
-    _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",
+    _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request|"
+          r"^Processed offset for epoch request for partition (\S+-\d+) ",
           BrokerTraceOf._looks_up),
     _line(_OF + r"Recorded replica \d+ log end offset \(LEO\) position (-?\d+)",
           BrokerTraceOf._recorded),
@@ -975,8 +998,8 @@ _LINES = [
     _line(r"Follower (\S+-\d+) starts at leader epoch", BrokerTraceOf._follows),
     _line(r"(\S+-\d+) starts at [Ll]eader [Ee]poch (\d+) from offset (\d+).* "
           r"Previous [Ll]eader [Ee]poch was:? (-?\d+)", BrokerTraceOf._leads),
-    _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+) "
-          r"with", BrokerTraceOf._follows),
+    _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+)"
+          r"(?: with|$)", BrokerTraceOf._follows),
     _line(r"Stopped fetchers as part of become-follower request from .* for \d+ partitions",
           BrokerTraceOf._stops_fetchers),
     _line(r"Skipped the become-follower state change after marking .* for partition (\S+-\d+) ",
@@ -1008,9 +1031,10 @@ _LINES = [
           r"partition (\S+-\d+)", BrokerTraceOf._took),
     _line(r"Follower set replica high watermark for partition (\S+-\d+) to (\d+)",
           BrokerTraceOf._follower_hw),
-    _line(r"^Registered broker \d+ at path .* czxid \(broker epoch\): (\d+)",
+    _line(r"^Registered broker \d+ at path (?:.* czxid \(broker epoch\): (\d+))?",
           BrokerTraceOf._registered),
     _line(r"successfully elected as the controller\. Epoch incremented to (\d+) and epoch zk "
-          r"version is now (\d+)", BrokerTraceOf._elected),
+          r"version is now (\d+)|^\[Controller id=\d+\] Epoch incremented to (\d+)$",
+          BrokerTraceOf._elected),
     _line(r"^\[Controller id=\d+\] Resigned$", BrokerTraceOf._resigned),
 ]  # fmt: skip
