@@ -38,6 +38,8 @@ _NAMED = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)")
 _CONNECTION = re.compile(r'connection"?[: ]"?[\d.]+:\d+-[\d.]+:(\d+)-')
 _SESSION = re.compile(r"(?:session_id|sessionId|metadata)=(\d+)")
 _CORRELATION = re.compile(r'correlationId"?[=:](\d+)')
+_CORRELATION_ID = re.compile(r"correlation id (\d+)")
+_ASKS = re.compile(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_LEADER_EPOCH) ")
 
 
 @dataclass(eq=False)
@@ -85,6 +87,10 @@ class _ControllerRequest:
     is_recorded: bool = False
 
 
+_Sending = tuple[int, str, int]
+"""To which leader, of which API, under which correlation id a question is sent."""
+
+
 class Registrations(dict[int, int]):
     """Of all brokers: the zxid of each -> its session."""
 
@@ -123,7 +129,7 @@ class BrokerTraceOf:
         self.caches_epochs = caches_epochs
         self.broker, self.questions, self.sessions = broker, questions, sessions
         self.events: list[Event | list[Event]] = []  # a list: what its thread built there
-        self.building: dict[str, list[Event]] = {}
+        self.building: dict[tuple[str, str], list[Event]] = {}  # by thread and API
         self.end: dict[str, int] = {}
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
@@ -151,6 +157,8 @@ class BrokerTraceOf:
         self.wrote: dict[str, dict[str, int]] = defaultdict(dict)
         """By thread, where what it appended ends, of the request that it handles."""
         self.sent: dict[tuple[int, str, int], Question] = {}  # by leader, API and correlation id
+        self.sendings: dict[_Sending, list[tuple[int, float]]] = defaultdict(list)
+        """Where, and when, it says that it sends such a question: numbers begin anew."""
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -166,6 +174,8 @@ class BrokerTraceOf:
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
+            elif found := _ASKS.search(line.text):
+                self.sendings[_sending(found, line)].append((line.number, line.at))
         self.at_once = set(self._answered_at_once(log_lines))
         before = by_place(())
         if self.history is not None:
@@ -306,7 +316,7 @@ class BrokerTraceOf:
 
     def _serves_epoch(self, question: Question, partition: str) -> None:
         asked, answer = question.asked[partition], question.answer.get(partition)
-        if answer is not None:
+        if answer is not None and not _asks_of_none(question.api, asked):
             known = asked["leader_epoch"]
             self.tell(
                 "epoch_served", partition,
@@ -751,15 +761,17 @@ class BrokerTraceOf:
     # A follower
 
     def _asks(self, found: re.Match[str], line: LogLine) -> None:
-        leader, api = int(found[1]), _APIS[found[2]]
-        number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
-        question = number and self.questions.sent_by(
-            self.broker, leader, api, int(number[1]), line.at, line.text
+        sending = _sending(found, line)
+        again = self.sendings[sending]
+        leader, api, number = sending
+        later = next((at for place, at in again if place > line.number), None)
+        question = self.questions.sent_by(
+            self.broker, leader, api, number, line.at, line.text, later
         )
         if not question:
             return
         self.sent[leader, question.api, question.correlation] = question
-        built = self.building.pop(line.thread, None)
+        built = self.building.pop((line.thread, api), None)
         for partition, asked in question.asked.items():
             known = asked["leader_epoch"] if asked["leader_epoch"] >= 0 else None
             if api == "Fetch":
@@ -770,6 +782,8 @@ class BrokerTraceOf:
                 }
             else:
                 what = {"leader_epoch": known, "epoch": asked["epoch"]}
+            if _asks_of_none(api, asked):
+                continue
             step = "records_asked" if api == "Fetch" else "epoch_asked"
             args: dict[str, Any] = {
                 "leader": leader, "asked": what, "correlation": question.number
@@ -782,19 +796,20 @@ class BrokerTraceOf:
             else:
                 self.tell(step, partition, **args)
 
-    def _builds(self, _found: re.Match[str], line: LogLine) -> None:
+    def _builds(self, found: re.Match[str], line: LogLine) -> None:
         """A fetcher has built a question; it is sent once there is a connection, maybe later than
         it gets StopReplica."""
-        self.building[line.thread] = self._slot()
+        self.building[line.thread, _BUILT[found[1]]] = self._slot()
 
     def _hears(self, found: re.Match[str], line: LogLine) -> None:
         """An answer that may say nothing of a partition: what is asked next is asked after it."""
-        number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
+        number = _CORRELATION.search(line.text) or _CORRELATION_ID.search(line.text)
         key = (int(found[1]), _APIS[found[2] or found[3]], int(number[1]) if number else -1)
         question = self.sent.pop(key, None)
         if question is not None:
-            for partition in question.asked:
-                self.tell("answer_received", partition, correlation=question.number)
+            for partition, asked in question.asked.items():
+                if not _asks_of_none(question.api, asked):
+                    self.tell("answer_received", partition, correlation=question.number)
 
     def _takes(self, found: re.Match[str], _line: LogLine) -> None:
         self.asked[found[2]] = int(found[1])
@@ -924,6 +939,17 @@ def _answered(part: Mapping[str, Any], offset: int) -> dict[str, Any]:
             "end": part.get("end", offset)}  # fmt: skip
 
 
+def _sending(found: re.Match[str], line: LogLine) -> _Sending:
+    number = _CORRELATION.search(line.text) or _CORRELATION_ID.search(line.text)
+    return int(found[1]), _APIS[found[2]], int(number[1]) if number else -1
+
+
+def _asks_of_none(api: str, asked: Mapping[str, Any]) -> bool:
+    """A follower without any leader epoch asks too up to 2.0 (KAFKA-6859), and nothing comes of
+    it."""
+    return api == "OffsetForLeaderEpoch" and int(asked["epoch"]) < 0
+
+
 def _key(text: str) -> tuple[int, int] | None:
     """The connection of a request as its broker names it, and its correlation id."""
     port, correlation = _CONNECTION.search(text), _CORRELATION.search(text)
@@ -940,13 +966,14 @@ _EPOCH = re.compile(r"controller_?[eE]poch=(-?\d+)")
 _REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
 _STALE = re.compile(r'response"?:\{"?error_?[cC]ode"?[=:]77\b')
 _OF_FETCHERS = ("records_replicated", "answer_received", "log_truncating")
+_BUILT = {"fetch": "Fetch", "offset for leader epoch": "OffsetForLeaderEpoch"}
 _APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
 _LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
 _REFUSED = re.compile(r"(old controller|controller|correlation id|epoch) (\d+)")
 _CURRENT = re.compile(r"current leader epoch (-?\d+)|leader epoch (\d+) matches the current")
 _ISR = re.compile(r'"isr":\[([\d,]*)\]')
 _PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
-_REPLICA = re.compile(r"replicaId=(\d+)")
+_REPLICA = re.compile(r"[rR]eplicaId(?:=|: )(\d+)")
 _OFFSET = r"(?:\(offset=)?(\d+) (?:segment|\[)"
 Take = Callable[[BrokerTraceOf, re.Match[str], LogLine], None]
 
@@ -1018,10 +1045,9 @@ _LINES = [
           r"sent by controller (\d+) epoch (\d+) with correlation id (\d+)", BrokerTraceOf._cached),
     _line(r"Finished handling stop replica \(delete=(\w+)\) for partition (\S+-\d+)",
           BrokerTraceOf._stopped),
-    _line(r"fetcherId=\d+\] Sending (?:fetch request |offset for leader epoch request )",
+    _line(r"fetcherId=\d+\] Sending (fetch|offset for leader epoch) request ",
           BrokerTraceOf._builds),
-    _line(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_LEADER_EPOCH) ",
-          BrokerTraceOf._asks),
+    (_ASKS, BrokerTraceOf._asks),
     _line(r"leaderId=(\d+), fetcherId=\d+\] (?:Completed receive from node \d+ for "
           r"(FETCH|OFFSET_FOR_LEADER_EPOCH) |Received (FETCH|OFFSET_FOR_LEADER_EPOCH) response )",
           BrokerTraceOf._hears),
