@@ -1,4 +1,4 @@
-"""Kafka releases as presets of named switches; a historic bug is a preset with one thrown back.
+"""Kafka releases as presets of named switches; a historic bug is a preset with one switch reverted.
 
 A preset is the last release of its line. Some switches bring the fault along that makes their bug
 felt (a disk that loses what was not flushed, a read of ZooKeeper that throws): the presets leave

@@ -1,4 +1,4 @@
-"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are notified.
+"""Kafka's controller as it is built: one event queue, ZooKeeper's watches, requests to brokers.
 
 One event queue and one thread in stages, a queue of requests for each broker, metadata caches, and
 leaders that change the ISR by themselves. Of the logs it is kept who has all that was committed:

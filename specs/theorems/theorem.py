@@ -1,4 +1,4 @@
-"""A theorem: obligations that a solver answers, and an honest label of what they are about."""
+"""A theorem: obligations for a solver, and a label that says exactly what they cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from model.language import RecordedSystem
 from specs.induction import contradicts_itself
 from specs.invariants import Proof
-from specs.prover import Obligation
+from specs.obligations import Obligation
 from specs.solvers import PROVED, RLIMIT, SolverQuery
 from specs.verdict import Verdict
 
