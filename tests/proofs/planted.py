@@ -385,35 +385,35 @@ def older_controller"""),)),
 
     isr = cache.isr.within"""),)),
     # -- ten more, of kinds that were not among them
-    Fault("end_is_one_too_far", "a leader takes a fetch for the word that its record has arrived", "fetching", ((
+    FaultInProof("end_is_one_too_far", "a leader takes a fetch for the word that its record has arrived", "fetching", ((
         "    new.known_end[leader][follower] = slot.offset\n",
         "    new.known_end[leader][follower] = smaller(slot.offset + 1, log.end)\n"),)),
-    Fault("sends_own_epoch", "a leader sends every record under its own epoch", "fetching", ((
+    FaultInProof("sends_own_epoch", "a leader sends every record under its own epoch", "fetching", ((
         "        record_epoch=when(there, log[slot.offset].epoch, 0),\n",
         "        record_epoch=when(there, now.replica[leader].epoch, 0),\n"),)),
-    Fault("caches_own_epoch", "a follower caches its own epoch with a record that it copies", "fetching", ((
+    FaultInProof("caches_own_epoch", "a follower caches its own epoch with a record that it copies", "fetching", ((
         "        latest_epoch=when(slot.has_record, slot.record_epoch, mine.latest_epoch),\n",
         "        latest_epoch=when(slot.has_record, mine.epoch, mine.latest_epoch),\n"),)),
-    Fault("hw_before_append", "a follower keeps its high watermark within the log before it appends", "fetching", ((
+    FaultInProof("hw_before_append", "a follower keeps its high watermark within the log before it appends", "fetching", ((
         "hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))", "hw=smaller(slot.hw, log.end))"),)),
-    Fault("learns_registered_version", "a leader takes the registered version for that of its write", "isr", ((
+    FaultInProof("learns_registered_version", "a leader takes the registered version for that of its write", "isr", ((
         "    learn(now, new, leader, now.isr_write[leader].version)\n",
         "    learn(now, new, leader, now.zk.version)\n"),)),
-    Fault("shrinks_registered_isr", "a leader takes a member out of the registered ISR, not out of its own", "isr", ((
+    FaultInProof("shrinks_registered_isr", "a leader takes a member out of the registered ISR, not out of its own", "isr", ((
         "    write_isr(now, new, leader, now.replica[leader].isr.without(replica))\n",
         "    write_isr(now, new, leader, now.zk.isr.without(replica))\n"),)),
-    Fault("counts_on_the_smaller", "a leader that cannot tell counts on the smaller ISR", "isr", ((
+    FaultInProof("counts_on_the_smaller", "a leader that cannot tell counts on the smaller ISR", "isr", ((
         "when(mine.isr.is_subset_of(write.isr), write.isr, mine.isr)",
         "when(mine.isr.is_subset_of(write.isr), mine.isr, write.isr)"),)),
-    Fault("ends_survive_following", "a new follower keeps what it knew of the others' ends", "leader_and_isr", ((
+    FaultInProof("ends_survive_following", "a new follower keeps what it knew of the others' ends", "leader_and_isr", ((
         """    new.log[broker]       = cut
     new.known_end[broker] = lam(BROKERS, lambda other: None)
 """, """    new.log[broker]       = cut
 """),)),
-    Fault("same_leader_is_trusted", "a follower of the same leader in a newer epoch does not ask again", "leader_and_isr", ((
+    FaultInProof("same_leader_is_trusted", "a follower of the same leader in a newer epoch does not ask again", "leader_and_isr", ((
         "truncating=log.end > 0 if version.empty_logs_fetch",
         "truncating=all_of(log.end > 0, mine.leader != now.elected[epoch]) if version.empty_logs_fetch"),)),
-    Fault("leads_with_hw_at_end", "a new leader takes its log's end for its high watermark", "leader_and_isr", ((
+    FaultInProof("leads_with_hw_at_end", "a new leader takes its log's end for its high watermark", "leader_and_isr", ((
         "controller_epoch=controller, epoch_start=end, truncating=False,",
         "controller_epoch=controller, epoch_start=end, truncating=False, hw=end,"),)),
 )  # fmt: skip
