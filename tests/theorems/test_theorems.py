@@ -325,6 +325,7 @@ def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
 @pytest.mark.parametrize("name", [one.claim for one in LASTING if "given" in one.label])
 def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
     theorem = THEOREMS[name]
+    assert theorem.given is not None
     proof, _ = theorem.given(None, {})
 
     assert theorem.label.endswith("given the invariants of no_resurrection")
