@@ -321,6 +321,11 @@ _AT_A_STEP: dict[tuple[str, Invariant], tuple[Invariant, ...]] = {
     ("deletion_is_complete", what_is_unknown_has_no_orders): (
         orders_are_of_the_topic_or_refused, what_is_deleted_stays_deleted,
         what_was_heard_is_deleted, the_newest_knows_the_replicas, orders_are_of_won_epochs),
+    **{("controller_undoes_addition", kept): (unknown, the_newest_knows_the_lists)
+       for kept, unknown in (
+           (orders_are_of_the_topic_or_refused, what_is_unknown_has_no_orders),
+           (directories_are_of_the_topic, what_is_unknown_has_no_directory),
+           (memories_are_of_the_topic_or_refused, what_is_unknown_has_no_memory))},
     **{(step, orders_are_of_the_topic_or_refused): (
         the_newest_knows_the_lists, known_lists_begin)
        for step in ("partition_state_machine_starts", "controller_elects_for_failed",
