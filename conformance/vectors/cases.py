@@ -1,4 +1,4 @@
-"""Files of cases: read, checked against the schema, each case with its operation."""
+"""Files of cases: read, checked against the schema, each with its operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases put to one side or to both, and what came of it."""
+"""Puts cases to one side or to both, and reports the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case leaves unsaid, by the meaning of its fields.
+"""Default values for fields that a case leaves out, by their meaning.
 
 Cases name what matters to them, and no more: an ISR that is not named is the assignment, brokers
 that are not said to be dead are alive. Here every operation's input is completed before it is

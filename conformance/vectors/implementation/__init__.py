@@ -1,4 +1,4 @@
-"""The implementation's answers to questions about Kafka's behaviour, one a file and operation.
+"""The implementation's answers to cases of Kafka's behaviour, by file and operation.
 
 A question has ``input`` (as in the files of vectors), the ``release`` that it is asked under, and
 the ``versions`` that it is said to hold for. What is expected is not among it.
