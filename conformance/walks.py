@@ -116,6 +116,7 @@ def walk_part(
                 break
         else:
             break
-        pair.drive((name, given))
+        if not pair.drive((name, given)):
+            break
         run.append(step)
     return pair.progress

@@ -307,10 +307,10 @@ class SteppedParts(WorldOfProcesses):
         self.controllers[broker].begin(as_watch_event(NOTIFICATIONS[kind]))
 
     def reaches(self, broker: int) -> list[int]:
-        """The brokers whose registration is the one that a controller knows."""
+        """The brokers that a controller knows, and that have not registered anew since."""
         known = self.context(broker).broker_epochs
         epochs = self.registrations() if self.fences_brokers else known
-        return [one for one, epoch in known.items() if epochs.get(one) == epoch]
+        return [one for one, epoch in known.items() if epochs.get(one, epoch) == epoch]
 
     def role(self, broker: int, number: int = 0) -> str:
         """What a broker does for a partition."""
