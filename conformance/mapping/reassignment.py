@@ -188,9 +188,7 @@ ROWS: dict[str, Row] = {
                 "one round, and the model one by one. "
                 f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
-        row("session_expires", "broker", "session_expires",
-            why="who has no session is sent nothing more by the model's controllers, where Kafka's "
-                "send until they hear of it, and a live process obeys"),
+        row("session_expires", "broker", "session_expires"),
         row("broker_starts", "broker", "broker_starts"),
         row("broker_reconnects", "broker", "broker_reconnects"),
         row("reply_is_lost", "broker", "reply_is_lost"),
@@ -523,9 +521,8 @@ def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> 
         families = ", ".join(name for name in FAMILIES if name in _FAULTS)
         return (
             "faults of a move are walked one family at a time: write --family NAME, one of "
-            f"{families}. A session that ends and a topic that is to be deleted are in none: in "
-            "Kafka a broker that comes back unnoticed fails and starts in one event, where in the "
-            "model it starts; and a deletion begins, which `topics` has"
+            f"{families}. A topic that is to be deleted is in none: in Kafka a deletion begins, "
+            "which `topics` has"
         )
     if bounds["delays"]:
         return (
