@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-IMPL = Path(__file__).parents[2] / "impl"
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("model", "specs", "impl", "conformance")
+IMPL = ROOT / "impl"
 CORE = IMPL / "core"
 
 PURE = {
@@ -21,8 +23,7 @@ PURE = {
 """What the core may import beside `impl`: nothing with a clock, thread, file, socket or chance. All
 of that comes through a port, or with a call."""
 
-OUTSIDE = ("impl.server", "impl.sim", "impl.world", "impl.vectors", "impl.admin", "impl.disk",
-           "impl.wire")  # fmt: skip
+OUTSIDE = ("impl.server", "impl.sim", "impl.world", "impl.admin", "impl.disk", "impl.wire")
 """The shell, the simulator, and what else knows the core or does I/O."""
 
 ACTS = {"open", "print", "input", "exec", "eval", "compile", "__import__", "breakpoint"}
@@ -104,6 +105,18 @@ def root(node: ast.expr) -> ast.Name:
     return node  # type: ignore[return-value]
 
 
+def modules_used(path: Path, named: Collection[str]) -> set[str]:
+    """The modules among ``named`` that a file imports; a package only for names of its own."""
+    found: set[str] = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            found.update(one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            inside = (f"{node.module}.{one.name}" for one in node.names)
+            found.update(one if one in named else node.module for one in inside)
+    return found & set(named)
+
+
 def core_modules() -> set[str]:
     return {f"impl.core.{path.stem}" for path in CORE.glob("*.py") if path.stem != "__init__"}
 
@@ -159,7 +172,8 @@ def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:
     ]
     by_name = [
         f"{path.relative_to(home)}:{number}"
-        for path in files(IMPL)
+        for folder in ("impl", "conformance/vectors")
+        for path in files(home / folder)
         for number in replaced(tree(path))
     ]
 
@@ -179,29 +193,16 @@ def test_a_method_that_is_replaced_is_noticed(planted: str) -> None:
     assert replaced(ast.parse(planted))
 
 
-def test_no_modules_of_the_implementation_import_one_another_in_a_circle() -> None:
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    """Imports for types alone and imports within functions count as well."""
     named = {
-        ".".join(path.relative_to(IMPL.parent).with_suffix("").parts): imports(path)
-        for path in files(IMPL)
-        if path.stem != "__init__"
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for room in PACKAGES
+        for path in files(ROOT / room)
     }
-    uses = {one: sorted(asked & (named.keys() - {one})) for one, asked in named.items()}
+    uses = {one: modules_used(path, named) - {one} for one, path in named.items()}
 
     TopologicalSorter(uses).prepare()  # CycleError names the circle
-
-
-OPEN_ROOMS = ("conformance/pipeline",)
-"""Rooms whose classes may still share a name; to be shortened, never to be added to."""
-
-
-def settled(folder: Path) -> list[Path]:
-    """The files of a folder that are in no open room."""
-    root = IMPL.parent
-    return [
-        path
-        for path in files(folder)
-        if not path.relative_to(root).as_posix().startswith(tuple(f"{one}/" for one in OPEN_ROOMS))
-    ]
 
 
 def twice(modules: Iterable[ast.Module]) -> set[str]:
@@ -215,8 +216,11 @@ def twice(modules: Iterable[ast.Module]) -> set[str]:
     return {name for name, times in names.items() if times > 1}
 
 
-def test_no_class_name_stands_twice_in_the_implementation() -> None:
-    assert twice(map(tree, files(IMPL))) == set()
+def test_no_class_name_stands_twice() -> None:
+    """Neither in one package nor in two, and not in the tests beside them either."""
+    rooms = (*PACKAGES, "tests")
+
+    assert twice(tree(path) for room in rooms for path in files(ROOT / room)) == set()
 
 
 @pytest.mark.parametrize(
@@ -224,16 +228,6 @@ def test_no_class_name_stands_twice_in_the_implementation() -> None:
 )
 def test_a_class_name_that_stands_twice_is_noticed(planted: str) -> None:
     assert twice([ast.parse("class A: ..."), ast.parse(planted)]) == {"A"}
-
-
-def test_no_class_name_stands_twice_in_the_specification_and_its_checks() -> None:
-    rooms = (IMPL.parent / room for room in ("model", "specs", "conformance"))
-
-    assert twice(tree(path) for room in rooms for path in settled(room)) == set()
-
-
-def test_an_open_room_is_one_that_there_is() -> None:
-    assert [one for one in OPEN_ROOMS if not (IMPL.parent / one).exists()] == []
 
 
 def test_what_systems_share_is_used_by_what_is_recorded() -> None:
