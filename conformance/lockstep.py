@@ -76,6 +76,7 @@ class Lockstep:
         self._candidates: dict[Step, list[Key]] = {}
         self.history: list[Step] = []
         self._here: Any = None
+        self._offers: tuple[Any, list[Step]] = (None, [])
         self.last: Key | None = None
         self.progress = WalkProgress()
         self._compare("at the start")
@@ -110,9 +111,15 @@ class Lockstep:
         return keys
 
     def _offered(self) -> list[Step]:
-        rows = self.about.rows
-        world = self.world
-        return [one for one in world.enabled() if not rows[one.name].is_beyond(world, one.args)]
+        """The steps that the world may take, but those that the model has none of; looked for once
+        as long as it stands there."""
+        if self._here is None or self._offers[0] is not self._here:
+            rows, world = self.about.rows, self.world
+            self._offers = (
+                self._here,
+                [one for one in world.enabled() if not rows[one.name].is_beyond(world, one.args)],
+            )
+        return self._offers[1]
 
     def choices(self) -> list[Step]:
         """The implementation's enabled steps that stay within the bounds."""
