@@ -96,7 +96,7 @@ def figures(quick: bool, edges: bool = True) -> list[LockstepRate]:
     return [*found, *(_edges(name, rounds, states) for name in MAPPED)]
 
 
-def _steps(system: str, rounds: int, seeds: int, steps: int) -> Figure:
+def _steps(system: str, rounds: int, seeds: int, steps: int) -> LockstepRate:
     about = map_of(system)
 
     def once(seed: int) -> int:
