@@ -187,11 +187,11 @@ def _movable(world: WideWorld) -> list[tuple[int, int]]:
 
 
 def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
-    """The partition is to move to other brokers, or to lead elsewhere."""
-    text = encode_reassignment(
-        {TopicPartition(f"t{topic}", partition): _target(world, world.factor)}
-    )
-    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+    """The partition is to move to other brokers, or to lead elsewhere; one that is not there is
+    asked for as well, and dropped from the request."""
+    target = _target(world, world.factor)
+    asked = {TopicPartition(f"t{topic}", one): target for one in (world.partitions, partition)}
+    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(asked)))
 
 
 def _all_movable(world: WideWorld) -> Args:
