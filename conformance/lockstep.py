@@ -1,4 +1,4 @@
-"""Model and implementation in step: every move of one is a move of the other, to the same state.
+"""Lock-step: each step of model or implementation is one of the other, to the same state.
 
 *Sound*: a step of the implementation is one possible transition of the model, which gives the same
 state, or it is silent and changes nothing that the model sees. *Complete*: every transition that

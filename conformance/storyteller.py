@@ -1,4 +1,4 @@
-"""A story of the model, played by the implementation: every state it passes through is compared.
+"""Plays a story of the model on the implementation, and compares every state on the way.
 
 Each step of the story is taken by the model, and by the implementation in a world of its own; what
 the implementation shows must be the state that the story is in. What the model refuses, it must

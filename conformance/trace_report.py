@@ -1,4 +1,4 @@
-"""What replaying a recorded trace found: the verdict, what fired, and the lines that do not fit."""
+"""The report of replaying a recorded trace: verdict, steps taken, and lines that do not fit."""
 
 from __future__ import annotations
 

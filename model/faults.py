@@ -1,4 +1,4 @@
-"""Adversaries by name: what may go wrong in the world, and what that is in each system.
+"""Faults by name, and the transitions that each of them stands for in every system.
 
 A fault is switches thrown to what an assumption rules out, bounds that give it at least one
 strike, or both; or a system has it in any case, where nothing limits how often it strikes.

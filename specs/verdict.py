@@ -1,4 +1,4 @@
-"""The four answers that any check of the project can give, how they combine, and what was found."""
+"""The four verdicts that any check can give, how they combine, and findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a transaction log of ZooKeeper to typed rows, as `parse` makes them of a log's lines.
+"""ZooKeeper's transaction log as typed rows, as `parse` makes them of a log's lines.
 
 An operation is a line: the first of a file is line 1, and a multi of three is three lines. What is
 no write (sessions that begin, writes that failed), and what says nothing of the protocol, is a

@@ -1,4 +1,4 @@
-"""What one start of a real broker does as controller: events, reads of registrations, requests.
+"""The trace of a real broker as controller: events, reads of registrations, requests.
 
 The thread of a controller's events tells what it does about an event, and the thread of each
 channel what it sends. A request is put into a channel where the first of them names it; the second

@@ -1,4 +1,4 @@
-"""A lab's transactions: what its ZooKeeper's own log holds, as lines of a trace."""
+"""Transactions of a lab's ZooKeeper, from its own log, as lines of a trace."""
 
 from __future__ import annotations
 

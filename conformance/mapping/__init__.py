@@ -1,4 +1,4 @@
-"""The maps from implementation to model, as data, one file a system; `replication` is the default.
+"""Maps from the implementation to the model, as data, one file per system.
 
 One step of the implementation is one step of the model. Every exception is a row with its reason.
 """

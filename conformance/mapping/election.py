@@ -1,4 +1,4 @@
-"""The map of `election`: brokers that stand, write and are deposed (`impl.world.stepped`).
+"""The map of `election`: brokers become controller, write, are deposed (`impl.world.stepped`).
 
 The model says less than ZooKeeper and Kafka do in some places, so that it can be proved for any
 number of brokers: it allows more. Each is a row's `why`, and the implementation is driven along.

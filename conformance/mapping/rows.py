@@ -1,4 +1,4 @@
-"""What a map is: a row for each step of the implementation, and how its facts read in the model."""
+"""The format of a map: a row per step of the implementation, and how observations become fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging a partial trace: is there a run of the model that fits what was seen?"""
+"""The judgement of a partial trace: is there a run of the model that fits its lines?"""
 
 from __future__ import annotations
 

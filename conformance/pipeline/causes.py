@@ -1,4 +1,4 @@
-"""Findings of one cause, together: what one fault did to fifty partitions is one thing to look at.
+"""Findings grouped by cause: one fault that hit fifty partitions is one entry.
 
 Findings are of one cause where kind, rule and cluster are the same and their reasons differ only in
 partitions, numbers and places. The first of them, in the order of findings, stands for all.

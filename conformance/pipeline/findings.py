@@ -1,4 +1,4 @@
-"""What is reported: findings, and the rules that they come from, with their sources."""
+"""Findings, and the rules behind them, with their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict of a check, by stated rules, with all that it does not speak of.
+"""The verdict of a check, by stated rules, with everything that it does not cover.
 
 - `broken`: a line of which no completion of the logs obeys the protocol (`findings.BREAKS`).
 - `not checked`: nothing was compared.

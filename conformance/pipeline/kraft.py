@@ -1,4 +1,4 @@
-"""How far a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
+"""Which of a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
 
 The rules are those of the ZooKeeper-era protocol. A KRaft broker applies its metadata log, and
 applies the same leader epoch again whenever it replays it: judged by these rules it would be broken

@@ -1,4 +1,4 @@
-"""Two clusters in one folder: their lines contradict each other, and neither is to blame.
+"""Two clusters in one folder: their lines contradict each other without a fault of either.
 
 A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it when it starts. A new
 ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in

@@ -1,4 +1,4 @@
-"""The one question behind most rules: a value that must not go back has gone back. Why?"""
+"""Whether a value that must not decrease decreased, and why: the question behind most rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync check --report FILE.html`: one page, complete in itself, that shows what was found.
+"""`insync check --report FILE.html`: a self-contained page with the findings.
 
 What breaks comes first; everything that can be long is folded, and what is left out is counted.
 """

@@ -1,4 +1,4 @@
-"""The result of an ingestion or a check, as plain data for JSON and for the tables on screen."""
+"""The result of an ingestion or a check, as plain data for JSON and for tables."""
 
 from __future__ import annotations
 

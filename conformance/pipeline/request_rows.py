@@ -1,4 +1,4 @@
-"""Rows of request logs: what one partition was asked for and answered, and what came before it."""
+"""Rows of request logs about one partition: requests, responses, order on a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the rules put what they find, and how often each looked."""
+"""The context of rules: findings are collected here, and every comparison is counted."""
 
 from __future__ import annotations
 

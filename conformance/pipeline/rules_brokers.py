@@ -1,4 +1,4 @@
-"""Brokers: they obey no older controller, apply no older leader epoch, refuse only the old.
+"""Rules about brokers: they obey no older controller and apply no older leader epoch.
 
 And a controller knows each by the epoch under which it registered.
 """

@@ -1,4 +1,4 @@
-"""What a controller sends to a broker, request by request, beside what that broker handles.
+"""Rules about requests from a controller to a broker: each is handled, in order.
 
 At INFO both sides log each request in a line without partitions: how many it is for, and where it
 comes, its number. A controller has one channel to a broker, in which each request gets the next
@@ -19,6 +19,7 @@ from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.findings import REQUEST_AS_SENT, Kind
+from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_requests import CLOCKS_APART
 
@@ -202,14 +203,22 @@ def _channels(bench: RuleContext) -> Iterator[_Channel]:
     for (_, to, controller), events in sorted(came.items(), key=lambda item: str(item[0])):
         for epoch, part in _by_epoch(events):
             lines = sent.get((controller, epoch, to), [])
-            begins = [
-                number
-                for number, (one, other) in enumerate(pairwise(part), 1)
-                if history.restarted(one, other)
-            ]
-            for low, high in pairwise([0, *begins, len(part)]):
+            begins = [0]
+            for number, (one, other) in enumerate(pairwise(part), 1):
+                if _is_new_channel(history, part[begins[-1]], one, other):
+                    begins.append(number)
+            for low, high in pairwise([*begins, len(part)]):
                 if lines and high - low >= _LEAST:
                     yield _Channel(lines, part[low:high])
+
+
+def _is_new_channel(history: History, first: Event, one: Event, other: Event) -> bool:
+    """Whether the controller made its channel anew: the broker is another process, or got another
+    session since the `first` request, of which the controller may hear after further ones came."""
+    if history.restarted(one, other):
+        return True
+    falls = (other.correlation or 0) <= (one.correlation or 0)
+    return falls and history.registered_anew(first, other)
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:

@@ -1,4 +1,4 @@
-"""Controllers: their epochs strictly grow, have one owner each, and begin anew only with reason."""
+"""Rules about controllers: epochs strictly grow, have one owner, and restart only with reason."""
 
 from __future__ import annotations
 

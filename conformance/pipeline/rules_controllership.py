@@ -1,4 +1,4 @@
-"""What brokers tell of the controllership, against the model `election`.
+"""Rules about the controllership: brokers' lines are a run of the model `election`.
 
 For each ZooKeeper that the logs know there must be one run of the model in which every broker's
 lines have their place (`controllership_run`). A line that no run has is impossible; where it fits

@@ -1,4 +1,4 @@
-"""What is deleted: logs that were renamed, and topics of which every log was.
+"""Rules about deletion: renamed logs, and topics whose logs were all deleted.
 
 A log that is deleted is renamed first, and removed later. One that cannot be renamed takes its log
 directory offline, and its broker answers KAFKA_STORAGE_ERROR; then the controller holds the replica

@@ -1,4 +1,4 @@
-"""What a leader's request log tells of its partitions: fetches, high watermarks, ends of epochs.
+"""Rules about a leader's request log: fetches, high watermarks, ends of epochs.
 
 No clock says which of two requests came first, but a connection does: a broker reads no further
 request from it before it has written the line of the one before (a channel is muted meanwhile). So
@@ -177,7 +177,7 @@ def log_ends(rows: Iterable[Row]) -> list[Value]:
             mark, offset = row.answered.get("highwatermark", -1), row.asked.get("fetchoffset", -1)
             if mark >= 0:
                 found.append(Value(row, mark, None, f"high watermark {mark}"))
-            if offset >= 0:
+            if offset >= 0 and not row.diverging:  # else its log is another one (KIP-595)
                 found.append(Value(row, offset, None, f"a fetch from offset {offset}"))
         elif row.asked.get("leaderepoch") == row.epoch and row.answered.get("endoffset", -1) >= 0:
             end = row.answered["endoffset"]

@@ -1,4 +1,4 @@
-"""A leader says which ISR it is about to write, writes it, and says which it wrote.
+"""Rules about ISR changes: the leader writes the ISR that it announced, and reports what it wrote.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one lock: between the two
 lines of one change no other line of that partition's ISR is written. Since KIP-497 the answer comes

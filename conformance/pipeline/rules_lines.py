@@ -1,4 +1,4 @@
-"""What one line says by itself: no other line is needed to see that it contradicts itself.
+"""Rules about a single line: it contradicts itself.
 
 A line names some things twice: its writer in its head and in its text, a partition in its head and
 in the request that it shows, a change beside what it was before. And it stands in the log of the

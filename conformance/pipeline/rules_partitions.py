@@ -1,4 +1,4 @@
-"""Partitions as controllers write them: epochs grow, leaders are in sync, one leader an epoch."""
+"""Rules about states that controllers write: epochs grow, one leader each, from the ISR."""
 
 from __future__ import annotations
 
@@ -83,7 +83,11 @@ def _epochs_grow(bench: RuleContext) -> None:
         if reset is not None:
             return reset.why
         began = history.topic_began(a, b)
-        return None if began is None else f"the topic was changed at {began.where}"
+        if began is not None:
+            return f"the topic was changed at {began.where}"
+        if history.wrote_deposed(a, b):
+            return f"{a.where} is a write of a controller that was deposed (KAFKA-6082)"
+        return None
 
     for (_, topic, partition), events in sorted(written.items()):
         events.sort(key=lambda event: (event.controller_epoch, history.key(event)))

@@ -1,4 +1,4 @@
-"""A controller's requests on their way: sent, received, handled, and what a broker holds of them.
+"""Rules about a controller's requests: sent, received, handled, and what the broker then holds.
 
 A broker gets what the controller sent to it, does of it what it says, and holds the leader epoch
 that it was sent last. All of that is compared by values that stand in the lines: by the number of
@@ -39,7 +39,7 @@ _RECEIVED = frozenset(("leader_and_isr_received", "metadata_cached"))
 _HEARD = _RECEIVED | _STARTED
 _ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
 _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
-_ISR = frozenset(("isr_updated", "isr_refused"))
+_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated", "isr_refused"))
 _NOT_TAKEN = ("leader_unavailable", "step_skipped", "follower_skipped", "become_skipped")
 """Templates, or their beginnings, of what a broker says where it may not take a leader epoch."""
 _BATCH = "leader_and_isr_batch_handled"
@@ -565,11 +565,23 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
+def _writes_between(tries: list[tuple[int, int]], since: int, until: int) -> int:
+    """How many writes of the ISR succeeded at the most: `tries` has 1 of each that is begun, and -1
+    of each that is refused."""
+    return max(0, sum(step for at, step in tries if since <= at <= until))
+
+
 def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
-    """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it."""
+    """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it.
+
+    Up to 2.3 what it wrote is logged at TRACE, and that it is about to write always.
+    """
     history = bench.history
     received: dict[int | None, list[Event]] = defaultdict(list)
+    tries: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
     for event in events:
+        if event.kind in ("isr_shrunk", "isr_expanded", "isr_refused"):
+            tries[event.broker].append((event.at, -1 if event.kind == "isr_refused" else 1))
         if event.kind in ("leader_and_isr_received", "isr_updated") and event.version is not None:
             received[event.broker].append(event)
     for event in events:
@@ -591,7 +603,11 @@ def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
         ):
             continue  # what it was sent, or wrote, may be missing
         bench.looked(HOLDS_AS_RECEIVED)
-        if any(each.version == event.version for each in received[event.broker]):
+        own = tries[event.broker]
+        if any(
+            0 <= event.version - (each.version or 0) <= _writes_between(own, each.at, event.at)
+            for each in received[event.broker]
+        ):
             continue
         if not bench.lacks(event, _LAST_RECEIVED):
             continue

@@ -1,4 +1,4 @@
-"""What the states of one partition must have in common, whoever tells of them.
+"""Rules about the states of one partition: all lines about a version agree.
 
 Members of an ISR are replicas, versions of the znode grow, a controller moves a partition out of
 the state that it moved it into, who follows changes no ISR, who leads starts once in an epoch.

@@ -1,4 +1,4 @@
-"""What clusters wrote into ZooKeeper, by its own transaction log: rules that need that order.
+"""Rules about ZooKeeper's transaction log: what needs the order of all writes.
 
 **A request for moves is seen.** Its znode is created while a controller watches for it, so that
 the session of that controller is notified, and notifications come in the order of zxids. Whatever a

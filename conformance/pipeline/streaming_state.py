@@ -1,5 +1,4 @@
-"""What is known of one cluster whose logs grow: the events that still matter, and what was
-reported.
+"""State of one cluster whose logs grow: events that still matter, and what was reported.
 
 Each judgement is that of `insync check` on all that was kept, so a watched cluster is judged by
 the same rules. A finding is reported when it has stood in two judgements, because a line of another

@@ -1,4 +1,4 @@
-"""The human report: the same facts as the JSON, in a few tables, which the page shows as well."""
+"""The report for people: the facts of the JSON as tables, on a terminal and on the page."""
 
 from __future__ import annotations
 

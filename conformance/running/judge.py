@@ -1,5 +1,4 @@
-"""The verdict on the traces of a cluster's processes: partitions on `replication`, who is
-controller on `election`, what controllers do on `cluster`.
+"""The verdict on a cluster's traces, by `replication`, `election` and `cluster`.
 
 Each partition is judged by itself, up to its first line that is no step of the model. What cannot
 be judged, since a file or a line is missing, is unknown, and the rest is judged all the same.
@@ -10,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from conformance.running.at_rest import AtRest
+from conformance.running.at_rest import AtRest, partition_at_rest
 from conformance.running.cluster import replay_cluster, tells_of_controllers
 from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
@@ -161,7 +161,8 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtR
         # Up to 1.0 the last member leaves an ISR where unclean elections are allowed.
         keeps = Release.of(gathered.version).since("1.1") or not unclean
         more |= {"unclean_leader_election": unclean, "isr_keeps_last_member": keeps}
-        judge = ReplicationJudge(order, brokers, version, {**switches, **more}, rest)
+        at_the_end = partial(partition_at_rest, rest) if rest is not None else None
+        judge = ReplicationJudge(order, brokers, version, {**switches, **more}, at_the_end)
         done = [replay_controllership(order, brokers, version, switches, rest)]
         if tells_of_controllers(order):
             of_topics = {**switches, "unclean_leader_election": unclean}

@@ -1,4 +1,4 @@
-"""A simulated cluster that traces as running processes do, so that the model judges what it does.
+"""A simulated cluster that writes traces as running processes do, for the model to judge.
 
 The same lines in the same files as `insync cluster start --trace` leaves, written at the same
 places of the core; who asked whom, and in which order, the simulator's steps say. So a run of

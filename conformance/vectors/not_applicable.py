@@ -1,4 +1,4 @@
-"""What a side does not answer, said beforehand: by side, file and operation, with the reason.
+"""Cases that a side does not answer, declared by side, file and operation, with the reason.
 
 An operation that is neither answered nor listed here is *unanswered*, and no run with one is green.
 """

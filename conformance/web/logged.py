@@ -1,4 +1,4 @@
-"""One's own logs beside the protocol: what brokers wrote of one partition, and what was allowed.
+"""Brokers' log lines about one partition, beside what the protocol allowed.
 
 Logs hold no whole state, so there is no board to draw: a row is a line of a log, in the order of
 time, of the partition (or of the controllers) that the first violation is about.

@@ -1,4 +1,4 @@
-"""What a controller knows of the cluster, as plain data (``ControllerContext``).
+"""A controller's memory of the cluster, as plain data (``ControllerContext``).
 
 Nothing here reaches ZooKeeper or a broker: it is filled by whoever reads, and asked by the state
 machines, the request batch and the deletion manager.

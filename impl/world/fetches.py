@@ -1,4 +1,4 @@
-"""Followers and their leaders, one connection each way: requests, answers, lost answers.
+"""Connections of followers to leaders: requests, answers, lost answers.
 
 A fetcher's round is a coroutine that stands where it waits for its leader; what happens meanwhile
 to its partitions it learns when the answer is there.

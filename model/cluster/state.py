@@ -1,4 +1,4 @@
-"""Several partitions under ZooKeeper's nodes, the controller's memory, and each broker's picture.
+"""The state: several partitions, ZooKeeper's nodes, the controller's memory, each broker's view.
 
 What a state znode ever said is kept by its zkVersion: a state that a controller cached, one that is
 in a request, one that a broker obeyed or answers clients from, is then a version and no more.

@@ -1,4 +1,4 @@
-"""Recording: a transition's function runs once, over expressions, and leaves requires and writes.
+"""Recording: a transition's function runs once, over expressions; its requires and writes are kept.
 
     @transition(leader=BROKERS, laggard=BROKERS)
     def leader_shrinks_isr(now, new, leader, laggard):

@@ -1,4 +1,4 @@
-"""What a protocol author holds in hand: `now.view[leader]`, logs, `.but(isr=smaller)`.
+"""Values that a protocol author writes with: `now.view[leader]`, logs, `.but(isr=smaller)`.
 
 Values are thin wrappers over terms. They are read lazily, so mentioning a record costs nothing.
 None of them has a truth value: `if`, `and`, `or`, `in` raise with the line to write instead.

@@ -1,4 +1,4 @@
-"""One partition under ZooKeeper: its znode, who believes what, logs, and all that is in flight."""
+"""The state: one partition's znode, each broker's view of it, logs, and messages in flight."""
 
 from model.language import (
     BOOL,

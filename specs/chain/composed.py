@@ -1,4 +1,4 @@
-"""`replication` and the proof's form side by side, as one system: each step takes both along.
+"""`replication` and the form that is proved, composed as one system whose steps move both.
 
 A step of the one is recorded with the steps of the other that its line names (`specs.chain.lines`):
 their writes are added to its own, each reading what the one before it left, and what they require

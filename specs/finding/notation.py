@@ -1,4 +1,4 @@
-"""Invariants that were found, as text: a file that stands in `specs/proofs` as it is."""
+"""Found invariants as text: a file that can be put into `specs/proofs` as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that worked, tried again where the same kind of thing is seen: by other brokers, later.
+"""Plans that worked before, tried again for the same kind of line with other brokers.
 
 What happens between two lines repeats itself. A plan is kept with its numbers as distances from
 what is registered, and tried under every exchange of the brokers; each of its steps must be

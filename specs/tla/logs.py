@@ -1,4 +1,4 @@
-"""What a step makes of a log: longer by a record, cut, another's copy, or anything else."""
+"""How a step changes a log: an append, a truncation, a copy, or anything else."""
 
 from __future__ import annotations
 

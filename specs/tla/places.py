@@ -1,4 +1,4 @@
-"""Places of the state: the text that reads them, and which names mean what there."""
+"""Parts of the state: the expressions that read them, and their names."""
 
 from __future__ import annotations
 

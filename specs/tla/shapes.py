@@ -1,4 +1,4 @@
-"""The state's shape in TLA+: records, functions, sets, sequences; its types and its blank values.
+"""The state in TLA+: records, functions, sets, sequences, with their types and blank values.
 
 A record stays a record, `per(...)` a function, a set a set, a relation a set of tuples, a log a
 sequence: the record at offset o is `At(log, o)`, and the log's end is `Len(log)`. So a state has

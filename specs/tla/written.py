@@ -1,4 +1,4 @@
-"""A place of the state, and what a step writes below it."""
+"""A part of the state, and what a step writes within it."""
 
 from __future__ import annotations
 

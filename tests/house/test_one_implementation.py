@@ -66,7 +66,7 @@ def test_the_core_knows_neither_the_shell_nor_the_simulator() -> None:
     wrong = {
         path.name: sorted(one for one in imports(path) if one.startswith(outside))
         for path in files(CORE)
-        for outside in ("impl.server", "impl.sim", "impl.world", "impl.vectors", "impl.admin")
+        for outside in ("impl.server", "impl.sim", "impl.world", "impl.admin")
         if any(one.startswith(outside) for one in imports(path))
     }
 

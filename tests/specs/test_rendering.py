@@ -34,7 +34,7 @@ from specs.exploration import Exploration
 from specs.finding.guided import Guided
 from specs.growth import Grown
 from specs.induction import InductionCounterexample
-from specs.prover import Obligation
+from specs.obligations import Obligation
 from specs.rendering import (
     COUNTED,
     FLAT,

@@ -1,4 +1,4 @@
-"""What must hold in a wide world: after every step what is cheap to see, at the end the records.
+"""Claims checked in a wide world: cheap ones after every step, those about records at the end.
 
 Unclean elections are off, and nobody's disk lies: so nothing that was acknowledged may be missing.
 With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write is not forced.

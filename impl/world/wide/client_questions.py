@@ -1,4 +1,4 @@
-"""Steps of clients that ask a broker whatever it may be asked, whoever leads.
+"""Steps of clients that send any request to any broker, leader or not.
 
 What each is to be answered is said here from what the broker has in memory and on its disk: who
 leads, in which epoch, where its log begins, is committed to, and ends. Nothing is asked of the core

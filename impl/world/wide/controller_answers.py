@@ -1,4 +1,4 @@
-"""What controllers answer to leaders and administrators, beside what is registered then.
+"""Answers of controllers to leaders and administrators, compared with what is registered.
 
 AlterIsr (KIP-497), AlterPartitionReassignments and ListPartitionReassignments (KIP-455) and
 ElectLeaders (KIP-460): each answer says what has been done, or why not, of what ZooKeeper holds

@@ -1,4 +1,4 @@
-"""What controllers send to brokers, and what those answer, held to what each side has in memory.
+"""Requests of controllers to brokers and their responses, compared with both sides' memory.
 
 What a request is to say is said here from what its sender knows of brokers, assignments and states
 as it is sent; what it is to be answered, from what the broker had before it, and has after it.

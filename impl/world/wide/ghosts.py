@@ -1,4 +1,4 @@
-"""What observers note of a step, beside the events of replicas: no broker reads it."""
+"""Observations of a step for the claims, beside the events of replicas; no broker reads them."""
 
 from __future__ import annotations
 

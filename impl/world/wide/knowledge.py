@@ -1,4 +1,4 @@
-"""Whether every broker knows what is registered, once a wide world is at rest.
+"""Whether every broker knows the registered state once a wide world is at rest.
 
 A controller that has nothing left to handle knows what a new one would read: brokers, assignments,
 states, and what is asked of it. A broker that has nothing left to answer knows what its controller

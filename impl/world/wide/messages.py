@@ -1,4 +1,4 @@
-"""Steps of messages: notifications, requests of controllers, fetches, and their answers."""
+"""Steps of messages: notifications, controller requests, fetches, and their responses."""
 
 from __future__ import annotations
 

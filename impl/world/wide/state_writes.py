@@ -1,4 +1,4 @@
-"""What a controller's event writes of partitions' states, held to the states that it found.
+"""Partition states that a controller writes, compared with the states that it found.
 
 Whatever elects a leader, each write raises the leader epoch by one, names the controller that wrote
 it, and lets nobody lead but a member of the ISR that lives. Only what a leader asks for (AlterIsr)

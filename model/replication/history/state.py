@@ -1,4 +1,4 @@
-"""The partition as the proof sees it: messages are never taken away, and every epoch has a history.
+"""The state of the form that is proved: messages are never removed, each epoch keeps its history.
 
 What was sent stays sent, so that it may arrive late, twice, or never. What a leader knows is kept
 by its epoch, not by its broker: an epoch is led once, by one broker. Ghosts remember what a proof

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation.batch_log import LogEnds
 from impl.core.alter_isr import AlterIsrManager
 from impl.core.events import IsrUpdated, ReplicaEvent
 from impl.core.partition import Partition
 from impl.core.requests import PartitionOrder
 from impl.releases import Release
-from impl.vectors.batch_log import LogEnds
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 

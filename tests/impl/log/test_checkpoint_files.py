@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conformance.vectors.implementation.storage import answer
 from impl.disk import Killed, MemoryDisk, RealDisk
 from impl.log.checkpoint_file import (
     OffsetCheckpoint,
@@ -17,7 +18,6 @@ from impl.log.checkpoint_file import (
 )
 from impl.log.errors import MalformedCheckpoint
 from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
-from impl.vectors.storage import answer
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from conformance.vectors.implementation.stage import ControllerStage
+from conformance.vectors.questions import Answer, Question, given, or_refusal, release, under
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
-from impl.vectors.questions import Answer, Question, given, or_refusal, release, under
-from impl.vectors.stage import ControllerStage
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core import strategies
 from impl.core.cluster_context import ClusterContext
 from impl.core.imbalance import by_preferred_leader, not_led_by
 from impl.core.strategies import Elected
-from impl.vectors.questions import Answer, Question, given, release
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 

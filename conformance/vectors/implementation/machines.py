@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.vectors.implementation.stage import (
+    ControllerStage,
+    shown_metadata,
+    shown_orders,
+    shown_state,
+    shown_stops,
+    state_of,
+)
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.journal import ChangeFailure, ControllerJournal
@@ -14,15 +23,6 @@ from impl.core.states import (
     ReplicaState,
     partition_may_go,
     replica_may_go,
-)
-from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import (
-    ControllerStage,
-    shown_metadata,
-    shown_orders,
-    shown_state,
-    shown_stops,
-    state_of,
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.errors import NoNode, ZooKeeperError

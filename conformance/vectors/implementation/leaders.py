@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.hosted import ME, PARTITION, HostedBroker
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core import answers
 from impl.core.fetcher_thread import EpochQuestion
 from impl.core.partition import (
@@ -14,9 +17,6 @@ from impl.core.partition import (
     is_under_replicated,
     out_of_sync,
 )
-from impl.vectors.batch_log import LogEnds
-from impl.vectors.hosted import ME, PARTITION, HostedBroker
-from impl.vectors.questions import Answer, Question, given, release, under
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 

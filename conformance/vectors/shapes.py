@@ -1,4 +1,4 @@
-"""What a case leaves unsaid, by the meaning of its fields.
+"""Default values for fields that a case leaves out, by their meaning.
 
 Cases name what matters to them, and no more: an ISR that is not named is the assignment, brokers
 that are not said to be dead are alive. Here every operation's input is completed before it is
@@ -9,10 +9,11 @@ unsaid, and asking for it is ``Lacks``, which names the field.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from impl.vectors.questions import Answer, Question
+from conformance.vectors.questions import Answer, Question
 
 LAG_MS = 30_000
 """``replica.lag.time.max.ms`` where a case does not say (the default since KIP-537)."""
@@ -627,8 +628,16 @@ def _list_topics(asked: Fields) -> None:
     asked.fill("topics", default=list(asked["marked"]))
 
 
-def _describe(asked: Fields) -> None:
+def _altered(asked: Fields) -> None:
     _topic(asked)
+    asked.fill("existing", "partitions", "current", default=1).fill("requested", "newTotal")
+    if isinstance(asked["existing"], list | Mapping):
+        asked["existing"] = len(asked["existing"])
+
+
+def _described(asked: Fields) -> None:
+    _topic(asked)
+    asked.fill("configs", "config", default=dict)
     for one in asked.rows("partitions"):
         one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
         one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
@@ -787,18 +796,35 @@ def _update_states(asked: Fields) -> None:
 
 
 def _encode(asked: Fields) -> None:
-    what = asked.part("encode")
-    if what is None:
+    what = asked["encode"]
+    if isinstance(what, int):
+        what = {"controllerEpoch": what}
+    elif isinstance(what, str) and "/" in what:
+        what = what.split("/", 1)
+    elif isinstance(what, list) and all(map(_numbered, what)):
+        what = {"partitions": what}
+    elif isinstance(what, Mapping) and what and all(map(_numbered, what)):
+        what = {"partitions": {one.rpartition("-")[2]: ids for one, ids in what.items()}}
+    asked["encode"] = what = _read(what, f"{asked.where}.encode")
+    if not isinstance(what, Fields):
         return
     if "leader" in what or ("isr" in what and "endpoints" not in what):
         _state(what)
         what.fill("controllerEpoch", default=0)
-    what.fill("brokerId", "brokerid").fill("jmx", "jmxPort")
+    what.fill("jmx", "jmxPort").fill("partitions", "assignment", "replicas")
+    if "timestamp" in what:
+        what.fill("brokerId", "brokerid", "controller", "broker")
     if set(what) == {"epoch"}:
         what.fill("controllerEpoch", "epoch")
-        del what["epoch"]
     if isinstance(what.get("partitions"), Mapping):
         _whole_assignments(what)
+
+
+_PARTITION = re.compile(r"^(?:.*-)?\d+$")
+
+
+def _numbered(name: str) -> bool:
+    return _PARTITION.match(name) is not None
 
 
 def _whole_assignments(topic: Fields) -> None:
@@ -888,7 +914,9 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_admin", "collision"): _collision,
     ("topic_admin", "collisionChars"): _name,
     ("topic_admin", "delete"): _topic,
-    ("topic_admin", "describe"): _describe,
+    ("topic_admin", "alter"): _altered,
+    ("topic_admin", "create"): _topic,
+    ("topic_admin", "describe"): _described,
     ("topic_admin", "list"): _list_topics,
     ("topic_admin", "validateName"): _name,
     ("topic_deletion", "completionZkOrder"): _requested_topic,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from conformance.vectors.implementation.stage import ControllerStage, Sent, kinds_to
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core.controller_parts import ControllerConfig
 from impl.core.requests import UpdateMetadata, kind_of
-from impl.vectors.questions import Answer, Question, given, release, under
-from impl.vectors.stage import ControllerStage, Sent, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 

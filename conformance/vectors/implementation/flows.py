@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.answers import propagates_isr_changes
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.imbalance import is_imbalanced
 from impl.core.journal import ControllerJournal
-from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
