@@ -69,7 +69,7 @@ class Transaction(NamedTuple):
 
 
 @dataclass
-class TransactionLog:
+class TransactionLogReader:
     """One file, read once by iterating over it.
 
     Afterwards ``reason`` says why it is no transaction log, or that it is damaged; None where all

@@ -17,7 +17,7 @@ from conformance.mapping.replication import (
 from conformance.mapping.rows import (
     Facts,
     FactTable,
-    Row,
+    StepRow,
     SystemMap,
     implementation_arguments,
     model_arguments,
@@ -44,7 +44,7 @@ __all__ = [
     "UNOBSERVED",
     "FactTable",
     "Facts",
-    "Row",
+    "StepRow",
     "SystemMap",
     "abstract",
     "implementation_arguments",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, Kind
+from conformance.pipeline.findings import BREAKS, FindingKind
 
 MATTER = 3
 """So many causes are shown before everything else."""
@@ -60,7 +60,7 @@ def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
 
 def that_matter(every: Sequence[Cause]) -> list[Cause]:
     """The few that are shown first: what breaks, then what is doubtful, the frequent ones first."""
-    rank = {kind.value: n for n, kind in enumerate(Kind)}
+    rank = {kind.value: n for n, kind in enumerate(FindingKind)}
     order = sorted(
         (each for each in every),
         key=lambda each: (rank[each.finding["kind"]], -each.count),

@@ -11,7 +11,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import ISR_AS_ANNOUNCED, Kind
+from conformance.pipeline.findings import ISR_AS_ANNOUNCED, FindingKind
 from conformance.pipeline.rule_context import RuleContext
 
 _ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
@@ -51,7 +51,7 @@ def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | N
     if id(wrote) in bench.blamed or id(said) in bench.blamed:
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         ISR_AS_ANNOUNCED,
         said,
         f"{said.topic}-{said.partition}: broker {said.broker} is about to write the ISR "

@@ -16,7 +16,7 @@ from impl.zookeeper.port import wait
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 
 
-class Notes(ControllerJournal):
+class MalformedNotes(ControllerJournal):
     def __init__(self) -> None:
         self.errors: list[str] = []
 
@@ -26,7 +26,7 @@ class Notes(ControllerJournal):
 
 
 def elected(stage: ControllerStage, broker: int) -> tuple[EventController, list[str]]:
-    notes = Notes()
+    notes = MalformedNotes()
     controller = EventController(
         broker, stage.sessions[broker], stage.release, stage.send,
         ControllerConfig(delete_topics=True), notes,
