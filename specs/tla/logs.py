@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from model.language import Log
+from model.language import LogOf
 from model.language import terms as t
 from model.language.schema import fields
 from model.language.terms import Term
@@ -33,7 +33,7 @@ class LogDefinitions:
     ) -> LayoutNode:
         """The new log, given the text of what it is before the step."""
         schema = place.schema
-        assert isinstance(schema, Log)
+        assert isinstance(schema, LogOf)
         old_end = t.get(f"{place.name}.end", place.indices, schema.end)
         end = leaves[f"{place.name}.end"].term if f"{place.name}.end" in leaves else old_end
         records = {n: w for n, w in leaves.items() if n != f"{place.name}.end"}
