@@ -25,6 +25,7 @@ from conformance.trace_report import TraceReport
 from impl.releases import Release
 from model.language import ProtocolError
 from model.systems import system
+from specs.rendering import HIDDEN
 from specs.verdict import FindingKind, Verdict, combine
 
 MOST_BROKERS = 9
@@ -37,7 +38,7 @@ class RunningReport(TraceReport):
 
     files: int = 0
     version: str = ""
-    replayed: list[Replayed] = field(default_factory=list)
+    replayed: list[Replayed] = field(default_factory=list, metadata=HIDDEN)
     stuck: int = 0
     """Lines that wait for each other, which no replay has come to."""
 

@@ -61,7 +61,8 @@ class Rehearsal:
         self.stage = ControllerStage(release(question))
         journal = _Calls()
         self.calls = journal.calls
-        self.core = self.stage.core(1, 50, ControllerConfig(delete_topics=True), journal)
+        config = ControllerConfig(delete_topics=asked["deleteTopicEnable"])
+        self.core = self.stage.core(1, 50, config, journal)
         self.brokers: list[int] = asked["brokers"]
         self.core.context.broker_epochs = dict.fromkeys(self.brokers, 1)
         for topic, shape in asked["topics"].items():

@@ -184,7 +184,7 @@ class TopicLife:
             self.stage.start_broker(int(rest))
             self.stage.run(self.controller)
             self._joins(int(rest))
-        elif "auto" in step:
+        elif "auto" in step.lower():
             wait(self.controller.rebalance())
             self.stage.run(self.controller)
         elif "shutdown" in step.lower():
@@ -192,7 +192,7 @@ class TopicLife:
                 len(wait(self.controller.brokers.shut_down(int(rest.split()[-1]))))
             )
             self.stage.run(self.controller)
-        elif "elect" in step:
+        elif "elect" in step.lower():
             wait(self.stage.admin.make_path("/admin"))
             wait(self.stage.admin.request_preferred_election([PARTITION]))
             self.stage.run(self.controller)

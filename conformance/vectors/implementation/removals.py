@@ -75,6 +75,10 @@ def delete(question: Question) -> dict[str, Any]:
             stop(world, place)
     world.do(Step("topic_is_deleted", (0,)))
     settle(world)
+    for place, broker in enumerate(ids, 1):
+        if broker in asked["thenStart"] and broker not in asked["live"]:
+            world.do(Step("broker_starts", (place,)))
+            settle(world)
     left = still_there(world)
     if not left:
         return {"eventually": "topic znode, delete znode and all logs gone"}
