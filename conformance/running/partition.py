@@ -928,6 +928,9 @@ class PartitionReplay(Driver):
         if self._is_given_up(f, b, line.args["correlation"], _EPOCH_ASKED):
             return  # it changes nothing at the leader
         self._heard(line, f, b)
+        if reply["error"] == NO_STORAGE:
+            self._cannot_look(f, b)
+            return
         if reply["error"] != "NONE":
             self.step("leader_refuses_epoch", b, f)
             return
@@ -956,6 +959,11 @@ class PartitionReplay(Driver):
         )
         if reply["error"] == FAILURE:
             self._fails_to_answer(line, b, f)
+            return
+        if reply["error"] == NO_STORAGE:
+            given_up = self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED)
+            if not given_up and not args["waited"]:
+                self._cannot_look(f, b)
             return
         if reply["error"] != "NONE":
             if compares:
@@ -1002,6 +1010,11 @@ class PartitionReplay(Driver):
             taken = self._appended_to(take, offset)
         if taken <= end:
             self._several(line, b, f, taken)
+
+    def _cannot_look(self, f: int, b: int) -> None:
+        """The leader's log is in a directory that has failed: the question comes to nothing."""
+        self.step("fetch_is_lost", f, b)
+        self.done.forced[OFFLINE] += 1
 
     def _counts(self, line: TraceLine, b: int, f: int) -> None:
         self.ended_at[b, f] = self.read("known_end", b, f)
@@ -1285,6 +1298,6 @@ class PartitionReplay(Driver):
 _LEADS = 1
 _EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED, _GIVEN_UP = 1, 2, 3, 4, 5
 _EARLIEST, _LATEST = -2, -1
-FAILURE = "UNKNOWN_SERVER_ERROR"
+FAILURE, NO_STORAGE = "UNKNOWN_SERVER_ERROR", "KAFKA_STORAGE_ERROR"
 _OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned", "leaders_elected")
 _OF_CONTROLLERS = ("leader_cached", "leader_and_isr_received")
