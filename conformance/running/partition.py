@@ -19,6 +19,7 @@ from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
+from impl.releases import Release
 from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
 from model.language.sparse import Index
 from model.systems import system
@@ -32,6 +33,7 @@ MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 TAKEN_AWAY = "a move has a replica's log deleted (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
+FROM_FOLLOWER = "a consumer reads from a follower, below its high watermark"
 COUNTED_MEANWHILE = "the high watermark is computed before a fetch that is counted meanwhile"
 UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
@@ -89,6 +91,7 @@ class ReplicationJudge:
         self.by_request = not switches.get("isr_write_locks", True)
         """Who leads asks the controller for an ISR, and fetches say where logs part (2.7)."""
         recorded = system("replication").recorded(version, {**AS_RELEASED, **switches})
+        self.followers_are_read = Release.of(version).since("2.4")
         self.switches = recorded.switches
         self.moves = Moves(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
         self.moves.ledger.is_keyed = False
@@ -951,7 +954,7 @@ class PartitionReplay(Driver):
                          "no more than the log has")  # fmt: skip
         if follower < 0:
             if end > offset:
-                self.step("consumer_reads", b, self.index(end) - 1)
+                self._is_read(b, self.index(end) - 1)
             return
         f = self.of[follower]
         compares = self._compares(line) and not self._is_given_up(
@@ -1010,6 +1013,21 @@ class PartitionReplay(Driver):
             taken = self._appended_to(take, offset)
         if taken <= end:
             self._several(line, b, f, taken)
+
+    def _is_read(self, b: int, last: int) -> None:
+        """A consumer reads: at the leader, or since 2.4 at a follower, what that knows to be
+        committed (KIP-392)."""
+        if not self.judge.followers_are_read or self.read("replica.role", b) == _LEADS:
+            self.step("consumer_reads", b, last)
+            return
+        hw = self.read("replica.hw", b)
+        if last >= hw:
+            raise MisfitError(
+                "a follower shows consumers what is committed",
+                f"it shows records up to {self.bounds[last + 1]}, and its high watermark is "
+                f"{self.bounds[hw]}", f"records up to {self.bounds[hw]}",
+            )  # fmt: skip
+        self.done.forced[FROM_FOLLOWER] += 1
 
     def _cannot_look(self, f: int, b: int) -> None:
         """The leader's log is in a directory that has failed: the question comes to nothing."""

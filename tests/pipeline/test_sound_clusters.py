@@ -82,7 +82,8 @@ def received(
         second,
         f"[Broker id={broker}] Received LeaderAndIsr request PartitionState(controllerEpoch=4, "
         f"leader={leader}, leaderEpoch={epoch}, isr={isr}, zkVersion={version}, "
-        f"replicas={replicas or isr}, isNew=true) correlation id {second} from controller 3 epoch 4 for partition orders-0",
+        f"replicas={replicas or isr}, isNew=true) correlation id {second} from controller 3 "
+        "epoch 4 for partition orders-0",
         level="TRACE",
     )
 
