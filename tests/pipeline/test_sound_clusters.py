@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,15 @@ import pytest
 
 from conformance.ingest.dialects import dialect_for
 from conformance.ingest.files import discover
-from tests.pipeline.test_rules_of_the_data_plane import fetched, judged
+from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.places import places_of
+from tests.pipeline.test_rules_of_the_data_plane import (
+    ENDS,
+    STARTS,
+    completed,
+    fetched,
+    judged,
+)
 from tests.pipeline.test_rules_of_truncation import cut_to, cutting, starts
 from tests.pipeline.written import (
     CONTROLLER,
@@ -280,3 +289,31 @@ def test_a_log_that_begins_anew_at_its_leaders_start_ends_there(tmp_path: Path):
     found = judged(tmp_path, [*fetched(2, 4, 4, 4, 4), reset, *fetched(4, 17, 17, 17, 17)], [])
 
     assert found["findings"] == []
+
+
+def test_a_fetch_whose_log_parts_from_its_leaders_may_begin_above_the_leaders_end(tmp_path: Path):
+    def kinds(folder: str, answer: dict[str, Any]) -> list[str]:
+        asked = {"currentLeaderEpoch": 3, "fetchOffset": 30, "lastFetchedEpoch": 1}
+        fetch = completed(5, "FETCH", 4, asked, {"errorCode": 0, "highWatermark": 8} | answer)
+        files = {"server.log": starting(0, 4), "kafka-request.log": [fetch],
+                 "state-change.log": [STARTS, ENDS]}  # fmt: skip
+        found = checked(write(tmp_path / folder, files))["findings"]
+        return [each["rule"] for each in found]
+
+    assert kinds("whole", {}) == ["nothing_is_fetched_above_the_leaders_log_end"]
+    assert kinds("parts", {"divergingEpoch": {"epoch": 1, "endOffset": 8}}) == []
+
+
+def test_a_log_that_is_rolled_by_the_minute_may_lack_a_minute(tmp_path: Path):
+    def of(folder: str, *minutes: int) -> list[bool]:
+        files = {
+            f"state-change.log.2024-03-01-10-{at:02}": [received(60 * at, 1, 1, 5, "1")]
+            for at in minutes
+        }
+        found = discover([str(write(tmp_path / folder, files))])
+        logs = [asdict(each) for each in found.logs]
+        placed = places_of(logs, LocalEngine().ingest(found, None).files)
+        return [placed[each["name"]].gap_before for each in logs]
+
+    assert of("whole", 3, 4, 5) == [False, False, False]
+    assert of("lacks", 3, 4, 6) == [False, False, True]
