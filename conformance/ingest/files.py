@@ -1,4 +1,4 @@
-"""Which files are logs, whose they are, and in which order they were written.
+"""Log files: which files are logs, whose they are, and in which order they were written.
 
 A cluster is a folder: the one given, or each of its sub-folders when these are clusters of their
 own. Sub-folders are brokers of one cluster when each holds the lines of one broker only, no

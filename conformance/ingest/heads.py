@@ -1,4 +1,4 @@
-"""The head of a Kafka message, `[Controller id=1 epoch=9] `, and who it names.
+"""The prefix of a Kafka message, `[Controller id=1 epoch=9] `, and the ids in it.
 
 Up to 0.11 the lines of state-change.log and of `Partition` have a head without brackets, after
 which the message begins in lower case: `Broker 0 received LeaderAndIsr request ...`; and

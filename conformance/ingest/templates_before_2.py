@@ -1,4 +1,4 @@
-"""Lines whose form changed before 2.0: releases 0.9 to 1.1, as `heads.split` hands them on.
+"""Lines whose form changed before 2.0: releases 0.9 to 1.1.
 
 Up to 0.11 a line of state-change.log has no head in brackets and begins in lower case
 (`Controller 0 epoch 1 changed partition [orders,0] ...`), and a partition is written

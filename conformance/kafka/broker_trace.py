@@ -1,4 +1,4 @@
-"""One start of a real broker as the events of a trace: what its threads logged, line by line.
+"""The trace of one start of a real broker, made from what its threads logged.
 
 The steps are those that a process of ours writes (`impl.core.events`), so that one checker judges
 both. What a line does not say comes from the frames that the proxies read (`questions`). A read

@@ -1,4 +1,4 @@
-"""Questions between brokers as the proxies saw them, with their answers, by who asked and where.
+"""Requests between brokers with their responses, as the proxies saw them, by sender and receiver.
 
 A broker names the connection of a request that it handles: the proxy's port on it and the
 correlation id find the question. What a fetch asks in a session (KIP-227) is what the fetches

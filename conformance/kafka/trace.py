@@ -1,4 +1,4 @@
-"""The trace of a lab: files as our own processes write them, of what real Kafka did.
+"""The trace of a lab: files in the format of our own processes, of what real Kafka did.
 
 DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
 DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads logged (`broker_trace`); of

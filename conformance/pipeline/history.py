@@ -1,4 +1,4 @@
-"""One cluster's events in order, and the evidence for new beginnings among them.
+"""One cluster's events in order, and evidence that the cluster began anew among them.
 
 Within a broker lines are ordered by file and line. The clock is used only to ask whether a new
 beginning may lie between two lines; every such beginning takes seconds, so skew cannot matter.
@@ -17,7 +17,7 @@ from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import TRANSACTIONS
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
-from conformance.pipeline.request_rows import Row, Served, rows_by_partition
+from conformance.pipeline.request_rows import RequestRow, Served, rows_by_partition
 from conformance.pipeline.resets import (
     Reset,
     find_resets,
@@ -535,7 +535,7 @@ class History:
         return [([event.at for event in seen], seen) for _, seen in sorted(found.items())]
 
     @cached_property
-    def served(self) -> dict[Served, list[Row]]:
+    def served(self) -> dict[Served, list[RequestRow]]:
         """What the request logs tell of each partition."""
         return rows_by_partition(self.events, self.places)
 
@@ -743,7 +743,7 @@ class Within(History):
         return self._cluster.resets
 
     @cached_property
-    def served(self) -> dict[Served, list[Row]]:
+    def served(self) -> dict[Served, list[RequestRow]]:
         """Those of the cluster."""
         return self._cluster.served
 

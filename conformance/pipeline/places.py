@@ -1,4 +1,4 @@
-"""Where each file stands in its cluster, and whose it is, from what was read of all of them."""
+"""The place of each file in its cluster: its broker, and its kind, from all files together."""
 
 from __future__ import annotations
 

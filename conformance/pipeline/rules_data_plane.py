@@ -1,4 +1,4 @@
-"""What a follower makes of what its leader answers, and a leader's high watermark: DEBUG and TRACE.
+"""Rules about what followers do with leaders' answers, and high watermarks (DEBUG, TRACE).
 
 A line that shows a fetch has what the log was and what the leader answered; the lines after it,
 what the log and the high watermark became. Which step that is is asked of the model's
@@ -20,7 +20,7 @@ from conformance.pipeline.findings import (
     FETCHES_FROM_ITS_END,
     FOLLOWS_AS_ANSWERED,
     WATERMARK_GROWS,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.request_rows import REQUESTS
 from conformance.pipeline.rule_context import RuleContext
@@ -89,7 +89,8 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
                     sure = _all_answers(bench, where, follows)
                     sure = sure and bench.history.same_process(follows, event)
                     bench.report(
-                        Kind.VIOLATION if sure else Kind.INCOMPLETE, CUT_AS_ANSWERED, event,
+                        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+                        CUT_AS_ANSWERED, event,
                         f"{_name(event)} is cut to {event.offset} in leader epoch "
                         f"{follows.leader_epoch}, and its leader answered that the epoch ends at "
                         f"{most} ({where.where})", f"{most} or less",
@@ -174,9 +175,9 @@ def _goes_on(bench: RuleContext, one: Event, other: Event) -> bool:
     )
 
 
-def _sure(one: Event, other: Event) -> Kind:
+def _sure(one: Event, other: Event) -> FindingKind:
     """Levels of loggers may be changed while a broker runs: what is far apart is not certain."""
-    return Kind.VIOLATION if 0 <= other.at - one.at < _CLOSE else Kind.INCOMPLETE
+    return FindingKind.VIOLATION if 0 <= other.at - one.at < _CLOSE else FindingKind.INCOMPLETE
 
 
 def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int, start: int) -> None:
@@ -192,7 +193,7 @@ def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int, star
     if mine != became and _beside(bench, mark, asked):
         # A log that was loaded may begin later than its lines show.
         bench.report(
-            Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
+            FindingKind.INCOMPLETE if mine < became <= after else FindingKind.VIOLATION,
             FOLLOWS_AS_ANSWERED, mark,
             f"{_name(asked)} ends at {after}, its leader answered high watermark {answered} "
             f"({asked.where}), and its own becomes {became}; follower_appends makes it {mine}",

@@ -1,4 +1,4 @@
-"""A partition's states in ZooKeeper, in the order of their versions, against the model.
+"""Rules about a partition's states in ZooKeeper, in version order: the model can take each step.
 
 The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
 brokers are put in order by it, and no clock is asked. Two things are judged: what lines say of one
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import STATE_WRITTEN, TRANSACTIONS
-from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, Kind
+from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import Fit, fit, is_configured, pairs, presets_for, shape_of
 from conformance.pipeline.rule_context import RuleContext
@@ -194,7 +194,7 @@ def _one_state(bench: RuleContext, registered: VersionLines) -> None:
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         for each in events if sure else events[:1]:
             bench.report(
-                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_STATE,
                 each,
                 f"{_name(each)}: under zkVersion {registered.version} stands {_text(state)} here, "
@@ -220,7 +220,7 @@ def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines)
         sure = same_life(bench.history, last, event)
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         bench.report(
-            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             LEADER_WRITES_ISR,
             event,
             f"{_name(event)}: broker {whose} writes the ISR under zkVersion {after.version} here, "
@@ -261,19 +261,21 @@ def _one_write(
         f"{after.version} is {_text(new)} here; "
     )
     if found.unknown:
-        bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + "the solver gave no answer")
+        bench.report(
+            FindingKind.INCOMPLETE, WRITE_FITS, event, change + "the solver gave no answer"
+        )
     elif is_configured(found.switch, presets):
         why = f"{found.step} does that where {found.switch} is configured otherwise"
-        bench.report(Kind.EXPLAINED, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.EXPLAINED, WRITE_FITS, event, change + why)
     elif not sure:
         why = "no write does that, and lines that show a new topic or ZooKeeper may be missing"
-        bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.INCOMPLETE, WRITE_FITS, event, change + why)
     elif found.step:
         why = f"{found.step} does that only without {found.switch} ({source_of(found.switch)})"
-        bench.report(Kind.KNOWN_BUG, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.KNOWN_BUG, WRITE_FITS, event, change + why)
     else:
         why = f"no write of the protocol does that, of {presets[-1]} or with a switch thrown back"
-        bench.report(Kind.IMPOSSIBLE, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 
 def _fit(before: VersionLines, after: VersionLines, presets: tuple[str, ...]) -> Fit:

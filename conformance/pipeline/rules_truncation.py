@@ -1,4 +1,4 @@
-"""What a replica truncates: never what it knew to be committed, unless its leader lost it.
+"""Rules about truncation: no replica truncates what it knew to be committed.
 
 A replica's high watermark only grows while its process lives, and is at most what the leader had
 committed; so a cut below it takes committed records away. A process that starts again may know
@@ -21,7 +21,7 @@ from conformance.pipeline.findings import (
     CUT_TO_EPOCH_END,
     STARTS_FROM_LOG,
     WATERMARK_IN_LOG,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.rule_context import RuleContext
 
@@ -144,7 +144,7 @@ def _compared(
     if not bench.lacks(other, one.where):
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         STARTS_FROM_LOG,
         other,
         f"{other.topic}-{other.partition}: offset {offset} is told by broker {other.broker} here, "
@@ -162,7 +162,7 @@ def _within_the_log(bench: RuleContext) -> None:
         bench.looked(WATERMARK_IN_LOG)
         if mark > end:
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 WATERMARK_IN_LOG,
                 event,
                 f"{event.topic}-{event.partition}: broker {event.broker} starts in leader epoch "
@@ -230,7 +230,7 @@ def _cut_to_epoch_end(
     sure = sure and not bench.history.clock_was_set(followed, cut)
     more = "" if sure else "; a later start of either process may be missing"
     bench.report(
-        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         CUT_TO_EPOCH_END,
         cut,
         f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
@@ -277,7 +277,7 @@ def _blame(
     )
     leader = _leader_of(cut, leaders.get(cut.tp, ()))
     if leader is not None and (leader.offset or 0) < mark:
-        kind = Kind.EXPLAINED
+        kind = FindingKind.EXPLAINED
         why += (
             f"its leader, broker {leader.broker}, began with a log that ended at {leader.offset}, "
             f"at {leader.where}: what was committed is lost, by its disk or by an unclean election"
@@ -287,7 +287,7 @@ def _blame(
         for each in unclean.get(cut.tp, ())
         if known.at - _SINCE_LED <= each.at <= cut.at + _SKEW
     ]:
-        kind = Kind.EXPLAINED
+        kind = FindingKind.EXPLAINED
         why += f"its leader was elected from outside the ISR, at {elections[-1].where}"
     elif (
         leader is not None
@@ -295,10 +295,10 @@ def _blame(
         and not bench.history.clock_was_set(known, cut)
         and not _may_have_lost(cut, mark, leader, leaders[cut.tp])
     ):
-        kind = Kind.VIOLATION
+        kind = FindingKind.VIOLATION
         why += f"its leader had all up to {leader.offset} at {leader.where}"
     else:
-        kind = Kind.INCOMPLETE
+        kind = FindingKind.INCOMPLETE
         why += "what its leader had, or a new start of its process, may be missing"
     bench.report(kind, COMMITTED_IS_KEPT, cut, why, f"an offset of {mark} or more")
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, UNOBSERVED
-from conformance.running.at_rest import AtRest, partition_at_rest
 from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
@@ -84,9 +83,10 @@ class ReplicationJudge:
 
     def __init__(
         self, order: Ordered, brokers: Iterable[int], version: str,
-        switches: Mapping[str, object], rest: AtRest | None = None,
+        switches: Mapping[str, object],
+        at_the_end: Callable[[PartitionReplay], None] | None = None,
     ) -> None:  # fmt: skip
-        self.order, self.rest = order, rest
+        self.order, self.at_the_end = order, at_the_end
         self.ids = sorted(brokers)
         self.by_request = not switches.get("isr_write_locks", True)
         """Who leads asks the controller for an ISR, and fetches say where logs part (2.7)."""
@@ -100,8 +100,8 @@ class ReplicationJudge:
         """One partition, up to the first line that does not fit; then what it came to at last."""
         self.moves.ledger.load({})
         replay = PartitionReplay(self, partition)
-        if (rest := self.rest) is not None:
-            replay.ends_with(lambda: partition_at_rest(replay, rest))
+        if (check := self.at_the_end) is not None:
+            replay.ends_with(lambda: check(replay))
         return replay.go()
 
     def partitions(self) -> list[str]:
