@@ -921,6 +921,8 @@ def _after_causes(events: list[Event]) -> list[Event]:
             hw[partition] = args["now"]
         elif step == "became_leader":
             end[partition], hw[partition] = args["start"], args["high_watermark"]
+        elif step == "records_replicated":  # consumers may read from a follower (KIP-392)
+            end[partition], hw[partition] = args["log_end"], args["high_watermark"]
         else:
             continue
         waiting = early.pop(partition, [])

@@ -77,7 +77,7 @@ _PARTS = re.compile(
     r"topicName='([^']*)', partitionIndex=(\d+), controllerEpoch=-?\d+, leader=-?\d+, "
     r"leaderEpoch=(-?\d+), isr=\[[^\]]*\], zkVersion=(-?\d+)"
 )
-_LIVE = re.compile(r"\{id=(\d+),end_points=|UpdateMetadataBroker\(id=(\d+),")
+_LIVE = re.compile(r"\{id=(\d+),end_?points=|UpdateMetadataBroker\(id=(\d+),")
 _STOPPED_ALL = re.compile(r"delete_?[pP]artitions=(true|false)")
 _STOPPED = re.compile(
     r"\btopic(?:_name)?=([^,{}\[\]]+),partition(?:_id)?s?=\[?(\d[\d, ]*)|"

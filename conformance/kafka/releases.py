@@ -41,10 +41,10 @@ class KafkaRelease:
 
     @property
     def why_no_trace(self) -> str | None:
-        """Why what it did cannot be traced: the words of its lines are those of 2.8 and before."""
-        if not self.since("3.0"):
+        """Why what it did cannot be traced: the words of its lines are not those of 1.1 to 2.8."""
+        if self.since("1.1") and not self.since("3.0"):
             return None
-        return f"what Kafka {self.text} did is not traced: its lines are known up to 2.8"
+        return f"what Kafka {self.text} did is not traced: its lines are known from 1.1 to 2.8"
 
     @property
     def scala(self) -> str:

@@ -23,7 +23,7 @@ from conformance.running.reading import IDS, STARTED, ZOOKEEPER, Gathered, Proce
 STATE = re.compile(r"/brokers/topics/([^/]+)/partitions/(\d+)/state")
 _FETCHER = re.compile(r"broker-(\d+)-fetcher-\d+")
 ATTEMPTS = ("isr_expanding", "isr_shrinking")
-RECEIVED = "answer_received"
+RECEIVED, LOADED = "answer_received", "log_loaded"
 MOST_WAYS = 20
 TAKES = ("log_truncating", "records_replicated", "append_failed")
 
@@ -392,13 +392,29 @@ class _Ordering:
         asked: dict[str, tuple[int, str, int]] = {}
         of_epochs: dict[str, int] = {}  # whom an epoch was asked of last, if nothing else was
         anew: set[str] = set()  # followed anew since they were asked for
+        loaded = {
+            (line.start, line.partition): line.args["log_end"]
+            for line in chain
+            if line.step == LOADED
+        }
+        ends: dict[str, int] = {}  # of followers, as far as they came to trace
         for line in chain:
             partition = line.partition
             if line.step == STARTED:
+                for name, key in asked.items():
+                    # Its last answer was appended, and the process ended before it told of that.
+                    grew = loaded.get((line.start, name), -1) > ends.get(name, 1 << 62)
+                    for answer in self._answers.get(key, ()) if grew else ():
+                        self._follows(line, answer)
+                ends.clear()
                 asked.clear()
                 of_epochs.clear()
             if partition is None:
                 continue
+            if line.step == "records_replicated":
+                ends[partition] = line.args["log_end"]
+            elif line.step in ("became_leader", "became_follower", "log_truncating"):
+                ends.pop(partition, None)
             # A fetcher that goes on at its leader (up to 2.0) awaits the answer to its question;
             # one that does not asks again before it cuts, for it has an epoch to ask for.
             if line.step == "became_follower" and of_epochs.get(partition) != line.args["leader"]:

@@ -18,6 +18,7 @@ from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
+from impl.releases import Release
 from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
 from model.language.sparse import Index
 from model.systems import system
@@ -31,6 +32,7 @@ MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 TAKEN_AWAY = "a move has a replica's log deleted (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
+FROM_FOLLOWER = "a consumer reads from a follower, below its high watermark"
 COUNTED_MEANWHILE = "the high watermark is computed before a fetch that is counted meanwhile"
 UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
@@ -89,6 +91,7 @@ class ReplicationJudge:
         self.by_request = not switches.get("isr_write_locks", True)
         """Who leads asks the controller for an ISR, and fetches say where logs part (2.7)."""
         recorded = system("replication").recorded(version, {**AS_RELEASED, **switches})
+        self.followers_are_read = Release.of(version).since("2.4")
         self.switches = recorded.switches
         self.moves = Moves(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
         self.moves.ledger.is_keyed = False
@@ -928,6 +931,9 @@ class PartitionReplay(Driver):
         if self._is_given_up(f, b, line.args["correlation"], _EPOCH_ASKED):
             return  # it changes nothing at the leader
         self._heard(line, f, b)
+        if reply["error"] == NO_STORAGE:
+            self._cannot_look(f, b)
+            return
         if reply["error"] != "NONE":
             self.step("leader_refuses_epoch", b, f)
             return
@@ -948,7 +954,7 @@ class PartitionReplay(Driver):
                          "no more than the log has")  # fmt: skip
         if follower < 0:
             if end > offset:
-                self.step("consumer_reads", b, self.index(end) - 1)
+                self._is_read(b, self.index(end) - 1)
             return
         f = self.of[follower]
         compares = self._compares(line) and not self._is_given_up(
@@ -956,6 +962,11 @@ class PartitionReplay(Driver):
         )
         if reply["error"] == FAILURE:
             self._fails_to_answer(line, b, f)
+            return
+        if reply["error"] == NO_STORAGE:
+            given_up = self._is_given_up(f, b, args["correlation"], _RECORDS_ASKED)
+            if not given_up and not args["waited"]:
+                self._cannot_look(f, b)
             return
         if reply["error"] != "NONE":
             if compares:
@@ -1002,6 +1013,26 @@ class PartitionReplay(Driver):
             taken = self._appended_to(take, offset)
         if taken <= end:
             self._several(line, b, f, taken)
+
+    def _is_read(self, b: int, last: int) -> None:
+        """A consumer reads: at the leader, or since 2.4 at a follower, what that knows to be
+        committed (KIP-392)."""
+        if not self.judge.followers_are_read or self.read("replica.role", b) == _LEADS:
+            self.step("consumer_reads", b, last)
+            return
+        hw = self.read("replica.hw", b)
+        if last >= hw:
+            raise MisfitError(
+                "a follower shows consumers what is committed",
+                f"it shows records up to {self.bounds[last + 1]}, and its high watermark is "
+                f"{self.bounds[hw]}", f"records up to {self.bounds[hw]}",
+            )  # fmt: skip
+        self.done.forced[FROM_FOLLOWER] += 1
+
+    def _cannot_look(self, f: int, b: int) -> None:
+        """The leader's log is in a directory that has failed: the question comes to nothing."""
+        self.step("fetch_is_lost", f, b)
+        self.done.forced[OFFLINE] += 1
 
     def _counts(self, line: TraceLine, b: int, f: int) -> None:
         self.ended_at[b, f] = self.read("known_end", b, f)
@@ -1285,6 +1316,6 @@ class PartitionReplay(Driver):
 _LEADS = 1
 _EPOCH_ASKED, _EPOCH_ANSWERED, _RECORDS_ASKED, _RECORDS_ANSWERED, _GIVEN_UP = 1, 2, 3, 4, 5
 _EARLIEST, _LATEST = -2, -1
-FAILURE = "UNKNOWN_SERVER_ERROR"
+FAILURE, NO_STORAGE = "UNKNOWN_SERVER_ERROR", "KAFKA_STORAGE_ERROR"
 _OF_PROCESSES = (STARTED, "controller_elected", "controller_resigned", "leaders_elected")
 _OF_CONTROLLERS = ("leader_cached", "leader_and_isr_received")

@@ -372,7 +372,10 @@ def test_a_file_that_is_no_transaction_log_is_named(tmp_path: Path) -> None:
 Events = list[tuple[str, dict[str, Any]]]
 
 
-def events_of(folder: Path, *texts: str | tuple[str, str], messages: Any = ()) -> Events:
+def events_of(
+    folder: Path, *texts: str | tuple[str, str], messages: Any = (),
+    registrations: Registrations | None = None,
+) -> Events:  # fmt: skip
     """What lines come to, of thread-1 or the one that is named, with these questions."""
     log, frames = folder / "protocol-1.log", folder / "messages.jsonl"
     reported = [one if isinstance(one, tuple) else ("thread-1", one) for one in texts]
@@ -382,7 +385,8 @@ def events_of(folder: Path, *texts: str | tuple[str, str], messages: Any = ()) -
         + "[2026-01-01 00:00:09,000] [thread-1] a line that is cu"
     )  # fmt: skip
     frames.write_text("".join(json.dumps(one) + "\n" for one in messages))
-    return BrokerTraceOf(1, Questions(frames), Registrations()).go(lines_in(log))
+    known = registrations or Registrations()
+    return BrokerTraceOf(1, Questions(frames), known).go(lines_in(log))
 
 
 FROM = "from connection 127.0.0.1:9092-127.0.0.1:{}-0"
@@ -512,6 +516,86 @@ def test_a_thread_that_answers_a_fetch_which_waited_goes_on_with_its_own(tmp_pat
     served = [(args["partition"], args["reader"], args["waited"]) for _, args in found]
 
     assert served == [("t-0", 2, False), ("t-1", 3, False), ("t-0", 2, True), ("t-0", 3, False)]
+
+
+def test_the_words_of_1_1_are_those_of_later_releases(tmp_path: Path) -> None:
+    began = datetime(2026, 1, 1).timestamp()
+    known = Registrations()
+    known.note(1, 17, 40, began - 1)
+    known.note(1, 18, 41, began + 0.001)
+    known.note(1, 30, 42, began + 9)
+    replica = "ReplicaId: {}; Topic: t; Partition: 0; isLocal: true; Highwatermark: 2 [0 : 99]"
+
+    found = events_of(
+        tmp_path,
+        "[Partition t-0 broker=1] t-0 starts at Leader Epoch 3 from offset 0. Previous Leader "
+        "Epoch was: 2",
+        "Registered broker 1 at path /brokers/ids/1 with addresses: EndPoint(h,1)",
+        "[Controller id=1] Epoch incremented to 5",
+        APPENDS, "[Partition t-0 broker=1] High watermark updated to 5 [0 : 256]",
+        "[Partition t-0 broker=1] Shrinking ISR from 1,2,3 to 1,2",
+        f"[Partition t-0 broker=1] ISR updated to [{replica.format(1)},{replica.format(2)}] and "
+        "zkVersion updated to [7]",
+        "[Broker id=1] Stopped fetchers as part of become-follower request from controller 2 epoch "
+        "1 with correlation id 5 for partition t-1",
+        registrations=known,
+    )  # fmt: skip
+    steps = dict(found)
+
+    assert steps["became_leader"]["leader_epoch"] == 3
+    assert steps["registered"] == {"epoch": 18, "session": 41}
+    assert steps["controller_elected"] == {"epoch": 5, "epoch_version": 4}
+    assert steps["high_watermark_raised"]["now"] == 5
+    assert steps["isr_updated"]["isr"] == [1, 2]
+
+
+def question(number: int, at: float, api: str, asked: dict[str, int]) -> dict[str, Any]:
+    return {
+        "number": number, "kind": "request", "api": api, "from": "1", "to": "3", "at": at,
+        "port": 5, "connection": number, "correlation": 0, "session_epoch": -1,
+        "parts": {"t-0": {"leader_epoch": -1, **asked}},
+    }  # fmt: skip
+
+
+ASKS = (
+    "[ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] Sending OFFSET_FOR_LEADER_EPOCH {} with "
+    "correlation id 0 to node 3"
+)
+
+
+def test_a_question_is_of_the_last_sending_of_its_number_before_it_came(tmp_path: Path) -> None:
+    at = datetime(2026, 1, 1).timestamp() + 0.003
+    api = "OffsetForLeaderEpoch"
+
+    found = events_of(
+        tmp_path, ASKS, leads("t-1", 3), ASKS, messages=[question(9, at, api, {"epoch": 1})]
+    )
+
+    assert [step for step, _ in found] == ["became_leader", "epoch_asked"]
+
+
+def test_up_to_2_0_a_follower_without_epochs_asks_for_none_and_nothing_comes_of_it(
+    tmp_path: Path,
+) -> None:
+    at = datetime(2026, 1, 1).timestamp()
+
+    found = events_of(
+        tmp_path, ASKS, messages=[question(9, at, "OffsetForLeaderEpoch", {"epoch": -1})]
+    )
+
+    assert found == []
+
+
+def test_a_question_about_epochs_was_not_built_where_a_fetch_was(tmp_path: Path) -> None:
+    at = datetime(2026, 1, 1).timestamp() + 0.002
+    builds = "[ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] Sending fetch request (x)"
+
+    found = events_of(
+        tmp_path, builds, leads("t-1", 3), ASKS,
+        messages=[question(9, at, "OffsetForLeaderEpoch", {"epoch": 1})],
+    )  # fmt: skip
+
+    assert [step for step, _ in found] == ["became_leader", "epoch_asked"]
 
 
 def test_an_answer_without_a_session_is_of_no_fetch_that_waits_in_one(tmp_path: Path) -> None:

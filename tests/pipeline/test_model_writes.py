@@ -14,6 +14,7 @@ from conformance.pipeline.model_writes import (
     _agree,
     _Asking,
     fit,
+    is_configured,
     presets_for,
     shape_of,
     thrown_back,
@@ -126,6 +127,15 @@ def test_a_write_fits_a_step_or_one_with_a_switch_thrown_back_or_none(
     before: State, after: State, rise: int, preset: str, step: str, switch: str
 ):
     assert asked(before, after, rise, None, preset) == Fit(step, switch)
+
+
+def test_unclean_elections_decide_whether_the_last_member_stays_up_to_1_0_only():
+    keeps = "isr_keeps_last_member"
+
+    assert is_configured(keeps, presets_for("0.11.0.3"))
+    assert is_configured(keeps, presets_for("1.0"))
+    assert not is_configured(keeps, presets_for("1.1"))
+    assert is_configured("unclean_leader_election", presets_for("2.8"))
 
 
 def test_an_older_controllers_write_fits_where_such_writes_are_not_fenced():

@@ -52,14 +52,15 @@ def came(second: int, name: str, count: int, number: int, broker: int = 2) -> li
 
 
 def logs(folder: Path, there: Sequence[tuple[str, int]], here: Sequence[tuple[str, int]],
-         numbers: Sequence[int] | None = None) -> dict[str, Any]:  # fmt: skip
+         numbers: Sequence[int] | None = None,
+         more: Sequence[str] = ()) -> dict[str, Any]:  # fmt: skip
     """The check of what a controller says it sent, and what broker 2 says came."""
     given = numbers or range(len(here))
     theirs = [line(0, "[Controller id=1] Registering handlers", CONTROLLER), elected(1, 1, 5)]
     lines = [each for n, request in enumerate(here)
              for each in came(10 + 2 * n, *request, given[n])]  # fmt: skip
     return checked(write(folder, {
-        "b1/controller.log": theirs, "b2/server.log": starting(2, 2),
+        "b1/controller.log": theirs, "b2/server.log": [*starting(2, 2), *more],
         "b1/state-change.log": [sent(10 + 2 * n, *request) for n, request in enumerate(there)],
         "b2/state-change.log": lines,
         "b1/server.log": [*starting(0, 1), line(90, "[KafkaServer id=1] started", SERVER)],
@@ -129,3 +130,21 @@ def test_what_comes_before_a_controller_is_obeyed_in_another_epoch_may_be_of_eit
     found = checked(write(tmp_path, files))["findings"]
 
     assert SENT not in {each["rule"] for each in found}
+
+
+def test_a_broker_with_a_new_session_gets_a_channel_of_which_the_numbers_begin_anew(
+    tmp_path: Path,
+):
+    anew = line(
+        11,
+        "Registered broker 2 at path /brokers/ids/2 with addresses: PLAINTEXT://h:9092, czxid "
+        "(broker epoch): 77",
+        "kafka.zk.KafkaZkClient",
+    )
+    numbers = [3, *range(8)]
+
+    unseen = logs(tmp_path / "a", REQUESTS, REQUESTS, numbers)
+    seen = logs(tmp_path / "b", REQUESTS, REQUESTS, numbers, (anew,))
+
+    assert [each[0] for each in violations(unseen) + incomplete(unseen)] == [SENT]
+    assert seen["findings"] == []

@@ -1,0 +1,158 @@
+"""What several threads, a failed directory and a sudden end do to a trace: made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from conformance.running.order import ordered
+from conformance.running.partition import (
+    COUNTED_MEANWHILE,
+    FROM_FOLLOWER,
+    OFFLINE,
+    ReplicationJudge,
+)
+from conformance.running.reading import STARTED, Gathered, Process, ProcessStart, TraceLine
+from conformance.running.result import Replayed
+from tests.running.test_what_a_controller_read import SESSION, Step, registers, zk
+
+QUESTION = {"leader_epoch": None, "last_fetched_epoch": None}
+STATE = "/brokers/topics/t/partitions/0/state"
+FIRST = {"controller_epoch": 1, "leader": 1, "leader_epoch": 0, "isr": [1, 2]}
+STORE = [
+    registers(1, 1), registers(2, 2),
+    zk(4, 1, ("Create", "/controller", 0, {}), ("SetData", "/controller_epoch", 1, 1)),
+    zk(5, 9, ("Create", "/brokers/topics/t", 0, {"partitions": {"0": [1, 2]}})),
+    zk(6, 1, ("Create", STATE, 0, FIRST)),
+]  # fmt: skip
+SENT: Step = (
+    "leader_and_isr_received",
+    {
+        "partition": "t-0", "order": {**FIRST, "zk_version": 0, "replicas": [1, 2]},
+        "sender": {"controller": 1, "epoch": 1, "correlation": 0},
+    },
+)  # fmt: skip
+
+
+def asks(offset: int) -> Step:
+    return "records_asked", {
+        "partition": "t-0", "leader": 1, "correlation": 10 + offset,
+        "asked": {**QUESTION, "leader_epoch": 0, "offset": offset},
+    }  # fmt: skip
+
+
+def serves(offset: int, end: int, reader: int = 2, error: str = "NONE", hw: int = 0) -> Step:
+    reply = {"error": error, "high_watermark": hw, "log_start": 0, "diverging": None, "end": end}
+    return "fetch_served", {
+        "partition": "t-0", "reader": reader, "asked": {**QUESTION, "offset": offset},
+        "waited": False, "reply": reply, "client": f"broker-{reader}-fetcher-0",
+        "correlation": 10 + offset,
+    }  # fmt: skip
+
+
+def takes(offset: int, hw: int = 0) -> Step:
+    args = {"partition": "t-0", "offset": offset, "log_end": offset + 1, "high_watermark": hw}
+    return "records_replicated", args
+
+
+def appends(first: int) -> Step:
+    args = {"partition": "t-0", "leader_epoch": 0, "first": first, "end": first + 1}
+    return "records_appended", args
+
+
+def raises(before: int, now: int) -> Step:
+    return "high_watermark_raised", {"partition": "t-0", "before": before, "now": now}
+
+
+def leader(*steps: Step) -> list[Step]:
+    became = {"partition": "t-0", "leader_epoch": 0, "start": 0, "previous_epoch": -1,
+              "high_watermark": 0}  # fmt: skip
+    return [("controller_elected", {"epoch": 1, "epoch_version": 1}), SENT,
+            ("became_leader", became), *steps]  # fmt: skip
+
+
+def follower(*steps: Step) -> list[Step]:
+    became = {"partition": "t-0", "leader": 1, "leader_epoch": 0}
+    return [SENT, ("became_follower", became), *steps]
+
+
+def judged(
+    *brokers: Sequence[Step], version: str = "2.3", again: Sequence[Step] | None = None
+) -> Replayed:  # fmt: skip
+    """What brokers 1 and 2 traced; ``again``: a second start of broker 2."""
+    starts = [start(("zookeeper", 0), 1, STORE)]
+    for one, mine in enumerate(brokers, 1):
+        known: Step = ("registered", {"epoch": one, "session": SESSION + one})
+        starts.append(start(("broker", one), 1, [known, *mine]))
+    if again is not None:
+        starts.append(start(("broker", 2), 2, again))
+    order = ordered(Gathered(starts))
+    assert not order.stuck
+    return ReplicationJudge(order, [1, 2], version, {}).replay("t-0")
+
+
+def start(process: Process, number: int, steps: Sequence[Step]) -> ProcessStart:
+    name = f"{process[0]}{process[1] or ''}-{number}.ndjson"
+    found: list[tuple[str, dict[str, Any]]] = [(STARTED, {}), *steps]
+    lines = [
+        TraceLine(name, at, process, number, step, args) for at, (step, args) in enumerate(found, 1)
+    ]
+    return ProcessStart(name, process, number, "c", "2.3", {}, lines)
+
+
+@pytest.mark.parametrize(("records", "holds"), [(2, True), (3, False)])
+def test_a_high_watermark_may_be_computed_before_the_last_fetch_is_counted(
+    records: int, holds: bool
+) -> None:
+    fetches = [serves(at, min(at + 1, records)) for at in range(records + 1)]
+    asked = [one for at in range(records) for one in (asks(at), takes(at))]
+
+    done = judged(
+        leader(*map(appends, range(records)), *fetches, raises(0, 1)),
+        follower(*asked, asks(records)),
+    )
+
+    assert (done.misfit is None) is holds
+    assert done.forced[COUNTED_MEANWHILE] == int(holds)
+
+
+@pytest.mark.parametrize(
+    ("version", "hw", "holds"), [("2.4", 1, True), ("2.4", 0, False), ("2.3", 1, False)]
+)
+def test_since_2_4_a_follower_shows_consumers_what_it_knows_to_be_committed(
+    version: str, hw: int, holds: bool
+) -> None:
+    led = leader(appends(0), serves(0, 1), appends(1), serves(1, 2), raises(0, 1),
+                 appends(2), serves(2, 3, hw=hw))  # fmt: skip
+    followed = follower(asks(0), takes(0), asks(1), takes(1), asks(2), takes(2, hw),
+                        serves(0, 1, reader=-1, hw=1))  # fmt: skip
+
+    done = judged(led, followed, version=version)
+
+    assert (done.misfit is None) is holds, done.misfit
+    assert done.forced[FROM_FOLLOWER] == int(holds)
+
+
+def test_who_asks_a_leader_whose_directory_has_failed_hears_nothing() -> None:
+    failed = serves(1, 1, error="KAFKA_STORAGE_ERROR", hw=-1)
+
+    done = judged(leader(appends(0), serves(0, 1), failed), follower(asks(0), takes(0), asks(1)))
+
+    assert done.misfit is None, done.misfit
+    assert done.forced[OFFLINE] == 1
+
+
+def test_what_a_process_appended_before_its_sudden_end_was_answered_before_the_next_start() -> None:
+    order = ordered(Gathered([
+        start(("zookeeper", 0), 1, STORE),
+        start(("broker", 1), 1, [*[appends(9)] * 20, serves(1, 2)]),
+        start(("broker", 2), 1, [asks(0), takes(0), asks(1)]),
+        start(("broker", 2), 2, [
+            ("log_loaded", {"partition": "t-0", "log_end": 2, "high_watermark": 0})
+        ]),
+    ]))  # fmt: skip
+    steps = [(line.step, line.process[1], line.start) for line in order.lines]
+
+    assert steps.index(("fetch_served", 1, 1)) < steps.index((STARTED, 2, 2))
