@@ -212,12 +212,17 @@ def _replicas(bench: RuleContext) -> None:
 
     def excuse(a: Event, b: Event) -> str | None:
         # No restart excuses it: the controller sends what ZooKeeper holds, and since KIP-380
-        # a request made for the process before is refused.
+        # a request made for the process before is refused. Up to 2.3 it may send what it kept.
         mark = history.topic_began(a, b) or history.replica_began(a, b)
         if mark is not None:
             return f"the replica began anew at {mark.where}"
         reset = history.reset(a, b)
-        return None if reset is None else reset.why
+        if reset is not None:
+            return reset.why
+        mark = history.restarted(a, b)
+        if mark is not None and history.may_be_passed_on(a, b):
+            return f"the process restarted at {mark.where}, and was sent what the controller kept"
+        return None
 
     def joined(a: Event, b: Event) -> bool:
         # Within one process a replica is removed by a request only, which this log shows.

@@ -38,6 +38,8 @@ _SENDS_TO_LIVE = (2, 4)
 """The first release of which that is taken for certain."""
 _SENDS = frozenset(("leader_and_isr_batch", "leader_and_isr_sent"))
 _ELECTIONS = frozenset(("controller_elected", "controller_ready"))
+_TURNS = _ELECTIONS | {"controller_lost", "controller_resigned", "process_controller_thread"}
+"""Lines by which it is seen that a broker is no controller, or has become it."""
 _SIGHTED_BY_OTHERS = frozenset(
     (
         "obeyed",
@@ -61,6 +63,7 @@ def check(bench: RuleContext) -> None:
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
+    _ready_after_an_election(bench)
     _ready_with_what_was_taken(bench)
     _version_rises_with_epoch(bench)
     _elections_grow(bench)
@@ -68,6 +71,27 @@ def check(bench: RuleContext) -> None:
     _one_owner(bench)
     _stood_aside(bench)
     _sends_to_brokers(bench)
+
+
+def _ready_after_an_election(bench: RuleContext) -> None:
+    """Who is ready as controller took an epoch since it last was it, or saw another one elected."""
+    history = bench.history
+    turns = history.streams(lambda event: event.kind in _TURNS)
+    for (_, broker), events in sorted(turns.items(), key=_by_stream):
+        for before, ready in pairwise(events):
+            if ready.kind != "controller_ready" or not history.contiguous(before, ready):
+                continue
+            bench.looked(CONTROLLER_EPOCHS_GROW)
+            if before.kind == "controller_elected" or before.at == ready.at:
+                continue
+            bench.report(
+                Kind.VIOLATION,
+                CONTROLLER_EPOCHS_GROW,
+                ready,
+                f"broker {broker} is ready as controller with epoch {ready.controller_epoch} "
+                f"here, and took none since {before.where}",
+                f"an election with epoch {ready.controller_epoch} before",
+            )
 
 
 def _ready_with_what_was_taken(bench: RuleContext) -> None:

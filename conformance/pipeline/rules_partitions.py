@@ -83,7 +83,9 @@ def _epochs_grow(bench: RuleContext) -> None:
         if reset is not None:
             return reset.why
         began = history.topic_began(a, b)
-        return None if began is None else f"the topic was changed at {began.where}"
+        if began is not None:
+            return f"the topic was changed at {began.where}"
+        return "the older controller wrote later" if history.written_late(a, b) else None
 
     for (_, topic, partition), events in sorted(written.items()):
         events.sort(key=lambda event: (event.controller_epoch, history.key(event)))

@@ -25,6 +25,7 @@ from conformance.pipeline import (
     rules_isr,
     rules_lines,
     rules_model,
+    rules_order,
     rules_partitions,
     rules_requests,
     rules_states,
@@ -160,6 +161,7 @@ def screen(
         rules_model.check(bench, release)
         sequences = bench.sequences if number == 0 else sequences
     rules_requests.check(bench)
+    rules_order.check(bench)
     for event, other in bench.beside:
         event.beside = other
     suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
