@@ -18,7 +18,7 @@ from pathlib import Path
 from conformance.columns.magic import is_columns
 from conformance.ingest import heads
 from conformance.ingest.layouts import plain_text
-from conformance.ingest.reader import UnreadableError, head_of, why_closed
+from conformance.ingest.reader import PACKED, UnreadableError, head_of, why_closed
 from conformance.ingest.transaction_log import is_transaction_log
 
 _LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
@@ -200,7 +200,7 @@ def _not_a_log(path: str, name: str) -> str | None:
 
 
 def _plain(name: str) -> str:
-    return name.removesuffix(".gz")
+    return PACKED.sub("", name)
 
 
 def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:
