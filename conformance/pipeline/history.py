@@ -495,7 +495,7 @@ class History:
         if self.watched(a, b):
             return True
         # Clocks of two brokers may be apart; that matters only where a ZooKeeper did begin anew.
-        one_clock = a.broker == b.broker or not (self.resets or self._doubtful)
+        one_clock = a.broker == b.broker or a.file == b.file or not (self.resets or self._doubtful)
         if one_clock and abs(b.at - a.at) < _RESTART + _AGAIN * max(epoch - 1, 0):
             return True
         return all(

@@ -60,6 +60,7 @@ def judge(
     rules_deletion.check_topics(bench)
     release = oldest_release(bench)
     rules_data_plane.check(bench, fences_sessions(release))
+    rules_states.check_versions(bench)
     rules_model.check(bench, release)
     rules_states.check(bench)
     rules_isr.check(bench)

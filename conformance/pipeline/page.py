@@ -47,7 +47,8 @@ nav a { margin-right: .9rem; white-space: nowrap; } a { color: #23527c; }
 .finding > div { color: #1c2430; }
 .finding, td, p { overflow-wrap: anywhere; } th { overflow-wrap: normal; }
 pre { background: #eef1f4; padding: .4rem; overflow: auto; font-size: .8rem; }
-pre b { background: #fff2b8; white-space: pre-wrap; } .scroll { overflow-x: auto; } small { color: #5a6470; }
+pre b { background: #fff2b8; white-space: pre-wrap; } .scroll { overflow-x: auto; }
+small { color: #5a6470; }
 summary { cursor: pointer; }
 svg text { font: 11px system-ui, sans-serif; fill: #1c2430; }
 svg { display: block; } svg.time { cursor: grab; touch-action: pan-y; }

@@ -97,12 +97,17 @@ def _ready_after_an_election(bench: RuleContext) -> None:
 def _ready_with_what_was_taken(bench: RuleContext) -> None:
     """A controller gets ready with the epoch that it took; else the less used of the two is wrong.
 
-    What it wrote in this term as controller tells; else the version of the znode, which rises with
-    each epoch.
+    What it wrote in this term as controller tells, and what brokers say of it; else the version of
+    the znode, which rises with each epoch.
     """
     history = bench.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
-    writes = history.streams(lambda event: event.kind in WRITES and _own(event))
+    writes: dict[int | None, list[Event]] = defaultdict(list)
+    for event in history.events:
+        if event.kind in WRITES and _own(event):
+            writes[event.broker].append(event)
+        elif event.kind in _SIGHTED_BY_OTHERS:
+            writes[event.controller].append(event)
     for (_, broker), events in sorted(taken.items(), key=_by_stream):
         terms = [*events[1:], None]
         for (elected, ready), after in zip(pairwise(events), terms[1:], strict=True):
@@ -115,11 +120,8 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
                 continue
             used = Counter(
                 event.controller_epoch
-                for (_, writer), wrote in writes.items()
-                for event in wrote
-                if writer == broker
-                and elected.at <= event.at
-                and (after is None or event.at < after.at)
+                for event in writes[broker]
+                if elected.at <= event.at and (after is None or event.at < after.at)
             )
             uses = [used[event.controller_epoch] for event in (elected, ready)]
             if uses[0] == uses[1] and elected.version is not None:

@@ -42,6 +42,16 @@ _QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is logged at TRACE only, since 2.6, and not by every release before."""
 
 
+def check_versions(bench: RuleContext) -> None:
+    """What zkVersions say by themselves, before writes are compared by them."""
+    partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in bench.history.events:
+        if event.tp is not None and event.version is not None:
+            partitions[event.tp].append(event)
+    for _, events in sorted(partitions.items()):
+        _versions_and_epochs(bench, events)
+
+
 def check(bench: RuleContext) -> None:
     """Each partition by itself."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -56,7 +66,6 @@ def check(bench: RuleContext) -> None:
         events = bench.innocent(every)
         _members_are_replicas(bench, events)
         _versions_grow(bench, every)
-        _versions_and_epochs(bench, every)
         _removals_keep_the_leader(bench, every)
         _states_follow(bench, every, deleted.get(topic, []))
         _who_follows_changes_nothing(bench, events)
@@ -384,7 +393,7 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
     """Both begin at 0, and each write that raises the leader epoch raises the zkVersion.
 
     Where an operator has copied the znodes into another ZooKeeper, versions begin anew there: only
-    a line around which others go together is wrong.
+    a line is wrong that comes after one in which both go together.
     """
     history = bench.history
     logs: dict[str, list[Event]] = defaultdict(list)
@@ -397,12 +406,13 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
         for number, event in enumerate(some):
             if (event.version or 0) >= (event.leader_epoch or 0) or id(event) in bench.blamed:
                 continue
-            around = some[max(0, number - 1) : number] + some[number + 1 : number + 2]
-            sure = len(around) == 2 and all(
-                (each.version or 0) >= (each.leader_epoch or 0)
-                and history.contiguous(*sorted((each, event), key=history.key))
-                and same_life(history, each, event)
-                for each in around
+            before = some[number - 1] if number else None
+            sure = (
+                before is not None
+                and (before.version or 0) >= (before.leader_epoch or 0)
+                and id(before) not in bench.blamed
+                and history.contiguous(before, event)
+                and same_life(history, before, event)
             )
             if not sure or not bench.lacks(event, "version"):
                 continue

@@ -154,6 +154,7 @@ def screen(
     rules_truncation.check(bench)
     rules_deletion.check_names(bench)
     rules_data_plane.check(bench, all(map(fences_sessions, releases)))
+    rules_states.check_versions(bench)
     rules_states.check(bench)
     rules_isr.check(bench)
     sequences = bench.sequences
