@@ -1,4 +1,4 @@
-"""Findings of one cause, together: what one fault did to fifty partitions is one thing to look at.
+"""Findings grouped by cause: one fault that hit fifty partitions is one entry.
 
 Findings are of one cause where kind, rule and cluster are the same and their reasons differ only in
 partitions, numbers and places. The first of them, in the order of findings, stands for all.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, Kind
+from conformance.pipeline.findings import BREAKS, FindingKind
 
 MATTER = 3
 """So many causes are shown before everything else."""
@@ -66,7 +66,7 @@ def that_matter(every: Sequence[Cause]) -> list[Cause]:
 
     What stands beside another one is seen with it, and comes after what stands elsewhere.
     """
-    rank = {kind.value: n for n, kind in enumerate(Kind)}
+    rank = {kind.value: n for n, kind in enumerate(FindingKind)}
     order = sorted(every, key=lambda each: (rank[each.finding["kind"]], -each.count))
     first: list[Cause] = []
     for cause in order:

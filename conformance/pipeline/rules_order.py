@@ -14,7 +14,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import STEPS_FOLLOW, Kind
+from conformance.pipeline.findings import STEPS_FOLLOW, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
 
@@ -58,7 +58,7 @@ def check(bench: RuleContext) -> None:
         few = len(found) <= _FEW and (history.reduced or whole[stream] >= _MANY * len(found))
         for event, why, allowed in found:
             if few and id(event) not in bench.blamed:
-                bench.report(Kind.VIOLATION, STEPS_FOLLOW, event, why, allowed)
+                bench.report(FindingKind.VIOLATION, STEPS_FOLLOW, event, why, allowed)
 
 
 def _by_partition(events: list[Event]) -> list[list[Event]]:

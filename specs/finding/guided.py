@@ -1,4 +1,4 @@
-"""Candidates chosen by counterexamples to induction: for what is missing in a proof that is given.
+"""Candidate invariants chosen by counterexamples to induction, to complete a proof that is given.
 
 Houdini asks of all candidates together what steps keep: of a small protocol thousands, of a large
 one sixty thousand, each in every question. Where most of a proof is given, few are needed. So a

@@ -1,4 +1,4 @@
-"""From a claim to the invariants that prove it: candidates, what steps keep of them, the fewest.
+"""From a claim to invariants that prove it: candidates, the inductive ones, the fewest of these.
 
 The way: literals from provenance (`vocabulary`); clauses of one or two of them that hold in every
 state that was reached within small bounds (`observed`); the largest set of them that steps keep
@@ -44,7 +44,8 @@ from specs.finding.vocabulary import REACH, Literal, Slice, Vocabulary
 from specs.induction import InductionCounterexample, SmallScope
 from specs.invariants import Invariant, Proof
 from specs.lowering.instances import Instance
-from specs.prover import IMPLIED, Obligation, prove
+from specs.obligations import Obligation
+from specs.prover import IMPLIED, prove
 from specs.rendering import as_data
 from specs.splitting import substituted
 
