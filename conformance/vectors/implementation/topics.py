@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from conformance.vectors.implementation.stage import ControllerStage
-from conformance.vectors.questions import (
-    Answer,
-    Question,
-    by_number,
-    given,
-    or_refusal,
-    release,
-    under,
-)
+from conformance.vectors.placements import by_number
+from conformance.vectors.questions import Answer, Question, given, or_refusal, release, under
 from impl.admin import placement, topic_names
 from impl.admin.topic_command import Filters, TopicCommand
 from impl.znodes import (
@@ -85,8 +78,15 @@ class _Tool(ControllerStage):
         self.command = TopicCommand(self.admin, "localhost:2181")
 
     def says(self, ask: Callable[[], Sequence[str]]) -> dict[str, Any]:
-        """The lines that it prints, or its error."""
-        return or_refusal(lambda: {"error": None, "lines": list(ask())})
+        """The lines that it prints, its warnings apart, or its error."""
+
+        def printed() -> dict[str, Any]:
+            lines = list(ask())
+            warnings = [one for one in lines if one.startswith("WARNING: ")]
+            rest = [one for one in lines if one not in warnings]
+            return {"error": None, "lines": rest, "warnings": warnings}
+
+        return or_refusal(printed)
 
 
 def alter(question: Question) -> dict[str, Any]:
