@@ -20,6 +20,7 @@ from conformance.columns.magic import is_columns
 from conformance.ingest import heads
 from conformance.ingest.layouts import plain_text
 from conformance.ingest.reader import (
+    PACKED,
     DamagedError,
     UnreadableError,
     bytes_of,
@@ -209,7 +210,7 @@ def _not_a_log(path: str, name: str) -> str | None:
 
 
 def _plain(name: str) -> str:
-    return name.removesuffix(".gz")
+    return PACKED.sub("", name)
 
 
 def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:

@@ -1,18 +1,36 @@
-"""Bytes as lines: plain or gzip, UTF-8 or UTF-16, up to the first damaged byte."""
+"""Bytes as lines: plain or packed, UTF-8 or UTF-16, up to the first damaged byte."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import lzma
 import re
 import zlib
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+import pyarrow as pa
 
 CHUNK = 1 << 20
 LONGEST = 1 << 20  # characters; a longer line is cut, and the parser rejects it
 EMPTY = "is empty; a log has lines"
-BINARY = "is binary; a log is text, plain or gzip"
-_GZIP = b"\x1f\x8b"
+BINARY = "is binary; a log is text, plain or packed by gzip, bzip2, xz, zstd or lz4"
+PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4)$")
+"""Ends of names by which log4j, logrotate and those who ship logs call packed files."""
+_MAGIC = {
+    "gzip": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ\0",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x04\x22\x4d\x18",
+}
+_MEMBERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(wbits=31),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lzma.LZMADecompressor,
+}
+_WHOLE = 6  # bytes that tell how a file is packed
 _STAMP = re.compile(rb"(?:^|[\n\0])\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -71,12 +89,16 @@ def without_nuls(line: str) -> str:
 
 
 def is_packed(path: str) -> bool:
-    """Whether a file is compressed with gzip. Raises UnreadableError."""
+    """Whether a file is compressed. Raises UnreadableError."""
     try:
         with open(path, "rb") as file:
-            return file.read(len(_GZIP)) == _GZIP
+            return _packing(file.read(_WHOLE)) is not None
     except OSError as error:
         raise UnreadableError(why_closed(error)) from error
+
+
+def _packing(first: bytes) -> str | None:
+    return next((name for name, magic in _MAGIC.items() if first.startswith(magic)), None)
 
 
 def why_closed(error: OSError) -> str:
@@ -106,7 +128,7 @@ def _bytes(file: IO[bytes], checked: bool) -> Iterator[bytes]:
     first = file.read(CHUNK)
     if not first:
         raise UnreadableError(EMPTY)
-    if first.startswith(_GZIP):
+    if _packing(first) is not None:
         sound, error = _sound(first, file) if checked else (None, None)
         file.seek(0)
         yield from _inflated(file.read(CHUNK), file, sound)
@@ -159,31 +181,54 @@ class _CutError(DamagedError):
 
 
 def _members(data: bytes, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Every byte before the damage, which Python's gzip module would hold back.
+    """Every byte before the damage, which Python's modules would hold back.
 
     With each piece goes whether a member ends with it, whose checksum was right.
     """
-    member = zlib.decompressobj(wbits=31)
-    while data:
+    name = _packing(data)
+    assert name is not None, "what is packed begins with a mark"
+    if name not in _MEMBERS:
+        yield from _frames(name, file)
+        return
+    magic, member = _MAGIC[name], _MEMBERS[name]()
+    while data or not getattr(member, "needs_input", True):
         try:
             out = member.decompress(data, CHUNK)
-        except zlib.error as error:
-            raise DamagedError(f"gzip is damaged ({error})") from error
+        except (zlib.error, lzma.LZMAError, OSError) as error:
+            raise DamagedError(f"{name} is damaged ({error})") from error
         if out or member.eof:
             yield out, member.eof
         if member.eof:
             data = member.unused_data.lstrip(b"\0") or file.read(CHUNK)
-            if data and not data.startswith(_GZIP[: len(data)]):
-                raise DamagedError("gzip is followed by something that is not gzip")
-            if data:
-                member = zlib.decompressobj(wbits=31)
+            if data and not data.startswith(magic[: len(data)]):
+                raise DamagedError(f"{name} is followed by something that is not {name}")
+            if not data:
+                return
+            member = _MEMBERS[name]()
+        elif getattr(member, "needs_input", True):
+            data = getattr(member, "unconsumed_tail", b"") or file.read(CHUNK)
         else:
-            data = member.unconsumed_tail or file.read(CHUNK)
-    left = member.flush()  # zlib may hold back output although it has taken all input
+            data = b""  # it holds what it was given
+    left = member.flush() if hasattr(member, "flush") else b""  # zlib may hold back output
     if left:
         yield left, member.eof
     if not member.eof:
-        raise _CutError("gzip ends too early")
+        raise _CutError(f"{name} ends too early")
+
+
+def _frames(name: str, file: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """The same by Arrow's decoders, which tell of damage and of an early end by one error."""
+    with pa.input_stream(file.name, compression=name) as stream:
+        while True:
+            try:
+                out = stream.read(CHUNK)
+            except OSError as error:
+                if "Truncated" in str(error):
+                    raise _CutError(f"{name} ends too early") from error
+                raise DamagedError(f"{name} is damaged ({error})") from error
+            if not out:
+                return
+            yield out, False  # a frame's checksum comes after all of it, if it has one
 
 
 def text(chunks: Iterator[bytes], begins: bool = True) -> Iterator[str]:

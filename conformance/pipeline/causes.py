@@ -16,6 +16,9 @@ from conformance.pipeline.findings import BREAKS, FindingKind
 MATTER = 3
 """So many causes are shown before everything else."""
 
+AROUND = 3
+"""So many lines before and after the line of a finding are shown with it."""
+
 _PLACE = re.compile(r"\S+:\d+")
 _PARTITION = re.compile(r"[\w.-]+-\d+\b")
 _NUMBER = re.compile(r"-?\d+(?:,-?\d+)*")
@@ -59,13 +62,22 @@ def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
 
 
 def that_matter(every: Sequence[Cause]) -> list[Cause]:
-    """The few that are shown first: what breaks, then what is doubtful, the frequent ones first."""
+    """The few that are shown first: what breaks, then what is doubtful, the frequent ones first.
+
+    What stands beside another one is seen with it, and comes after what stands elsewhere.
+    """
     rank = {kind.value: n for n, kind in enumerate(FindingKind)}
-    order = sorted(
-        (each for each in every),
-        key=lambda each: (rank[each.finding["kind"]], -each.count),
-    )
-    return order[:MATTER]
+    order = sorted(every, key=lambda each: (rank[each.finding["kind"]], -each.count))
+    first: list[Cause] = []
+    for cause in order:
+        if not any(_beside(cause.finding, other.finding) for other in first):
+            first.append(cause)
+    first += [cause for cause in order if cause not in first]
+    return sorted(first[:MATTER], key=lambda each: rank[each.finding["kind"]])
+
+
+def _beside(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one["file"] == other["file"] and abs(int(one["line"]) - int(other["line"])) <= AROUND
 
 
 def _shape(why: str) -> str:

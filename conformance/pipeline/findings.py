@@ -259,6 +259,15 @@ STATES_FOLLOW = Rule(
     "a change from the state logged last, or the creation of the topic",
     "changes of partitions' states (state-change.log)",
 )
+STEPS_FOLLOW = Rule(
+    "each_step_follows_the_one_before",
+    "a process logs each step after the one that it takes before: a request is received before it "
+    "is handled, completed or refused; a replica changes from the state that it was moved into",
+    "ReplicaManager.becomeLeaderOrFollower; ReplicaStateMachine.doHandleStateChanges",
+    "the line of the step before",
+    "requests that are received and handled, changes of replicas' states (state-change.log at "
+    "TRACE)",
+)
 BEGINS_AS_ASSIGNED = Rule(
     "a_partition_begins_as_assigned",
     "a new partition is led by the first of its replicas that are alive, which are its ISR, under "
@@ -381,6 +390,7 @@ RULES: tuple[Rule, ...] = (
     LEADER_WRITES_ISR,
     STARTS_ONCE,
     STATES_FOLLOW,
+    STEPS_FOLLOW,
     BEGINS_AS_ASSIGNED,
     LINE_AGREES,
     OWN_LOG,

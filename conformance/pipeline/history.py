@@ -315,7 +315,9 @@ class History:
             if epoch is None or controller is None:
                 continue
             created = event.kind == "partition_changed" and event.from_state == "NewPartition"
-            first = event.is_new is True and epoch == 0 < memory.get(controller, 0)
+            first = epoch == 0 < memory.get(controller, 0) and (
+                event.is_new is True or event.version == 0
+            )
             if created or first:  # the topic was deleted, and is another of the same name
                 newest.pop(controller, None)
                 memory.pop(controller, None)
@@ -326,6 +328,40 @@ class History:
             if is_older or not event.kind.startswith("leader_and_isr"):
                 memory[controller] = max(epoch, memory.get(controller, epoch))
         return found
+
+    def may_be_passed_on(self, a: Event, b: Event) -> bool:
+        """Whether one controller, after it had sent `a`, may have sent what it kept from before.
+
+        It may up to 2.3 where `a` has a leader epoch that it raised and did not elect in, or read
+        (KAFKA-9212): its memory has the one before, and so have requests that it has not yet sent.
+        """
+        if self.oldest_release >= (2, 4) or a.controller_epoch != b.controller_epoch:
+            return False
+        if b.controller_epoch is None and "before_2_4" not in b.template:
+            return False  # a start as newer releases tell it
+        raised = self._epoch_told(a)
+        return not any(
+            event.kind in _ELECTED
+            and event.tp == b.tp
+            and event.controller_epoch == b.controller_epoch
+            and event.leader_epoch == raised
+            for event in self.events
+        )
+
+    def _epoch_told(self, event: Event) -> int | None:
+        """The leader epoch that a line applies; of one that does not tell it, its request's."""
+        if event.leader_epoch is not None:
+            return event.leader_epoch
+        asked = [
+            each.leader_epoch
+            for each in self.events
+            if each.kind == "leader_and_isr_received"
+            and each.tp == event.tp
+            and each.broker == event.broker
+            and (each.controller, each.controller_epoch, each.correlation)
+            == (event.controller, event.controller_epoch, event.correlation)
+        ]
+        return asked[-1] if asked else None
 
     def suspects(self, event: Event, other: str) -> bool:
         """Whether a line may be compared with `other`, its neighbour as far as is known.
@@ -464,7 +500,7 @@ class History:
         if self.watched(a, b):
             return True
         # Clocks of two brokers may be apart; that matters only where a ZooKeeper did begin anew.
-        one_clock = a.broker == b.broker or not (self.resets or self._doubtful)
+        one_clock = a.broker == b.broker or a.file == b.file or not (self.resets or self._doubtful)
         if one_clock and abs(b.at - a.at) < _RESTART + _AGAIN * max(epoch - 1, 0):
             return True
         return all(

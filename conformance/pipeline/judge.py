@@ -17,6 +17,7 @@ from conformance.pipeline import (
     rules_isr,
     rules_lines,
     rules_model,
+    rules_order,
     rules_partitions,
     rules_requests,
     rules_states,
@@ -59,11 +60,13 @@ def judge(
     rules_deletion.check_topics(bench)
     release = oldest_release(bench)
     rules_data_plane.check(bench, fences_sessions(release))
+    rules_states.check_versions(bench)
     rules_model.check(bench, release)
     rules_states.check(bench)
     rules_isr.check(bench)
     rules_requests.check(bench)
     rules_channels.check(bench)
+    rules_order.check(bench)
     rules_controllership.check(bench, release)
     rules_zookeeper.check(bench, release)
     bench.findings.sort(key=lambda finding: finding.order)

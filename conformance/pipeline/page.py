@@ -12,9 +12,9 @@ from typing import Any
 
 from conformance.ingest.reader import lines_of
 from conformance.pipeline import tables
-from conformance.pipeline.causes import Cause, causes, that_matter
+from conformance.pipeline.causes import AROUND, Cause, causes, that_matter
 from conformance.pipeline.drawing import ZOOM, drawing
-from conformance.pipeline.findings import BREAKS, FindingKind
+from conformance.pipeline.findings import BREAKS, RULES, FindingKind
 from conformance.pipeline.timeline import Timeline
 from specs.rendering import Table, as_html
 
@@ -24,9 +24,10 @@ MOST_FINDINGS = 100
 _OPEN = 5  # clusters whose picture is open at first
 _ROWS = 25  # of a table are open at first
 _MOST_ROWS = 500
-_AROUND = 3
 _LONGEST = 400
 _ANCHORS = ("first", "not-seen", "findings", "timeline", "clocks", "model", "rules", "rejected")
+
+_SAYS = {rule.name: rule.says for rule in RULES}
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -46,7 +47,8 @@ nav a { margin-right: .9rem; white-space: nowrap; } a { color: #23527c; }
 .finding > div { color: #1c2430; }
 .finding, td, p { overflow-wrap: anywhere; } th { overflow-wrap: normal; }
 pre { background: #eef1f4; padding: .4rem; overflow: auto; font-size: .8rem; }
-pre b { background: #fff2b8; } .scroll { overflow-x: auto; } small { color: #5a6470; }
+pre b { background: #fff2b8; white-space: pre-wrap; } .scroll { overflow-x: auto; }
+small { color: #5a6470; }
 summary { cursor: pointer; }
 svg text { font: 11px system-ui, sans-serif; fill: #1c2430; }
 svg { display: block; } svg.time { cursor: grab; touch-action: pan-y; }
@@ -100,7 +102,8 @@ def _matter(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -> 
         place = f"{one['file']}:{one['line']}"
         parts.append(
             f"<div class='finding {one['kind']}'><b>{one['kind']}</b>: {html.escape(one['rule'])}"
-            f"<div><small>{html.escape(place)}</small><br>{html.escape(one['why'])}{more}<br>"
+            f"<div><small>{html.escape(_SAYS.get(one['rule'], ''))}<br>{html.escape(place)}</small>"
+            f"<br>{html.escape(one['why'])}{more}<br>"
             f"<i>allowed:</i> {html.escape(one['allowed'])}{lines}</div></div>"
         )
     return "\n".join(parts)
@@ -116,8 +119,8 @@ def _sentence(result: Mapping[str, Any]) -> str:
         first = that_matter(breaking)[0].finding
         things = "one cause" if len(breaking) == 1 else f"{len(breaking)} causes"
         return (
-            f"These logs break the protocol, for {things}; first to look at: "
-            f"{first['file']}:{first['line']} ({first['rule']})."
+            f"These logs break the protocol, for {things}. First to look at: {first['why']} "
+            f"({first['file']}:{first['line']})."
         )
     if verdict == "holds":
         compared = sum(result["coverage"]["rules"].values())
@@ -241,7 +244,7 @@ def _lines_around(
             wanted[one["file"]].add(int(one["line"]))
     found = {}
     for file, numbers in wanted.items():
-        near = {n for number in numbers for n in range(number - _AROUND, number + _AROUND + 1)}
+        near = {n for number in numbers for n in range(number - AROUND, number + AROUND + 1)}
         texts: dict[int, str] = {}
         problem = ""
         try:
@@ -255,7 +258,7 @@ def _lines_around(
         for number in numbers:
             kept = [
                 f"<b>{line}</b>" if n == number else line
-                for n in range(number - _AROUND, number + _AROUND + 1)
+                for n in range(number - AROUND, number + AROUND + 1)
                 if n in texts
                 for line in [html.escape(f"{n:>7}  {texts[n]}")]
             ]

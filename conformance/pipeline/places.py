@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.ingest.parse import NOT_KAFKA
+from conformance.ingest.reader import PACKED
 
 _NUMBERED = re.compile(r"(?:broker|kafka|server|node)[-_]?(\d+)", re.IGNORECASE)
 
@@ -197,7 +198,8 @@ def orders_of(
 
 def is_live(name: str) -> bool:
     """Whether a log file has a plain name, `server.log`, which only the newest of a log has."""
-    return re.fullmatch(r"[^/]+\.(?:log|out)(?:\.gz)?|[^/.]+", os.path.basename(name)) is not None
+    plain = PACKED.sub("", os.path.basename(name))
+    return re.fullmatch(r"[^/]+\.(?:log|out)|[^/.]+", plain) is not None
 
 
 def follow_on(files: Sequence[Place]) -> bool:

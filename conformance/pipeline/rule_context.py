@@ -11,6 +11,8 @@ from conformance.pipeline.findings import BREAKS, Finding, FindingKind, Rule
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import Fall, ValueSeen, falls
 
+_OF_THAT_TIME = 900_000  # milliseconds by which clocks of two brokers may be apart
+
 
 @dataclass
 class RuleContext:
@@ -96,12 +98,16 @@ class RuleContext:
             if fall.kind is FindingKind.EXPLAINED:
                 continue  # reported once for the whole cluster, not once a value
             last = fall.last
-            if fall.kind is FindingKind.VIOLATION and (
-                _alone(fall, steps)
-                or (
-                    column
-                    and _goes_on_without(fall, steps)
-                    and self._logged_nowhere_else(fall, column)
+            if (
+                fall.kind is FindingKind.VIOLATION
+                and not _was_elected_first(fall.step.event)
+                and (
+                    (_alone(fall, steps, excuse) and not self._others_have(fall))
+                    or (
+                        column
+                        and _goes_on_without(fall, steps)
+                        and self._logged_nowhere_else(fall, column)
+                    )
                 )
             ):
                 self.report(
@@ -126,6 +132,15 @@ class RuleContext:
             )
         return found
 
+    def _others_have(self, fall: Fall) -> bool:
+        """Whether other lines of that time have the controller epoch that stands in this one."""
+        high = fall.last.event
+        return high.controller_epoch == fall.last.value and any(
+            event.controller_epoch == fall.last.value and event is not high
+            for event in self.history.events
+            if event.tp is None and abs(event.at - high.at) <= _OF_THAT_TIME
+        )
+
     def _logged_nowhere_else(self, fall: Fall, column: str) -> bool:
         """Whether no other line shows the higher value, and more than this one the lower."""
         high, low = fall.last.event, fall.step.event
@@ -142,7 +157,15 @@ def _goes_on_without(fall: Fall, steps: list[ValueSeen]) -> bool:
     return last == 0 or steps[last - 1].value <= fall.step.value
 
 
-def _alone(fall: Fall, steps: list[ValueSeen]) -> bool:
+def _was_elected_first(event: Event) -> bool:
+    """Whether a line shows an election under leader epoch 0, with which partitions are made."""
+    elects = event.from_state in ("OnlinePartition", "OfflinePartition")
+    return elects and event.kind == "partition_changed" and event.leader_epoch == 0
+
+
+def _alone(
+    fall: Fall, steps: list[ValueSeen], excuse: Callable[[Event, Event], str | None]
+) -> bool:
     """Whether the higher value is the one that is wrong: without it the others go together.
 
     It stands in one line, and the values before and after it agree, or go on below it.
@@ -154,4 +177,5 @@ def _alone(fall: Fall, steps: list[ValueSeen]) -> bool:
     if before and before[-1].value == fall.step.value:
         return True
     lower = len(after) > 1 and not after[1].fresh and after[1].value < fall.last.value
+    lower = lower and excuse(after[0].event, after[1].event) is None
     return lower and (not before or before[-1].value <= fall.step.value <= after[1].value)

@@ -33,6 +33,8 @@ _OBEYED = frozenset(
     )
 )
 _STARTED = frozenset(("leader_started", "follower_started"))
+_NOT_TAKEN = "leader_unavailable"
+"""What the template begins with by which a broker says that it cannot follow."""
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
@@ -206,18 +208,24 @@ def _replicas(bench: RuleContext) -> None:
     history = bench.history
     logs: dict[tuple[str, int, str, int], list[Event]] = defaultdict(list)
     for event in bench.innocent(history.events):
-        if event.kind in _STARTED | _APPLYING and event.tp is not None and event.broker is not None:
+        told = event.kind in _STARTED | _APPLYING or event.template.startswith(_NOT_TAKEN)
+        if told and event.tp is not None and event.broker is not None:
             stream = history.places[event.file].stream
             logs[(stream, event.broker, *event.tp)].append(event)
 
     def excuse(a: Event, b: Event) -> str | None:
         # No restart excuses it: the controller sends what ZooKeeper holds, and since KIP-380
-        # a request made for the process before is refused.
+        # a request made for the process before is refused. Up to 2.3 it may send what it kept.
         mark = history.topic_began(a, b) or history.replica_began(a, b)
         if mark is not None:
             return f"the replica began anew at {mark.where}"
         reset = history.reset(a, b)
-        return None if reset is None else reset.why
+        if reset is not None:
+            return reset.why
+        mark = history.restarted(a, b)
+        if mark is not None and history.may_be_passed_on(a, b):
+            return f"the process restarted at {mark.where}, and was sent what the controller kept"
+        return None
 
     def joined(a: Event, b: Event) -> bool:
         # Within one process a replica is removed by a request only, which this log shows.
@@ -231,7 +239,9 @@ def _replicas(bench: RuleContext) -> None:
         for line in events:
             _applied_above_held(bench, line, name)
         for kinds in (_STARTED, _APPLYING):
-            steps = _steps([each for each in events if each.kind in kinds], bench.blamed)
+            steps = _steps(
+                [each for each in events if each.kind in kinds | {"obeyed"}], bench.blamed
+            )
             bench.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, joined, "leader_epoch")
 
 
@@ -250,6 +260,10 @@ def _applied_above_held(bench: RuleContext, event: Event, name: str) -> None:
         )
 
 
+def _request(event: Event) -> tuple[int | None, ...]:
+    return event.controller, event.controller_epoch, event.correlation
+
+
 def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
     """Epochs in the order in which they were held, applied, or received and then applied.
 
@@ -262,8 +276,11 @@ def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
         if id(event) in blamed:
             after_blame = True
             continue
-        request = (event.controller, event.controller_epoch, event.correlation)
-        if event.kind == "leader_and_isr_received":
+        request = _request(event)
+        if event.kind == "obeyed":
+            if steps and request == _request(steps[-1].event):
+                steps.pop()  # there is no such leader: the replica keeps the epoch that it held
+        elif event.kind == "leader_and_isr_received":
             received[request] = event
         elif event.kind == "leader_and_isr_handling":
             asked = received.get(request)

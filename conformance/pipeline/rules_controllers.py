@@ -38,6 +38,8 @@ _SENDS_TO_LIVE = (2, 4)
 """The first release of which that is taken for certain."""
 _SENDS = frozenset(("leader_and_isr_batch", "leader_and_isr_sent"))
 _ELECTIONS = frozenset(("controller_elected", "controller_ready"))
+_TURNS = _ELECTIONS | {"controller_lost", "controller_resigned", "process_controller_thread"}
+"""Lines by which it is seen that a broker is no controller, or has become it."""
 _SIGHTED_BY_OTHERS = frozenset(
     (
         "obeyed",
@@ -61,6 +63,7 @@ def check(bench: RuleContext) -> None:
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
+    _ready_after_an_election(bench)
     _ready_with_what_was_taken(bench)
     _version_rises_with_epoch(bench)
     _elections_grow(bench)
@@ -70,15 +73,41 @@ def check(bench: RuleContext) -> None:
     _sends_to_brokers(bench)
 
 
+def _ready_after_an_election(bench: RuleContext) -> None:
+    """Who is ready as controller took an epoch since it last was it, or saw another one elected."""
+    history = bench.history
+    turns = history.streams(lambda event: event.kind in _TURNS)
+    for (_, broker), events in sorted(turns.items(), key=_by_stream):
+        for before, ready in pairwise(events):
+            if ready.kind != "controller_ready" or not history.contiguous(before, ready):
+                continue
+            bench.looked(CONTROLLER_EPOCHS_GROW)
+            if before.kind == "controller_elected" or before.at == ready.at:
+                continue
+            bench.report(
+                FindingKind.VIOLATION,
+                CONTROLLER_EPOCHS_GROW,
+                ready,
+                f"broker {broker} is ready as controller with epoch {ready.controller_epoch} "
+                f"here, and took none since {before.where}",
+                f"an election with epoch {ready.controller_epoch} before",
+            )
+
+
 def _ready_with_what_was_taken(bench: RuleContext) -> None:
     """A controller gets ready with the epoch that it took; else the less used of the two is wrong.
 
-    What it wrote in this term as controller tells; else the version of the znode, which rises with
-    each epoch.
+    What it wrote in this term as controller tells, and what brokers say of it; else the version of
+    the znode, which rises with each epoch.
     """
     history = bench.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
-    writes = history.streams(lambda event: event.kind in WRITES and _own(event))
+    writes: dict[int | None, list[Event]] = defaultdict(list)
+    for event in history.events:
+        if event.kind in WRITES and _own(event):
+            writes[event.broker].append(event)
+        elif event.kind in _SIGHTED_BY_OTHERS:
+            writes[event.controller].append(event)
     for (_, broker), events in sorted(taken.items(), key=_by_stream):
         terms = [*events[1:], None]
         for (elected, ready), after in zip(pairwise(events), terms[1:], strict=True):
@@ -91,11 +120,8 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
                 continue
             used = Counter(
                 event.controller_epoch
-                for (_, writer), wrote in writes.items()
-                for event in wrote
-                if writer == broker
-                and elected.at <= event.at
-                and (after is None or event.at < after.at)
+                for event in writes[broker]
+                if elected.at <= event.at and (after is None or event.at < after.at)
             )
             uses = [used[event.controller_epoch] for event in (elected, ready)]
             if uses[0] == uses[1] and elected.version is not None:

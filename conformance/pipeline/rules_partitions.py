@@ -16,6 +16,7 @@ from conformance.pipeline.findings import (
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_controllers import WRITES
+from conformance.pipeline.rules_model import same_life
 
 _STATES = frozenset(("partition_changed", "isr_removed", "leader_and_isr_sent", "metadata_sent"))
 _LEADERS_OWN_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
@@ -138,41 +139,64 @@ def _one_leader(
 def _leaders_are_the_elected(bench: RuleContext) -> None:
     """Who starts as leader in an epoch is whom the controller wrote for it.
 
-    Compared across brokers by epoch, where the whole logs of both are here, and only within one
-    life of the topic.
+    Compared across brokers by epoch, where the whole logs of both are here, or lines would show a
+    new topic or ZooKeeper between; and only within one life of the topic.
     """
     history = bench.history
     written: dict[tuple[int | None, str, int, int], list[Event]] = defaultdict(list)
+    started: dict[tuple[int | None, str, int, int], set[int | None]] = defaultdict(set)
+    starters: set[int | None] = set()
     for event in bench.innocent(history.events):
-        if event.kind in _STATES and event.tp is not None and event.leader_epoch is not None:
+        if event.tp is None or event.leader_epoch is None:
+            continue
+        if event.kind in _STATES:
             written[(history.age(event), *event.tp, event.leader_epoch)].append(event)
+        elif event.kind == "leader_started":
+            started[(history.age(event), *event.tp, event.leader_epoch)].add(event.broker)
+            starters.add(event.broker)
     for event in bench.innocent(history.events):
         if event.kind != "leader_started" or event.tp is None or event.leader_epoch is None:
             continue
+        here = history.age(event), *event.tp, event.leader_epoch
         states = [
             state
-            for state in written.get((history.age(event), *event.tp, event.leader_epoch), ())
+            for state in written.get(here, ())
             if state.leader != -2
-            and history.complete(state)
             and history.topic_began(state, event) is None
             and history.topic_began(event, state) is None
             and not (state.broker != event.broker and history.lived_twice(event))
             and history.same_zookeeper(state, event, state.controller_epoch or 0)
+            and (
+                (history.complete(state) and history.complete(event))
+                or same_life(history, state, event)
+            )
         ]
-        if not states or not history.complete(event) or history.age(event) is None:
+        if not states or here[0] is None:
             continue
         bench.looked(ONE_LEADER)
-        if all(state.leader != event.broker for state in states):
-            state = states[0]
+        if any(state.leader == event.broker for state in states):
+            continue
+        state = states[0]
+        if len(states) == 1 and state.leader in starters - started[here]:
             bench.report(
                 FindingKind.VIOLATION,
                 ONE_LEADER,
-                event,
-                f"{_name(event)}: broker {event.broker} starts as leader in leader epoch "
-                f"{event.leader_epoch}, for which leader {state.leader} was written at "
-                f"{state.where}",
-                f"leader {state.leader} in leader epoch {event.leader_epoch}",
+                state,
+                f"{_name(state)}: leader {state.leader} is written for leader epoch "
+                f"{state.leader_epoch} here, and broker {event.broker} starts as leader in it, at "
+                f"{event.where}; broker {state.leader} does not",
+                f"leader {event.broker} in leader epoch {event.leader_epoch}",
             )
+            continue
+        bench.report(
+            FindingKind.VIOLATION,
+            ONE_LEADER,
+            event,
+            f"{_name(event)}: broker {event.broker} starts as leader in leader epoch "
+            f"{event.leader_epoch}, for which leader {state.leader} was written at "
+            f"{state.where}",
+            f"leader {state.leader} in leader epoch {event.leader_epoch}",
+        )
 
 
 def _joined(bench: RuleContext) -> Callable[[Event, Event], bool]:

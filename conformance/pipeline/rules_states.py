@@ -42,6 +42,16 @@ _QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is logged at TRACE only, since 2.6, and not by every release before."""
 
 
+def check_versions(bench: RuleContext) -> None:
+    """What zkVersions say by themselves, before writes are compared by them."""
+    partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in bench.history.events:
+        if event.tp is not None and event.version is not None:
+            partitions[event.tp].append(event)
+    for _, events in sorted(partitions.items()):
+        _versions_and_epochs(bench, events)
+
+
 def check(bench: RuleContext) -> None:
     """Each partition by itself."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
@@ -56,7 +66,6 @@ def check(bench: RuleContext) -> None:
         events = bench.innocent(every)
         _members_are_replicas(bench, events)
         _versions_grow(bench, every)
-        _versions_and_epochs(bench, every)
         _removals_keep_the_leader(bench, every)
         _states_follow(bench, every, deleted.get(topic, []))
         _who_follows_changes_nothing(bench, events)
@@ -345,13 +354,14 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
     for (kind, _, broker), some in sorted(logs.items(), key=lambda item: str(item[0])):
         who = "its leader" if kind == "isr_updated" else "the controller"
         steps = []
-        after_wrong = False
+        after_wrong, last = False, None
         for event in some:
             if (event.file, event.line) in known:
                 after_wrong = True
                 continue
             fresh = after_wrong or event.from_state == "NewPartition"
-            strict = kind == "partition_changed"
+            strict = kind == "partition_changed" or _writes_again(history, last, event)
+            last = event
             steps.append(ValueSeen(event.version or 0, event, strict=strict, fresh=fresh))
             after_wrong = False
         bench.never_falls(
@@ -364,11 +374,26 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
+def _writes_again(history: History, last: Event | None, event: Event) -> bool:
+    """Whether a leader writes an ISR again, by a conditional write, in one process.
+
+    A new one may take what it wrote before it ended for its own write (KAFKA-1382).
+    """
+    return (
+        last is not None
+        and event.kind == last.kind == "isr_updated"
+        and event.detail == last.detail == "zkVersion"
+        and event.at > last.at
+        and history.same_process(last, event)
+        and history.restarted(last, event) is None
+    )
+
+
 def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
     """Both begin at 0, and each write that raises the leader epoch raises the zkVersion.
 
     Where an operator has copied the znodes into another ZooKeeper, versions begin anew there: only
-    a line around which others go together is wrong.
+    a line is wrong that comes after one in which both go together.
     """
     history = bench.history
     logs: dict[str, list[Event]] = defaultdict(list)
@@ -381,12 +406,13 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
         for number, event in enumerate(some):
             if (event.version or 0) >= (event.leader_epoch or 0) or id(event) in bench.blamed:
                 continue
-            around = some[max(0, number - 1) : number] + some[number + 1 : number + 2]
-            sure = len(around) == 2 and all(
-                (each.version or 0) >= (each.leader_epoch or 0)
-                and history.contiguous(*sorted((each, event), key=history.key))
-                and same_life(history, each, event)
-                for each in around
+            before = some[number - 1] if number else None
+            sure = (
+                before is not None
+                and (before.version or 0) >= (before.leader_epoch or 0)
+                and id(before) not in bench.blamed
+                and history.contiguous(before, event)
+                and same_life(history, before, event)
             )
             if not sure or not bench.lacks(event, "version"):
                 continue
@@ -447,10 +473,7 @@ def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
 
 
 def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]) -> None:
-    """A controller's own lines, in one term as controller: nobody else moves the partition.
-
-    Only what goes online is looked at, since that is written to ZooKeeper.
-    """
+    """A controller's own lines, in one term as controller: nobody else moves the partition."""
     history = bench.history
     terms: dict[tuple[str, int | None], list[Event]] = defaultdict(list)
     for event in events:
@@ -458,7 +481,7 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
             stream = history.places[event.file].stream
             terms[stream, event.broker].append(event)
     for _, some in sorted(terms.items(), key=lambda item: str(item[0])):
-        for a, b in pairwise(some):
+        for number, (a, b) in enumerate(pairwise(some)):
             if id(a) in bench.blamed or id(b) in bench.blamed:
                 continue  # what is compared with a wrong line is not wrong for that
             if a.controller_epoch != b.controller_epoch or not history.suspects(b, a.where):
@@ -468,13 +491,17 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
             if bench.thinned and a.to_state == "NewPartition" and b.from_state != a.to_state:
                 continue  # the line of a creation is kept when those after it were let go
             bench.looked(STATES_FOLLOW)
-            if b.to_state != "OnlinePartition":
-                continue  # what is deleted, or refused, is forgotten without a line
-            if b.from_state == a.to_state or b.from_state in _QUIET:
+            # What goes online from elsewhere than a creation has been elected, in an epoch above 0.
+            made = a.to_state == "NewPartition" and b.leader_epoch == 0
+            if b.from_state == a.to_state or (b.from_state in _QUIET and not made):
                 gone = [d for d in deleted if _between_them(a, d, b)]
-                if not gone or b.from_state in ("NewPartition", "NonExistentPartition"):
+                if b.to_state != "OnlinePartition" or not gone:
+                    continue
+                if b.from_state in ("NewPartition", "NonExistentPartition"):
                     continue
                 why = f"the topic was deleted at {gone[-1].where}, and nothing created it since"
+            elif _in_one_moment(some, number):
+                continue
             else:
                 why = f"it was moved to {a.to_state} at {a.where}, by the same controller"
             bench.beside.append((b, a.where))
@@ -489,6 +516,12 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
                 if b.from_state != a.to_state
                 else "the creation of the topic, before it is online",
             )
+
+
+def _in_one_moment(events: list[Event], number: int) -> bool:
+    """Whether two lines go together in the other order, and stand in one millisecond."""
+    a, b = events[number : number + 2]
+    return a.at == b.at and b.to_state == a.from_state
 
 
 def _between_them(a: Event, deleted: Event, b: Event) -> bool:
@@ -572,7 +605,7 @@ def _starts_once(bench: RuleContext, events: list[Event]) -> None:
             sure = (
                 history.contiguous(a, b)
                 and history.same_process(a, b)
-                and not history.replica_stopped(a, b)
+                and (not history.replica_stopped(a, b) or history.server_log_covers(a, b))
                 and same_life(history, a, b)
             )
             if sure or less:

@@ -25,6 +25,7 @@ from conformance.pipeline import (
     rules_isr,
     rules_lines,
     rules_model,
+    rules_order,
     rules_partitions,
     rules_requests,
     rules_states,
@@ -153,6 +154,7 @@ def screen(
     rules_truncation.check(bench)
     rules_deletion.check_names(bench)
     rules_data_plane.check(bench, all(map(fences_sessions, releases)))
+    rules_states.check_versions(bench)
     rules_states.check(bench)
     rules_isr.check(bench)
     sequences = bench.sequences
@@ -160,6 +162,7 @@ def screen(
         rules_model.check(bench, release)
         sequences = bench.sequences if number == 0 else sequences
     rules_requests.check(bench)
+    rules_order.check(bench)
     for event, other in bench.beside:
         event.beside = other
     suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.ingest.files import Skipped
+from conformance.ingest.reader import PACKED
 from conformance.pipeline.corpus import Corpus, Figures, UnknownShape
 
 SMALL = 256 << 20  # bytes of text that one process reads and judges sooner than Spark does
@@ -145,7 +146,7 @@ def size_of(path: str) -> int:
 
 def text_bytes(path: str) -> int:
     """About how many bytes of text a log has, unpacked."""
-    return size_of(path) * (_PACKED if path.endswith(".gz") else 1)
+    return size_of(path) * (_PACKED if PACKED.search(path) else 1)
 
 
 def text_ingested(folder: str) -> int:

@@ -47,3 +47,22 @@ def test_the_page_begins_with_the_verdict_in_a_sentence_and_what_matters(tmp_pat
     assert "To look at first" in top
     assert "Changed partition orders-0" in top  # the line itself, in its context
     assert "and 6 more of the same cause" in top
+
+
+def test_what_stands_beside_another_finding_comes_after_what_stands_elsewhere():
+    places = [("a", 9), ("a", 10), ("a", 12), ("a", 50), ("b", 10)]
+    every = causes(
+        {
+            "kind": "violation",
+            "rule": f"rule_{number}",
+            "cluster": "c",
+            "file": file,
+            "line": line,
+            "why": "so",
+        }
+        for number, (file, line) in enumerate(places)
+    )
+
+    first = [(each.finding["file"], each.finding["line"]) for each in that_matter(every)]
+
+    assert first == [("a", 9), ("a", 50), ("b", 10)]

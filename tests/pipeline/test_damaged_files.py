@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.pipeline.written import (
@@ -53,6 +56,44 @@ def test_a_gzip_with_flipped_bytes_gives_no_violation(tmp_path: Path, seed: int)
     (row,) = result["unreadable"]
     assert "gzip" in row["reason"]
     assert "could not be read" in result["headline"]
+
+
+def by_arrow(name: str, data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, name) as stream:
+        stream.write(data)
+    return bytes(sink.getvalue())
+
+
+PACKERS = {
+    "gz": lambda data: gzip.compress(data, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: by_arrow("zstd", data),
+    "lz4": lambda data: by_arrow("lz4", data),
+}
+
+
+@pytest.mark.parametrize("end", sorted(PACKERS))
+def test_a_packed_file_is_read_as_it_was_and_up_to_where_it_is_cut(tmp_path: Path, end: str):
+    name, noise = "b1/state-change.log", random.Random(7)
+    text = "".join(
+        f"{each}\n{line(n, f'[Controller id=1] {noise.random()}', 'kafka.utils.Other')}\n"
+        for n, each in enumerate(GOOD * 40)
+    ).encode()
+    packed = PACKERS[end](text)
+    plain, whole, cut = (good(tmp_path / each) for each in ("plain", "whole", "cut"))
+    (plain / name).write_bytes(text)
+    for folder, data in ((whole, packed), (cut, packed[: len(packed) // 2])):
+        (folder / name).unlink()
+        (folder / f"{name}.{end}").write_bytes(data)
+
+    result, other, part = checked(whole), checked(plain), checked(cut)
+
+    assert result["coverage"]["rules"] == other["coverage"]["rules"]
+    assert result["headline"] == other["headline"]
+    assert "ends too early" in part["unreadable"][0]["reason"]
+    assert violations(part) == []
 
 
 def test_a_gzip_that_is_cut_is_believed_up_to_there(tmp_path: Path):

@@ -166,9 +166,8 @@ def test_a_page_escapes_what_lines_say():
 
 
 def test_the_first_sentence_says_what_was_found_and_where(report: str):
-    assert re.search(
-        r"<b>These logs break the protocol, for \w+ causes?; first to look at: \S+:\d+ ", report
-    )
+    said = r"<b>These logs break the protocol, for \w+ causes?\. First to look at: "
+    assert re.search(said + r".+ \(\S+:\d+\)\.</b>", report)
 
 
 def test_what_was_not_seen_is_said(report: str):
