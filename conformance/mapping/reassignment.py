@@ -600,6 +600,8 @@ def _not_alike(version: str, run: Run) -> str | None:
                 gone.discard(more["broker"])
             case "leader_shrinks_isr" | "leader_shrink_is_unheard":
                 isr.discard(more["replica"])
+            case "controller_takes_old_replica_offline" if len(isr) > 1:
+                isr.discard(more["replica"])
             case "leader_expands_isr" | "leader_expand_is_unheard":
                 isr.add(more["replica"])
             case "controller_assigns_both":
