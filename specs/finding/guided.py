@@ -25,8 +25,8 @@ import z3
 from model.language.schema import SetOf
 from model.language.sorts import Names, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope, State
-from specs.finding.observed import Generaliser, Rows, Slices, chosen_values
+from specs.finding.houdini import InvariantCandidate, Scope, State, cells_of
+from specs.finding.observed import TRIES, Generaliser, Rows, Slices, chosen_values
 from specs.finding.vocabulary import Literal, Slice, slice_over
 from specs.lowering.instances import Instance
 
@@ -106,8 +106,14 @@ SMALL = 3
 LARGE = 5
 """Variables of a slice at most."""
 
-ROWS = 150_000
+ROWS = 60_000
 """Rows of a slice, of each kind of states that were reached."""
+
+FAR = 3
+"""What a literal costs more that speaks of what the counterexample does not hang on."""
+
+BEST = 4
+"""Choices of values for a slice's variables of which more than one clause is made."""
 
 SEVERAL = 40
 """Clauses that join the candidates for one counterexample to induction."""
@@ -137,26 +143,35 @@ class Generalising:
         if one not in self._known:
             literals = self._literals_of(one)
             seen = Slices(self._blocks, one, literals, ROWS)
-            costs = [part.cost for part in literals]
-            self._known[one] = literals, Generaliser(seen.columns, seen.real, costs)
+            self._known[one] = literals, Generaliser(seen.columns, seen.real)
         return self._known[one]
 
     def against(
-        self, state: State, slices: Iterable[Slice]
+        self, state: State, slices: Iterable[Slice], cells: frozenset[int] = frozenset()
     ) -> list[tuple[Slice, tuple[Literal, ...]]]:
-        """Clauses about these variables that a state breaks, and none that was reached."""
-        found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], int] = {}
+        """Clauses about these variables that a state breaks, and none that was reached.
+
+        Literals that speak of these cells alone are preferred.
+        """
+        found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], float] = {}
         for one in slices:
             literals, generaliser = self._of(one)
             self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
             random = np.random.default_rng(self._seed)
             names = {v.args[0] for v in one.variables}
-            for truth in self._truths(one, literals, state):
-                for parts in generaliser.against(truth, random):
-                    signs = tuple(bool(truth[i]) for i in parts)
-                    said = [literals[i] for i in parts]
-                    if frozenset(names) == frozenset().union(*(p.term.free for p in said)):
-                        found[one, parts, signs] = sum(p.cost + 1 for p in said)
+            truths, costs = self._truths(one, literals, state, cells)
+            first = [(next(generaliser.against(truth, costs[at], random, 1), None), at)
+                     for at, truth in enumerate(truths)]  # fmt: skip
+            made = [(parts, at) for parts, at in first if parts is not None]
+            made.sort(key=lambda pair: (sum(costs[pair[1]][list(pair[0])]), pair[1]))
+            for _, at in made[:BEST]:
+                made += [(parts, at) for parts in generaliser.against(
+                    truths[at], costs[at], random, TRIES)]  # fmt: skip
+            for parts, at in made:
+                signs = tuple(bool(truths[at][i]) for i in parts)
+                said = [literals[i] for i in parts]
+                if frozenset(names) == frozenset().union(*(p.term.free for p in said)):
+                    found[one, parts, signs] = float(sum(costs[at][list(parts)]) + len(parts))
         ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
                                                  key[1:]))  # fmt: skip
         return [
@@ -166,17 +181,18 @@ class Generalising:
         ]  # fmt: skip
 
     def _truths(
-        self, one: Slice, literals: Sequence[Literal], state: State
-    ) -> list[npt.NDArray[np.bool_]]:
-        """Which literals are true there, by choice of values; each way once."""
+        self, one: Slice, literals: Sequence[Literal], state: State, cells: frozenset[int]
+    ) -> tuple[list[npt.NDArray[np.bool_]], list[npt.NDArray[np.float64]]]:
+        """Which literals are true there, by choice of values, and what each costs."""
         here = self._scope.rows([state])
-        found: dict[bytes, npt.NDArray[np.bool_]] = {}
+        found: dict[bytes, tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]] = {}
+        plain = np.array([part.cost for part in literals], float)
         for chosen in chosen_values(one, self._scope.grounded.bounds):
-            truth = np.array([
-                bool(here.wide(here.of(self._scope.grounded.ground(part.plain, chosen)))[0])
-                for part in literals], bool)  # fmt: skip
-            found.setdefault(truth.tobytes(), truth)
-        return list(found.values())
+            terms = [self._scope.grounded.ground(part.atom, chosen) for part in literals]
+            truth = np.array([bool(here.wide(here.of(term))[0]) for term in terms], bool)
+            apart = [0.0 if not cells else FAR * (not cells_of(term) <= cells) for term in terms]
+            found.setdefault(truth.tobytes(), (truth, plain + apart))
+        return [truth for truth, _ in found.values()], [costs for _, costs in found.values()]
 
 
 def replaced(one: Literal, holds: bool) -> Literal:
@@ -238,12 +254,13 @@ class Choosing:
     """One search: goals, and candidates made until every step keeps all of both."""
 
     def __init__(
-        self, scope: Scope, kept: Sequence[InvariantCandidate],
-        implied: Sequence[InvariantCandidate], sorts_of: Mapping[int, Sequence[Sort]],
-        generalising: Generalising, keep: Callable[[Guided], None], report: Report,
+        self, scope: Scope, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
+        sorts_of: Mapping[int, Sequence[Sort]], generalising: Generalising,
+        keep: Callable[[Guided], None], report: Report,
     ) -> None:  # fmt: skip
-        """`kept` are to be kept by steps, `implied` to follow; `sorts_of` has their variables'."""
-        self._scope, self._kept, self._implied = scope, list(kept), list(implied)
+        """`open_ones`: what is not so after which step, or (None) of every state; `sorts_of` has
+        the sorts of the goals' variables."""
+        self._scope, self._open = scope, list(open_ones)
         self._sorts_of, self._make = dict(sorts_of), generalising
         self._keep, self._report = keep, report
         self._sorts = _sorts(scope)
@@ -287,12 +304,16 @@ class Choosing:
             [(literals[part.term], part.holds) for part in clause]))  # fmt: skip
         return True
 
-    def _against(self, guided: Guided, state: State, sorts: Sequence[Sort], most: int) -> int:
+    def _against(
+        self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None,
+        most: int,
+    ) -> int:  # fmt: skip
         fewest = 0 if most == SMALL else SMALL + 1
         if (state, most) in guided.made:
             return 0
         guided.made.append((state, most))
-        made = self._make.against(state, slices_of(sorts, fewest, most))
+        made = self._make.against(state, slices_of(self._about(goal, instance), fewest, most),
+                                  self._scope.hangs_on(state, instance, goal))  # fmt: skip
         return sum(self._join(guided, one, clause) for one, clause in made)
 
     def _answered(
@@ -301,7 +322,7 @@ class Choosing:
     ) -> bool:  # fmt: skip
         """Did new candidates come of it? Of few variables first; then what would save others."""
         for most in (SMALL, LARGE):
-            made = sum(self._against(guided, one.state, self._about(one.goal, one.instance), most)
+            made = sum(self._against(guided, one.state, one.goal, one.instance, most)
                        for one in lost)  # fmt: skip
             made += self._rescued(guided, lost, killers, most)
             if made:
@@ -329,10 +350,10 @@ class Choosing:
         for row in broken:
             helpful = [n for n in np.flatnonzero(row) if int(n) in killers
                        and n not in guided.banned]  # fmt: skip
-            for number in sorted(helpful, key=lambda n: (self.pool.candidates[n].cost, n))[:RESCUED]:
+            helpful.sort(key=lambda n: (self.pool.candidates[n].cost, n))
+            for number in helpful[:RESCUED]:
                 state, instance = killers[int(number)]
-                made += self._against(
-                    guided, state, self._about(self.pool.candidates[number], instance), most)
+                made += self._against(guided, state, self.pool.candidates[number], instance, most)
         return made
 
     # -- what steps keep ----------------------------------------------------------------------
@@ -398,41 +419,17 @@ class Choosing:
     # -- what is lost -------------------------------------------------------------------------
 
     def _lost(self, alive: Sequence[int]) -> list[Lost]:
-        """Goals that what is known and alive does not keep, each with one state."""
+        """Some goals that what is known and alive does not keep, each with a state."""
         scope, found = self._scope, list[Lost]()
         solver = scope.solver()
         solver.add(*(scope.lower(scope.ground(self.pool.candidates[n])) for n in alive))
-        for goal in self._implied:
+        for goal, instance in self._open:
+            if len(found) == AT_ONCE:
+                break
             solver.push()
-            solver.add(*scope.failing(None, goal))
+            solver.add(*scope.failing(instance, goal))
             if solver.check() == z3.sat:
-                found.append(Lost(goal, None, scope.blanker(solver)))
-            solver.pop()
-        done: set[int] = set()
-        for instance in scope.instances:
-            goals = [one for one in self._kept
-                     if one.number not in done and scope.concerns(instance, one)]  # fmt: skip
-            solver.push()
-            solver.add(*scope.guard(instance))
-            while goals and len(found) < AT_ONCE:
-                solver.push()
-                solver.add(z3.Or(*(z3.Not(scope.after(instance, one)) for one in goals)))
-                if solver.check() != z3.sat:
-                    solver.pop()
-                    break
-                state = scope.codes(solver.model())
-                after = scope.rows([scope.step(state, instance)])
-                broken = [one for one in goals
-                          if not bool(after.wide(after.of(scope.ground(one)))[0])]  # fmt: skip
-                goal = broken[0]
-                solver.pop()
-                solver.push()
-                solver.add(z3.Not(scope.after(instance, goal)))
-                solver.check()
                 found.append(Lost(goal, instance, scope.blanker(solver)))
-                solver.pop()
-                done.add(goal.number)
-                goals = [one for one in goals if one is not goal]
             solver.pop()
         return found
 

@@ -139,6 +139,26 @@ class Scope(GroundedSteps):
             return [z3.Not(self.lower(self.ground(one)))]
         return [*self.guard(instance), z3.Not(self.after(instance, one))]
 
+    def hangs_on(
+        self, state: State, instance: Instance | None, goal: InvariantCandidate
+    ) -> frozenset[int]:
+        """Cells whose values alone make the instance possible there and break the goal."""
+        solver = z3.SolverFor("QF_FD")
+        solver.set("random_seed", 0)
+        solver.add(z3.Not(z3.And(*self.failing(instance, goal))))
+        named = {}
+        for number, (symbol, code) in enumerate(zip(self.cells, state, strict=True)):
+            is_bool = self.grounded.cells[number].field.sort is BOOL
+            name = z3.Bool(f"cell {number}")
+            named[name.decl().name()] = number
+            solver.add(z3.Implies(name, symbol == (z3.BoolVal(bool(code)) if is_bool else code)))
+        left = [z3.Bool(name) for name in named]
+        for _ in range(SHORTER):
+            if solver.check(*left) != z3.unsat:
+                return frozenset()
+            left = list(solver.unsat_core())
+        return frozenset(named[one.decl().name()] for one in left)
+
     def blanker(self, solver: Any) -> State:
         """A state that satisfies the solver's assertions, with as many cells blank as may be."""
         state = self.codes(solver.model())
@@ -157,11 +177,11 @@ class Scope(GroundedSteps):
 
     def concerns(self, instance: Instance, one: InvariantCandidate) -> bool:
         """Does the instance write what the candidate reads?"""
-        return not instance.writes.keys().isdisjoint(self.cells_of(one))
+        return not instance.writes.keys().isdisjoint(self.read_by(one))
 
-    def cells_of(self, one: InvariantCandidate) -> frozenset[int]:
+    def read_by(self, one: InvariantCandidate) -> frozenset[int]:
         """The cells that a candidate reads."""
-        return _cells(self.ground(one))
+        return cells_of(self.ground(one))
 
     def solver(self) -> Any:
         """Knows the domains and what holds of every state."""
@@ -194,17 +214,21 @@ class Scope(GroundedSteps):
         return tuple(after)
 
 
+SHORTER = 3
+"""Times that a core is asked for a core of it."""
+
 _reads: dict[Term, frozenset[int]] = {}
 
 
-def _cells(term: Term) -> frozenset[int]:
+def cells_of(term: Term) -> frozenset[int]:
+    """The cells that a grounded term reads."""
     found = _reads.get(term)
     if found is None:
         if term.op == "cell":
             found = frozenset({term.args[0]})
         else:
             found = frozenset(itertools.chain.from_iterable(
-                _cells(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
+                cells_of(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
         _reads[term] = found
     return found
 

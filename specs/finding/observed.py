@@ -19,6 +19,7 @@ from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.finding.vocabulary import Literal, Slice
 from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
 
 Column = npt.NDArray[np.uint64]
 Report = Callable[[str], None]
@@ -217,8 +218,8 @@ def clauses_that_hold(seen: Slices, literals: Sequence[Literal]) -> Iterable[tup
             yield (both[i], both[j])
 
 
-STATES_AT_ONCE = 1_500
-"""Random walks that go on side by side."""
+OFFERED = 3
+"""Of each kind of step so many instances may be taken at one time, others the next."""
 
 
 def walked(
@@ -232,40 +233,37 @@ def walked(
     """
     grounded = Grounded(recorded, bounds, [], also=also)
     random = np.random.default_rng(seed)
-    start = np.array(grounded.initial, np.int16)
-    seen = [start[None, :]]
-    instances = [one for one in grounded.instances
-                 if not any(condition is t.FALSE for condition, _ in one.requires)]  # fmt: skip
-    names = list(dict.fromkeys(one.step.transition.name for one in instances))
-    kind = np.array([names.index(one.step.transition.name) for one in instances])
-    for began in range(0, walks, STATES_AT_ONCE):
-        states = np.repeat(start[None, :], min(STATES_AT_ONCE, walks - began), axis=0)
-        liking = random.random((len(states), len(names)))
-        left_out = random.random(liking.shape) < 1 / 3
-        for number in range(length):
-            report(f"random walks: {began + len(states):,} of {walks:,}, step {number + 1}")
-            rows = _rows_of(grounded, states)
-            possible = np.zeros((len(states), len(instances)), bool)
-            for at, one in enumerate(instances):
-                terms = [*(c for c, _ in one.requires), *(c.fine for c in one.checks)]
-                possible[:, at] = True
-                for term in terms:
-                    possible[:, at] &= rows.wide(rows.of(term)).astype(bool)
-            possible &= ~left_out[:, kind]
-            # A kind of step first, then one of its instances: else the many would crowd the few.
-            by_kind = liking + random.random(liking.shape)
-            chance = np.where(possible, by_kind[:, kind] * 8 + random.random(possible.shape), -1)
-            best = chance.argmax(axis=1)
-            stuck = ~possible.any(axis=1)
-            after = states.copy()
-            for at in np.unique(best[~stuck]):
-                who = np.flatnonzero((best == at) & ~stuck)
-                some = _rows_of(grounded, states[who])
-                for cell, term in instances[at].writes.items():
-                    after[who, cell] = some.wide(some.of(term))
-            after[stuck] = start
-            states = after
-            seen.append(states)
+    by_kind: dict[str, list[Instance]] = {}
+    for one in grounded.instances:
+        if not any(condition is t.FALSE for condition, _ in one.requires):
+            by_kind.setdefault(one.step.transition.name, []).append(one)
+    states = np.repeat(np.array(grounded.initial, np.int16)[None, :], walks, axis=0)
+    liking = random.random((walks, len(by_kind)))
+    left_out = random.random(liking.shape) < 1 / 3
+    seen = [states]
+    for number in range(length):
+        report(f"random walks: step {number + 1} of {length}")
+        rows = _rows_of(grounded, states)
+        offered, chance = [], []
+        for kind, instances in enumerate(by_kind.values()):
+            taste = liking[:, kind] + random.random(walks)
+            for at in random.permutation(len(instances))[:OFFERED]:
+                possible = ~left_out[:, kind]
+                one = instances[int(at)]
+                for term in (*(c for c, _ in one.requires), *(c.fine for c in one.checks)):
+                    possible &= rows.wide(rows.of(term)).astype(bool)
+                offered.append(one)
+                # A kind first, then one of its instances: else the many would crowd the few.
+                chance.append(np.where(possible, taste * 8 + random.random(walks), -1))
+        best, any_possible = np.argmax(chance, axis=0), np.max(chance, axis=0) >= 0
+        states = states.copy()
+        for at, one in enumerate(offered):
+            who = np.flatnonzero((best == at) & any_possible)
+            if len(who):
+                here = _rows_of(grounded, states[who])
+                for cell, term in one.writes.items():
+                    states[who, cell] = here.wide(here.of(term))
+        seen.append(states)
     return _rows_of(grounded, np.unique(np.concatenate(seen), axis=0))
 
 
@@ -291,23 +289,24 @@ class Generaliser:
     them. The literal that most rows lack is taken first, the plainer of two alike.
     """
 
-    def __init__(self, columns: Sequence[Column], real: Column, costs: Sequence[int]) -> None:
+    def __init__(self, columns: Sequence[Column], real: Column) -> None:
         self._columns = np.stack(columns) if columns else np.zeros((0, len(real)), np.uint64)
         self._real = real
         self._total = int(np.bitwise_count(real).sum())
         self._ones = np.bitwise_count(self._columns).sum(axis=1).astype(np.int64)
-        self._costs = np.array(costs, float)
 
     def against(
-        self, truth: npt.NDArray[np.bool_], random: np.random.Generator
+        self, truth: npt.NDArray[np.bool_], costs: npt.NDArray[np.float64],
+        random: np.random.Generator, tries: int,
     ) -> Iterator[tuple[int, ...]]:
-        """Sets of literals that are as in `truth` in no row: by their positions."""
+        """Sets of literals that are as in `truth` in no row, by their positions: the first of
+        all literals, each other of some."""
         if not len(truth):
             return
         signed = np.where(truth[:, None], self._columns, ~self._columns & self._real)
         ones = np.where(truth, self._ones, self._total - self._ones)
-        for number in range(TRIES):
-            weights = self._costs * random.uniform(0.7, 1.5, len(truth))
+        for number in range(tries):
+            weights = costs * random.uniform(0.7, 1.5, len(truth))
             allowed = random.random(len(truth)) < (1.0 if number == 0 else 0.6)
             found = self._cover(signed, ones, weights, allowed)
             if found is not None:
@@ -322,7 +321,7 @@ class Generaliser:
         while left:
             gain = np.where(allowed, np.log((ones + 0.3) / (left + 0.3)) / weights, 0)
             best = int(gain.argmin())
-            if ones[best] >= left or not allowed[best] or len(chosen) == MOST_LITERALS:
+            if ones[best] >= left or not allowed[best] or len(chosen) == 3 * MOST_LITERALS:
                 return None
             chosen.append(best)
             rows = rows & signed[best, where]
@@ -335,4 +334,4 @@ class Generaliser:
             together = np.bitwise_and.reduce(signed[rest], axis=0) & self._real
             if rest and not together.any():
                 chosen = rest
-        return tuple(sorted(chosen))
+        return tuple(sorted(chosen)) if len(chosen) <= MOST_LITERALS else None

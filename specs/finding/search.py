@@ -28,7 +28,7 @@ from model.language.scalars import Scalar
 from model.language.sorts import Sort
 from model.language.terms import Term
 from specs.finding.found import Found
-from specs.finding.guided import BEGIN, Choosing, Generalising, Guided
+from specs.finding.guided import BEGIN, Choosing, Generalising, Guided, Lost
 from specs.finding.houdini import InvariantCandidate, Needs, Scope, State, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
@@ -39,10 +39,10 @@ from specs.finding.observed import (
     walked,
 )
 from specs.finding.vocabulary import REACH, Literal, Phrases, Slice, Vocabulary
-from specs.induction import InductionCounterexample, SmallScope
+from specs.induction import told
 from specs.invariants import Invariant, Proof, folded, is_folded
 from specs.lowering.instances import Instance
-from specs.prover import Obligation, ProofResult, prove
+from specs.prover import IMPLIED, Obligation, ProofResult, prove
 from specs.rendering import as_data
 from specs.splitting import substituted
 
@@ -64,9 +64,9 @@ class Effort:
     seconds: float = 3600.0
     many: int = 800
     """Literals of one slice, if fields that say less of each other can be left apart."""
-    walks: int = 800
+    walks: int = 1_000
     """Random walks beyond the bounds, where most of a proof is given."""
-    length: int = 50
+    length: int = 120
     """Steps of each."""
     seed: int = 0
 
@@ -108,8 +108,10 @@ class _Search:
         self.known = {one.name: self._term(one) for one in (*proof.invariants, *proof.premises)}
         self.counts: dict[str, int] = {}
         self.given = bool(proof.invariants)
+        self.open: set[tuple[str, str]] = set()
+        """Of a proof that is given: the steps that do not keep an invariant without more."""
         self.open_at: dict[int, list[Instance | None]] = {}
-        """By goal of a proof that is given: the steps after which it fails without more."""
+        """By goal: the instances of those steps."""
         self.goals = self._goals()
         self.kept_at = _KeptClauses(resume, self._question())
 
@@ -133,8 +135,17 @@ class _Search:
                 ]  # fmt: skip
 
     def go(self) -> Found:
+        if self.given:
+            self.report("asking what the invariants that are given leave open")
+            result = self._prove(self.proof)
+            self.open = {(one.step, one.invariant) for one in result.open}
+            self.counts["open"] = len(self.open)
+            if not self.open:
+                return self._timed(replace(self._as_found([], {}), result=result))
         self.rows, self.all_rows = self._reached()
-        false = [str(goal) for goal in self.goals if not self._holds_everywhere(goal)]
+        looked_at = self.rows if self.given else self.all_rows
+        false = [goal.name or str(goal) for goal in self.goals
+                 if not self._holds_everywhere(goal, looked_at)]  # fmt: skip
         if false:
             return self._timed(replace(self._as_found([], {}), false=false))
         if self.given:
@@ -142,6 +153,8 @@ class _Search:
         self.candidates = [*self.goals, *self._two_literals()]
         self.report("putting the steps into formulas")
         self.scope = self._scope(self._bounds())
+        self.generalising = Generalising(
+            self.scope, [self.rows], self.literals.__getitem__, self.effort.seed, self.report)
         return self._timed(self._proved())
 
     def _scope(self, bounds: Mapping[str, int]) -> Scope:
@@ -163,8 +176,7 @@ class _Search:
             SHARE if self.given else 1,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
 
-    def _holds_everywhere(self, one: InvariantCandidate) -> bool:
-        rows = self.all_rows
+    def _holds_everywhere(self, one: InvariantCandidate, rows: Rows) -> bool:
         holds = bool(rows.wide(rows.of(rows.grounded.ground(one.closed, {}))).all())
         rows.forget()
         return holds
@@ -203,10 +215,8 @@ class _Search:
 
     def _against(self, state: State) -> list[InvariantCandidate]:
         """New candidates that hold where we were, and not in a state."""
-        generalising = Generalising(self.scope, [self.rows], self.literals.__getitem__,
-                                    self.effort.seed, self.report)  # fmt: skip
         made = (self._candidate(one, clause)
-                for one, clause in generalising.against(state, self.literals))  # fmt: skip
+                for one, clause in self.generalising.against(state, self.literals))
         return [one for one in made if one is not None]
 
     # -- the proof ----------------------------------------------------------------------------
@@ -223,7 +233,7 @@ class _Search:
                 found = self._stuck(lost, alive)
                 if self._is_late():
                     return found
-                more = [one for _, state in lost for one in self._against(state)]
+                more = [one for gone in lost for one in self._against(gone.state)]
                 if not more:
                     return found
                 self.candidates += more
@@ -248,14 +258,14 @@ class _Search:
         self.report("putting the steps into formulas")
         self.scope = self._scope(bounds)
         self.counts["states"] = self.all_rows.count + walks.count
+        self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
         generalising = Generalising(self.scope, [self.rows, walks], self._phrases(),
                                     self.effort.seed, self.report)  # fmt: skip
-        kept, implied = (
-            [goal for goal in self.goals if bool(goal.name) == named] for named in (True, False)
-        )
         guided = self.kept_at.guided or Guided()
         sorts = {goal.number: _quantified(goal.closed) for goal in self.goals}
-        choosing = Choosing(self.scope, kept, implied, sorts, generalising,
+        open_ones = [(goal, instance) for goal in self.goals
+                     for instance in self.open_at[goal.number]]  # fmt: skip
+        choosing = Choosing(self.scope, open_ones, sorts, generalising,
                             self.kept_at.keep_guided, self.report)  # fmt: skip
         while True:
             alive_at, lost = choosing.go(guided, self._is_late)
@@ -263,10 +273,9 @@ class _Search:
             self.counts.update(kept=len(alive), candidates=len(choosing.pool.candidates),
                                literals=generalising.count)  # fmt: skip
             if lost:
-                return self._stuck([(one.goal, one.state) for one in lost], alive)
-            self._find_open()
+                return self._stuck(lost, alive)
             chosen, needs = self._needed(alive)
-            wrong = [one for one in chosen if not self._holds_everywhere(one)]
+            wrong = [one for one in chosen if not self._holds_everywhere(one, self.all_rows)]
             found = self._as_found(chosen, needs, alive)
             if not wrong:
                 found = self._proved_unbounded(chosen, needs, alive)
@@ -302,15 +311,27 @@ class _Search:
             f"proving {one.step}: {one.invariant}"))  # fmt: skip
 
     def _phrases(self) -> Callable[[Slice], list[Literal]]:
-        """The literals of a slice: what is said anywhere, and of two variables all that may be."""
+        """The literals of a slice: what is said anywhere, and of one variable all that may be."""
         with folded():
             given = [self.opened(one) for one in (*self.proof.invariants, *self.proof.premises)]
         claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
         phrases = Phrases(self.recorded, claims, given)
 
+        vocabularies = [Vocabulary(self.recorded, [*claims, *self.known.values()],
+                                   set(self.recorded.fields), reach)
+                        for reach in range(REACH, 0, -1)]  # fmt: skip
+
         def literals(one: Slice) -> list[Literal]:
-            return [replace(part, meaning=self._written_out(part.term))
-                    for part in phrases.literals(one)]  # fmt: skip
+            said = {part.term: part for part in phrases.literals(one)}
+            if len(one.variables) < self.effort.variables:
+                for vocabulary in vocabularies:
+                    beside = vocabulary.literals(one)
+                    if len(beside) <= self.effort.many:
+                        break
+                for part in beside:
+                    if t.not_(part.term) not in said:
+                        said.setdefault(part.term, part)
+            return [replace(part, meaning=self._written_out(part.term)) for part in said.values()]
 
         return literals
 
@@ -335,31 +356,13 @@ class _Search:
 
         return go(term) if fields_read(term) & by_symbol.keys() else term
 
-    def _find_open(self) -> None:
-        """Where what is given is not enough: after which steps, and of which parts of the claim."""
-        solver = self.scope.solver()
-        self.open_at = {goal.number: [] for goal in self.goals}
-        for goal in self.goals:
-            if not goal.name and solver.check(*self.scope.failing(None, goal)) == z3.sat:
-                self.open_at[goal.number].append(None)
-        for instance in self.scope.instances:
-            left = [goal for goal in self.goals
-                    if goal.name and self.scope.concerns(instance, goal)]  # fmt: skip
-            solver.push()
-            solver.add(*self.scope.guard(instance))
-            while left:
-                solver.push()
-                solver.add(z3.Or(*(z3.Not(self.scope.after(instance, one)) for one in left)))
-                state = (self.scope.codes(solver.model()) if solver.check() == z3.sat else None)
-                solver.pop()
-                if state is None:
-                    break
-                after = self.scope.rows([self.scope.step(state, instance)])
-                for goal in list(left):
-                    if not bool(after.wide(after.of(self.scope.ground(goal)))[0]):
-                        self.open_at[goal.number].append(instance)
-                        left.remove(goal)
-            solver.pop()
+    def _open_after(self, goal: InvariantCandidate) -> list[Instance | None]:
+        """The instances after which a goal may fail, of the steps of which the proof is open."""
+        if not goal.name:
+            return [None] if any(step == IMPLIED for step, _ in self.open) else []
+        steps = {step for step, name in self.open if name == goal.name}
+        some = [one for one in self.scope.instances if one.step.transition.name in steps]
+        return [one for one in some if self.scope.concerns(one, goal)]
 
     def _is_late(self) -> bool:
         return time.perf_counter() - self.began > self.effort.seconds
@@ -381,23 +384,19 @@ class _Search:
             return self.open_at[goal.number]
         return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
 
-    def _lost(
-        self, alive: Sequence[InvariantCandidate]
-    ) -> list[tuple[InvariantCandidate, tuple[int, ...]]]:
+    def _lost(self, alive: Sequence[InvariantCandidate]) -> list[Lost]:
         """The goals that some step does not keep, each with a state from which it does not."""
         lost = []
         solver = self.scope.solver()
-        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in alive))
-        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in self.goals))
+        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in [*self.goals, *alive]))
         for goal in self.goals:
             for instance in self._instances(goal):
                 solver.push()
                 solver.add(*self.scope.failing(instance, goal))
-                answer = solver.check()
-                state = self.scope.codes(solver.model()) if answer == z3.sat else None
+                if solver.check() == z3.sat:
+                    lost.append(Lost(goal, instance, self.scope.blanker(solver)))
                 solver.pop()
-                if state is not None:
-                    lost.append((goal, state))
+                if lost and lost[-1].goal is goal:
                     break
         return lost
 
@@ -411,43 +410,29 @@ class _Search:
             if one.name in names and candidate.number not in goals
         }
 
-    def _stuck(
-        self,
-        lost: Sequence[tuple[InvariantCandidate, tuple[int, ...]]],
-        alive: Sequence[InvariantCandidate],
-    ) -> Found:
-        """What is known when a goal is not kept: a smallest state that shows why."""
+    def _stuck(self, lost: Sequence[Lost], alive: Sequence[InvariantCandidate]) -> Found:
+        """What is known when a goal is not kept: a small state that shows why."""
         made = self._as_found([], {}, alive)
-        made.lost = [goal.name or str(goal) for goal, _ in lost]
-        goal, state = lost[0]
-        everything = [*([] if self.given else self.goals), *alive]
-        names = {one.number: f"candidate {one.number}" for one in everything}
-        shown = replace(self.proof, invariants=(
-            *self.proof.invariants, *(as_invariant(one, names[one.number], self.recorded)
-                                      for one in everything)))  # fmt: skip
-        self.report("making the counterexample small")
-        scope = SmallScope(shown, self.recorded, self._bounds())
-        step = self._breaking(goal, state)
-        obligation = Obligation(step, goal.name or names[goal.number], {"z3": "refuted"}, 0.0)
-        made.counterexample = scope.counterexample(obligation)
-        made.reached = self._was_reached(made.counterexample)
+        made.lost = list(dict.fromkeys(one.goal.name or str(one.goal) for one in lost))
+        # The one of which least is not blank is the plainest to read.
+        scope, initial = self.scope, self.scope.grounded.initial
+        one = min(lost, key=lambda each: sum(map(int.__ne__, each.state, initial)))
+        step = IMPLIED if one.instance is None else one.instance.step.transition.name
+        after = one.state if one.instance is None else scope.step(one.state, one.instance)
+        sentence = next((known.sentence for known in self.proof.invariants
+                         if known.name == one.goal.name), sentence_of(one.goal, self.recorded)
+                        )  # fmt: skip
+        holds = "in it it does not hold" if one.instance is None else "and then it no longer holds"
+        made.counterexample = told(
+            scope.grounded, Obligation(step, made.lost[0], {"z3": "refuted"}, 0.0), sentence,
+            one.instance, one.state, after, f"{holds} that {sentence}")  # fmt: skip
+        made.reached = self._was_reached()
         return made
 
-    def _breaking(self, goal: InvariantCandidate, state: tuple[int, ...]) -> str:
-        rows = self.scope.rows([state])
-        for instance in filter(None, self._instances(goal)):
-            if all(bool(rows.wide(rows.of(c))[0]) for c, _ in instance.requires):
-                after = self.scope.rows([self.scope.step(state, instance)])
-                if not bool(after.wide(after.of(self.scope.ground(goal)))[0]):
-                    return instance.step.transition.name
-        raise AssertionError("no step breaks it")
-
-    def _was_reached(self, shown: InductionCounterexample | None) -> str:
-        if shown is None:
-            return ""
+    def _was_reached(self) -> str:
         count = f"{self.all_rows.count:,} states that were reached"
         # The goal holds in all of them; where they are all, also in what steps lead to from them.
-        if self.rows.complete:
+        if self.rows.complete and not self.given:
             return f"it is none of the {count}, which are all within these bounds"
         return f"whether it is reachable is open: the {count} are not all within these bounds"
 
