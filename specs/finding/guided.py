@@ -159,19 +159,21 @@ class Generalising:
             self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
             random = np.random.default_rng(self._seed)
             names = {v.args[0] for v in one.variables}
-            truths, costs = self._truths(one, literals, state, cells)
-            first = [(next(generaliser.against(truth, costs[at], random, 1), None), at)
-                     for at, truth in enumerate(truths)]  # fmt: skip
+            costs = np.array([part.cost for part in literals], float)
+            ways = self._ways(one, literals, state, cells)
+            first = [(next(generaliser.against(truth, costs, near, random, 1), None), at)
+                     for at, (truth, near) in enumerate(ways)]  # fmt: skip
             made = [(parts, at) for parts, at in first if parts is not None]
-            made.sort(key=lambda pair: (sum(costs[pair[1]][list(pair[0])]), pair[1]))
+            price = [costs + FAR * ~near for _, near in ways]
+            made.sort(key=lambda pair: (sum(price[pair[1]][list(pair[0])]), pair[1]))
             for _, at in made[:BEST]:
                 made += [(parts, at) for parts in generaliser.against(
-                    truths[at], costs[at], random, TRIES)]  # fmt: skip
+                    ways[at][0], costs, ways[at][1], random, TRIES)]  # fmt: skip
             for parts, at in made:
-                signs = tuple(bool(truths[at][i]) for i in parts)
+                signs = tuple(bool(ways[at][0][i]) for i in parts)
                 said = [literals[i] for i in parts]
                 if frozenset(names) == frozenset().union(*(p.term.free for p in said)):
-                    found[one, parts, signs] = float(sum(costs[at][list(parts)]) + len(parts))
+                    found[one, parts, signs] = float(sum(price[at][list(parts)]) + len(parts))
         ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
                                                  key[1:]))  # fmt: skip
         return [
@@ -180,19 +182,18 @@ class Generalising:
             for one, parts, signs in ordered[:SEVERAL]
         ]  # fmt: skip
 
-    def _truths(
+    def _ways(
         self, one: Slice, literals: Sequence[Literal], state: State, cells: frozenset[int]
-    ) -> tuple[list[npt.NDArray[np.bool_]], list[npt.NDArray[np.float64]]]:
-        """Which literals are true there, by choice of values, and what each costs."""
+    ) -> list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+        """Which literals are true there, by choice of values, and which speak of `cells` alone."""
         here = self._scope.rows([state])
-        found: dict[bytes, tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]] = {}
-        plain = np.array([part.cost for part in literals], float)
+        found: dict[bytes, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
         for chosen in chosen_values(one, self._scope.grounded.bounds):
             terms = [self._scope.grounded.ground(part.atom, chosen) for part in literals]
             truth = np.array([bool(here.wide(here.of(term))[0]) for term in terms], bool)
-            apart = [0.0 if not cells else FAR * (not cells_of(term) <= cells) for term in terms]
-            found.setdefault(truth.tobytes(), (truth, plain + apart))
-        return [truth for truth, _ in found.values()], [costs for _, costs in found.values()]
+            near = np.array([not cells or cells_of(term) <= cells for term in terms], bool)
+            found.setdefault(truth.tobytes(), (truth, near))
+        return list(found.values())
 
 
 def replaced(one: Literal, holds: bool) -> Literal:

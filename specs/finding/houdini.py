@@ -145,7 +145,7 @@ class Scope(GroundedSteps):
         """Cells whose values alone make the instance possible there and break the goal."""
         solver = z3.SolverFor("QF_FD")
         solver.set("random_seed", 0)
-        solver.add(z3.Not(z3.And(*self.failing(instance, goal))))
+        solver.add(*self.domains, z3.Not(z3.And(*self.failing(instance, goal))))
         named = {}
         for number, (symbol, code) in enumerate(zip(self.cells, state, strict=True)):
             is_bool = self.grounded.cells[number].field.sort is BOOL

@@ -297,18 +297,24 @@ class Generaliser:
 
     def against(
         self, truth: npt.NDArray[np.bool_], costs: npt.NDArray[np.float64],
-        random: np.random.Generator, tries: int,
-    ) -> Iterator[tuple[int, ...]]:
-        """Sets of literals that are as in `truth` in no row, by their positions: the first of
-        all literals, each other of some."""
+        near: npt.NDArray[np.bool_], random: np.random.Generator, tries: int,
+    ) -> Iterator[tuple[int, ...]]:  # fmt: skip
+        """Sets of literals that are as in `truth` in no row, by their positions.
+
+        Of the literals that are `near` first: of all of them, then of some; then of any.
+        """
         if not len(truth):
             return
         signed = np.where(truth[:, None], self._columns, ~self._columns & self._real)
         ones = np.where(truth, self._ones, self._total - self._ones)
         for number in range(tries):
             weights = costs * random.uniform(0.7, 1.5, len(truth))
-            allowed = random.random(len(truth)) < (1.0 if number == 0 else 0.6)
+            left_out = random.random(len(truth)) < 0.3
+            allowed = near if number == 0 else near & ~left_out
             found = self._cover(signed, ones, weights, allowed)
+            if found is None:
+                far = np.where(near, weights, 4 * weights)
+                found = self._cover(signed, ones, far, allowed | ~near & ~left_out)
             if found is not None:
                 yield found
 

@@ -226,14 +226,14 @@ def test_a_clause_against_a_state_is_what_no_row_lacks():
 
     both = np.array([True, True, True])
 
-    assert set(made.against(both, np.ones(3), np.random.default_rng(0), 1)) == {(0, 1)}
+    assert set(made.against(both, np.ones(3), both, np.random.default_rng(0), 1)) == {(0, 1)}
 
 
 def test_there_is_no_clause_against_a_state_that_was_reached():
     made = Generaliser([column(0, 1, 0), column(0, 0, 1)], column(1, 1, 1))
 
-    reached_there = np.array([True, False])
-    assert not set(made.against(reached_there, np.ones(2), np.random.default_rng(0), 5))
+    there, near = np.array([True, False]), np.array([True, True])
+    assert not set(made.against(there, np.ones(2), near, np.random.default_rng(0), 5))
 
 
 def test_states_of_random_walks_are_reachable_and_the_same_for_a_seed():
