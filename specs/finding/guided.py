@@ -267,6 +267,7 @@ class Choosing:
         self._sorts = _sorts(scope)
         self.pool = Pool(scope)
         self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
+        self._times: dict[int, int] = {}
         self.rounds = 0
 
     def go(self, guided: Guided, until: Callable[[], bool]) -> tuple[list[int], list[Lost]]:
@@ -321,14 +322,19 @@ class Choosing:
         self, guided: Guided, lost: Sequence[Lost], alive: Sequence[int],
         killers: Mapping[int, tuple[State, Instance]],
     ) -> bool:  # fmt: skip
-        """Did new candidates come of it? Of few variables first; then what would save others."""
-        for most in (SMALL, LARGE):
-            made = sum(self._against(guided, one.state, one.goal, one.instance, most)
-                       for one in lost)  # fmt: skip
-            made += self._rescued(guided, lost, killers, most)
-            if made:
-                return True
-        return False
+        """Did new candidates come of it? Of few variables first; of many where those did not help
+        twice, or there are none."""
+        for one in lost:
+            self._times[one.goal.number] = self._times.get(one.goal.number, 0) + 1
+        often = [one for one in lost if self._times[one.goal.number] > FEW_TIMES]
+        made = 0
+        for most, some in ((SMALL, lost), (LARGE, often), (LARGE, lost)):
+            if most == LARGE and made and some is lost:
+                break
+            made += sum(self._against(guided, one.state, one.goal, one.instance, most)
+                        for one in some)  # fmt: skip
+            made += self._rescued(guided, some, killers, most)
+        return bool(made)
 
     def _about(self, goal: InvariantCandidate, instance: Instance | None) -> list[Sort]:
         """The sorts of a goal's variables and of the parameters of a step."""
@@ -344,7 +350,7 @@ class Choosing:
         most: int,
     ) -> int:  # fmt: skip
         """Clauses for the plainest of those candidates that would have kept a state out."""
-        if not self.pool.candidates:
+        if not self.pool.candidates or not lost:
             return 0
         broken = self.pool.broken_in([one.state for one in lost])
         made = 0
@@ -437,6 +443,9 @@ class Choosing:
 
 AT_ONCE = 4
 """States that clauses are made against in one round."""
+
+FEW_TIMES = 2
+"""Rounds in which clauses of few variables are all that is tried for a goal."""
 
 RESCUED = 3
 """Candidates that are tried to be saved for each of them."""

@@ -222,16 +222,12 @@ OFFERED = 3
 """Of each kind of step so many instances may be taken at one time, others the next."""
 
 
-def walked(
-    recorded: RecordedSystem, bounds: Mapping[str, int], also: Sequence[Term], walks: int,
-    length: int, seed: int, report: Report,
-) -> Rows:  # fmt: skip
+def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Report) -> Rows:
     """States along random walks, of larger bounds than can be explored; the first is the start.
 
     Each walk leaves a third of the steps out, and likes some of the others better: so that some
     get far in what others seldom do.
     """
-    grounded = Grounded(recorded, bounds, [], also=also)
     random = np.random.default_rng(seed)
     by_kind: dict[str, list[Instance]] = {}
     for one in grounded.instances:

@@ -251,12 +251,10 @@ class _Search:
 
     def _joined(self) -> Found:
         """What joins a proof that is given: clauses against states, then proved unbounded."""
-        bounds = larger(self.recorded)
-        walks = walked(self.recorded, bounds, _all_fields(self.recorded),
-                       self.effort.walks, self.effort.length, self.effort.seed,
-                       self.report)  # fmt: skip
         self.report("putting the steps into formulas")
-        self.scope = self._scope(bounds)
+        self.scope = self._scope(larger(self.recorded))
+        walks = walked(self.scope.grounded, self.effort.walks, self.effort.length,
+                       self.effort.seed, self.report)  # fmt: skip
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
         generalising = Generalising(self.scope, [self.rows, walks], self._phrases(),

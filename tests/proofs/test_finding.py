@@ -26,6 +26,7 @@ from specs.finding.observed import Generaliser, Rows, reached, walked
 from specs.finding.search import Effort, Found, find_invariants
 from specs.finding.vocabulary import Literal, Phrases, Slice, slice_over
 from specs.invariants import Proof
+from specs.lowering.grounding import Grounded
 from specs.proofs import single_controller as written
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF
@@ -244,7 +245,7 @@ def test_states_of_random_walks_are_reachable_and_the_same_for_a_seed():
         return set(zip(*(rows.columns[n].tolist() for n in range(len(rows.grounded.cells))),
                        strict=True))  # fmt: skip
 
-    walks = [states(walked(recorded, bounds, [], 50, 30, seed, lambda line: None))
+    walks = [states(walked(Grounded(recorded, bounds, []), 50, 30, seed, lambda line: None))
              for seed in (1, 1, 2)]  # fmt: skip
     _, everything = reached(recorded, bounds, [], 100_000, 1, lambda line: None)
 
