@@ -1,1 +1,1 @@
-"""Where the model and the implementation meet: conformance, the pipeline, the command line."""
+"""Compares the model with the implementation, and has the log pipeline and the command line."""

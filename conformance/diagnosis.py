@@ -1,4 +1,4 @@
-"""A mismatch explained: what was accepted last, what the model says, and a short run to it.
+"""A mismatch explained: the last accepted step, what the model says, and a short run to it.
 
 The steps are those of the implementation. Which side surprises is reported: the implementation
 takes a step that the model refuses, ends elsewhere, or cannot be driven where the model may go.

@@ -1,4 +1,4 @@
-"""A mismatch of a walk over edges, explained as one of a run is: from the start, shrunk, a story.
+"""A mismatch on an edge explained by a short run from the start, kept as a story.
 
 A walk over edges puts both sides into a state without going there. The way that the model came is
 driven on the implementation again; what is found at its end is then a mismatch of a run.

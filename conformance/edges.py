@@ -1,4 +1,4 @@
-"""Every edge of the model's state graph, walked on the implementation by snapshot and restore.
+"""Every edge of the model's state graph, taken on the implementation by snapshot and restore.
 
 From the initial state on, each state of the model within the bounds is kept with a snapshot of a
 world that is in it. Every transition that the model allows there is driven in that world and must

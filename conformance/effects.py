@@ -1,4 +1,4 @@
-"""What a step of the implementation does to others, held to what it changed in the model's eyes.
+"""Requests and writes of an implementation's step, compared with those of the model's step.
 
 A state may be right though something was written twice, or sent and forgotten. So every write that
 ZooKeeper executes and every request that a controller hands to the network is heard while the step

@@ -1,4 +1,4 @@
-"""What a step of a whole cluster does to others, held to what it changed in the model's eyes.
+"""Requests and writes of a step of a whole cluster, compared with those of the model's step.
 
 Every change of ZooKeeper and every request that a controller's channel takes is heard while the
 step acts, in order. The leaves that the step changed say which changes there had to be, and each

@@ -1,4 +1,4 @@
-"""A run that something found, as the text of a story, recorded, up to the step that is refused."""
+"""A run that a check found, written as a recorded story up to the refused step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that note which of their lines run, in place: what `coverage` and `mutants` count with.
+"""Functions instrumented in place to record which of their lines run, for `coverage` and `mutants`.
 
 Each function of some modules gets code with a note before each statement, and before each part of
 an expression that has a line of its own and may be passed over. That costs next to nothing, on any

@@ -1,4 +1,4 @@
-"""Model and implementation in step: every move of one is a move of the other, to the same state.
+"""Lock-step: each step of model or implementation is one of the other, to the same state.
 
 *Sound*: a step of the implementation is one possible transition of the model, which gives the same
 state, or it is silent and changes nothing that the model sees. *Complete*: every transition that
@@ -14,7 +14,7 @@ from typing import Any
 from conformance.mapping import (
     MAP,
     Facts,
-    Row,
+    StepRow,
     SystemMap,
     implementation_arguments,
     model_arguments,
@@ -284,7 +284,7 @@ class Lockstep:
             for target in self._targets(row, named)
         )
 
-    def _targets(self, row: Row, named: Mapping[str, int]) -> list[Step]:
+    def _targets(self, row: StepRow, named: Mapping[str, int]) -> list[Step]:
         """The steps of a row that a transition may be; those on offer, where they say more."""
         if all(row.arguments[name] in named for name in row.parameters):
             return [Step(row.step, implementation_arguments(row, named))]

@@ -1,4 +1,4 @@
-"""The model's side of a lock-step: what it allows in a state, and where a state differs."""
+"""The model's side of a lock-step: which steps it allows in a state, and where states differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of whole traces as arrays, and the native kernel that follows them.
+"""Lines of whole traces as arrays, replayed by the native kernel.
 
 Where a line does not fit, the kernel says only which one it is: `conformance.replay` judges that
 line on the compiled Python, from the state before it, and says why. Nothing is found broken by

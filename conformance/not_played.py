@@ -1,4 +1,4 @@
-"""Why the implementation does not play a story: there are three kinds of reasons, and no other.
+"""Reasons why the implementation does not play a story: three kinds, and no other.
 
 A story tells of a protocol. Where that is a *design* that no release has, or one *older* than the
 first release that the implementation has, nothing here could play it. What a release did and its

@@ -1,4 +1,4 @@
-"""What a whole trace has shown so far, as facts of the model, kept up to date line by line.
+"""The observations of a whole trace as facts of the model, updated line by line.
 
 A line shows the leaves that changed. Only the parts that they lie in are read anew, so that a line
 costs what it changes and not what there is.

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, Row, model_arguments
+from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, StepRow, model_arguments
 from conformance.native_follower import LEADER, EventBatch, LineBatch, follower_of
 from conformance.observed import Observed, Place
 from conformance.trace_report import TraceReport, UnknownLeaf, finding, unreadable
@@ -26,7 +26,7 @@ from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
 from specs.partial.moves import Moves, TransitionMove
-from specs.verdict import Kind, Verdict
+from specs.verdict import FindingKind, Verdict
 
 __all__ = [
     "Replay", "TraceReport", "check_trace", "expect", "judge", "moves_of", "not_replayed",
@@ -116,12 +116,12 @@ def not_replayed(header: TraceHeader, events: int, name: str) -> TraceReport | N
     if unknown is not None:
         why, allowed = unknown
         rule = "a trace is of a system and a version that there are"
-        wrong = finding(Kind.UNREADABLE, name, 1, rule, why, allowed)
+        wrong = finding(FindingKind.UNREADABLE, name, 1, rule, why, allowed)
         return TraceReport(name, Verdict.NOT_CHECKED, events, findings=[wrong])
     if events:
         return None
     wrong = finding(
-        Kind.UNREADABLE, name, 1, "a trace has lines to compare", "the run has no events",
+        FindingKind.UNREADABLE, name, 1, "a trace has lines to compare", "the run has no events",
         "a line for each step; to record some: insync simulate --steps 300 --out DIR",
     )  # fmt: skip
     return TraceReport(name, Verdict.NOT_CHECKED, findings=[wrong])
@@ -209,7 +209,7 @@ class Replay:
 
     def _misfit(self, line: int, rule: str, why: str, allowed: str) -> None:
         self.report.verdict = Verdict.BROKEN
-        self.report.add(Kind.IMPOSSIBLE, self.name, line, rule, why, allowed)
+        self.report.add(FindingKind.IMPOSSIBLE, self.name, line, rule, why, allowed)
 
     def _line(self, batch: LineBatch, number: int) -> bool:
         line, step, args = batch.line(number), batch.step(number), batch.args(number)
@@ -312,7 +312,7 @@ class Replay:
                      "the step only when what is said to be false holds")  # fmt: skip
 
     def _candidates(
-        self, row: Row, arguments: Mapping[str, int]
+        self, row: StepRow, arguments: Mapping[str, int]
     ) -> list[tuple[TransitionMove, tuple[int, ...]]]:
         named = {name: arguments[name] for name in row.parameters}
         for name, value in named.items():

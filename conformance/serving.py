@@ -1,4 +1,4 @@
-"""Rows of `insync verify` about the code that running brokers have: walked with the model, and run.
+"""Rows of `insync verify` about running brokers: their code walked with the model, and run.
 
 The processes run in the background, mostly waiting for each other, while proofs and explorations go
 on; what they traced is judged when they are done.

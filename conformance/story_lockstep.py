@@ -1,4 +1,4 @@
-"""Stories as tours: what they tell is driven in lock-step, as far as today's release goes along.
+"""Stories of the model driven in lock-step, as far as the current release follows them.
 
 A story leads to a rare corner by the shortest way, which no random walk of this length finds. Many
 end where an old release did what the newest does not: there the tour ends, and that is no mismatch.

@@ -1,4 +1,4 @@
-"""A story of the model, played by the implementation: every state it passes through is compared.
+"""Plays a story of the model on the implementation, and compares every state on the way.
 
 Each step of the story is taken by the model, and by the implementation in a world of its own; what
 the implementation shows must be the state that the story is in. What the model refuses, it must
@@ -14,7 +14,7 @@ from typing import Any
 from conformance.mapping import (
     MAPPED,
     Facts,
-    Row,
+    StepRow,
     SystemMap,
     implementation_arguments,
     map_of,
@@ -311,7 +311,7 @@ class _Stage:
             if not (self._is_another(row, target, command) or self._is_silent(target)):
                 raise _Parted(f"{command.label} is refused by the model, and {target} is possible")
 
-    def _is_another(self, row: Row, target: Step, command: Command) -> bool:
+    def _is_another(self, row: StepRow, target: Step, command: Command) -> bool:
         """The implementation's step is another transition here, or the same with others."""
         names, known = self._may_be(row, target)
         for name in sorted({*names} & self.steps.keys()):
@@ -323,7 +323,7 @@ class _Stage:
                     return True
         return False
 
-    def _may_be(self, row: Row, target: Step) -> tuple[tuple[str, ...], dict[str, Any]]:
+    def _may_be(self, row: StepRow, target: Step) -> tuple[tuple[str, ...], dict[str, Any]]:
         """The transitions that a step may be now, and the model's arguments."""
         given = dict(zip(row.parameters, target.args, strict=True))
         arguments: dict[str, Any] = model_arguments(row, given, self._leader_of)
@@ -344,7 +344,7 @@ class _Stage:
 
     # -- driving ------------------------------------------------------------------------------
 
-    def _rows(self, step: Recorded, arguments: Mapping[str, Any]) -> Iterator[tuple[Row, Step]]:
+    def _rows(self, step: Recorded, arguments: Mapping[str, Any]) -> Iterator[tuple[StepRow, Step]]:
         """The implementation's steps that a transition may be: those on offer, where they say more
         than the model's does."""
         for row in self.about.steps_of[step.transition.name]:
@@ -420,7 +420,7 @@ class _Stage:
             raise _Parted(f"{when} the two differ: {_differences(found, expected)}")
 
 
-def _fits(row: Row, step: Step, arguments: Mapping[str, Any]) -> bool:
+def _fits(row: StepRow, step: Step, arguments: Mapping[str, Any]) -> bool:
     """A step has the arguments of a transition, where it names them."""
     return all(
         arguments.get(row.arguments[name], value) == value

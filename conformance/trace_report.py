@@ -1,4 +1,4 @@
-"""What replaying a recorded trace found: the verdict, what fired, and the lines that do not fit."""
+"""The report of replaying a recorded trace: verdict, steps taken, and lines that do not fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from impl import TraceError
 from specs.rendering import FLAT, HIDDEN
-from specs.verdict import Finding, Kind, Verdict
+from specs.verdict import Finding, FindingKind, Verdict
 
 
 class UnknownLeaf(ValueError):
@@ -37,7 +37,9 @@ class TraceReport:
     run: list[tuple[int, str, bool]] = field(default_factory=list, metadata=HIDDEN)
     details: dict[str, Any] = field(default_factory=dict, metadata=FLAT)
 
-    def add(self, kind: Kind, file: str, line: int, rule: str, why: str, allowed: str) -> None:
+    def add(
+        self, kind: FindingKind, file: str, line: int, rule: str, why: str, allowed: str
+    ) -> None:
         """One finding more."""
         self.findings.append(finding(kind, file, line, rule, why, allowed))
 
@@ -58,7 +60,7 @@ class TraceReport:
         }
 
 
-def finding(kind: Kind, file: str, line: int, rule: str, why: str, allowed: str) -> Finding:
+def finding(kind: FindingKind, file: str, line: int, rule: str, why: str, allowed: str) -> Finding:
     """A finding about one line of a trace."""
     return Finding(
         kind=kind.value,
@@ -77,7 +79,7 @@ def unreadable(where: Path, error: TraceError | OSError) -> TraceReport:
     why = str(error).removeprefix(f"{where}:{line}: ")
     report = TraceReport(str(where), Verdict.NOT_CHECKED)
     report.add(
-        Kind.UNREADABLE, str(where), line, "a trace is whole and of one run", why,
+        FindingKind.UNREADABLE, str(where), line, "a trace is whole and of one run", why,
         "lines without a gap in any node's sequence, and an end line; to record one: insync "
         "simulate --out DIR",
     )  # fmt: skip

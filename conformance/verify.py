@@ -1,4 +1,4 @@
-"""The main job: prove, explore, find the known bugs, hold the two sides in step, check real lines.
+"""The main job: prove, explore, find the known bugs, compare both sides, check real logs.
 
 Each row is one claim with what is expected of it; the rows that history says are broken must be
 broken. Small bounds by default, larger ones with `deep`.

@@ -1,4 +1,4 @@
-"""Seeded walks of the implementation with the model beside it, under any profile of faults."""
+"""Seeded walks of the implementation, compared with the model, under any fault profile."""
 
 from __future__ import annotations
 

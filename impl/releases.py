@@ -1,4 +1,4 @@
-"""Kafka's releases as comparable values, and which of them the implementation behaves like.
+"""Kafka's releases as comparable values, and those that the implementation behaves like.
 
 Behaviour that differs is asked for by comparison, as Kafka's own notes tell it: ``since("2.2")``
 reads "2.2 and later". Source: the fact sheet's tags, which name minor releases.

@@ -1,4 +1,4 @@
-"""What every preset assumes though not every release has it: where that is untrue, what is lost.
+"""Assumptions of every preset that some releases do not meet, and what such releases lose.
 
 A preset leaves these faults out, so that a claim is broken by one thing at a time, and so that the
 claims that are proved can be: no release up to 2.6 keeps all that it commits in a lost answer, and

@@ -1,4 +1,4 @@
-"""Adversaries by name: what may go wrong in the world, and what that is in each system.
+"""Faults by name, and the transitions that each of them stands for in every system.
 
 A fault is switches thrown to what an assumption rules out, bounds that give it at least one
 strike, or both; or a system has it in any case, where nothing limits how often it strikes.
@@ -22,7 +22,7 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Fault:
+class FaultClass:
     """One adversary, and the systems that have it, by name."""
 
     name: str
@@ -36,45 +36,45 @@ _EXPIRY = Means(bounds={"expiries": 1})
 _LOSS = Means(bounds={"losses": 1})
 _ANY_OF_THEM = Means(bounds={"faults": 1})  # of `reassignment`, which counts them together
 
-FAULTS: dict[str, Fault] = {
+FAULTS: dict[str, FaultClass] = {
     fault.name: fault
     for fault in (
-        Fault(
+        FaultClass(
             "broker_crash", "a process dies, and may be started again",
             {"election": IN_ANY_CASE, "replication_history": IN_ANY_CASE, "replication": _CRASH,
              "reassignment": _CRASH, "topics": _CRASH, "cluster": _CRASH},
         ),
-        Fault(
+        FaultClass(
             "session_expiry", "ZooKeeper ends the session of a process that goes on",
             {"election": IN_ANY_CASE, "replication": _EXPIRY, "topics": _EXPIRY,
              "cluster": _EXPIRY, "reassignment": _ANY_OF_THEM},
         ),
-        Fault(
+        FaultClass(
             "message_loss", "a request or an answer is lost on its way",
             {"replication_history": IN_ANY_CASE, "replication": _LOSS, "topics": _LOSS,
              "cluster": _LOSS, "reassignment": _ANY_OF_THEM},
         ),
-        Fault(
+        FaultClass(
             "lost_fsync", "a crash takes records from the log that were never forced to disk",
             {"replication": Means({"log_survives_crash": False}, {"crashes": 1})},
         ),
-        Fault(
+        FaultClass(
             "disk_loss", "a broker comes back under its old id with an empty disk",
             {"replication": Means({"disk_lost": "by_any"}, {"crashes": 1})},
         ),
-        Fault(
+        FaultClass(
             "disk_failure", "a broker cannot delete a directory that it is instructed to delete",
             {"topics": Means(bounds={"failures": 1})},
         ),
-        Fault(
+        FaultClass(
             "log_dir_failure", "a log directory fails under a broker that has others",
             {"cluster": Means(bounds={"directories": 1})},
         ),
-        Fault(
+        FaultClass(
             "lingering_node", "ZooKeeper keeps the nodes of a session for a while after its end",
             {"cluster": Means(bounds={"lingering": 1})},
         ),
-        Fault(
+        FaultClass(
             "careless_move", "an administrator moves replicas away from a broker that is dead",
             {"topics": Means({"dead_replicas_stay": False}, {"moves": 1})},
         ),

@@ -1,4 +1,4 @@
-"""Names that were changed: stories and command lines that have the old ones are read as before.
+"""Former names of steps, switches and fields: stories and command lines may still use them.
 
 A story keeps the names of steps, switches and parts of the state; so does a command that was noted
 down. Whoever renames one of these writes the old name here.

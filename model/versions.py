@@ -1,4 +1,4 @@
-"""Kafka releases as presets of named switches; a historic bug is a preset with one thrown back.
+"""Kafka releases as presets of named switches; a historic bug is a preset with one switch reverted.
 
 A preset is the last release of its line. Some switches bring the fault along that makes their bug
 felt (a disk that loses what was not flushed, a read of ZooKeeper that throws): the presets leave
@@ -214,6 +214,11 @@ SWITCHES: dict[str, Switch] = {
             "KIP-112 (1.0)",
         ),
         Switch(
+            "controller_epoch_kept", (False, True),
+            "a broker that starts knows the newest controller epoch, and so refuses what a deposed "
+            "controller sends", "no release: the epoch is in memory alone (ReplicaManager)",
+        ),
+        Switch(
             "responses_fenced", (False, True),
             "what a broker answered under its last registration says nothing of its log "
             "directories now", "an assumption (no release looks)",
@@ -353,7 +358,7 @@ _LEFT_OUT: dict[str, object] = {
     "isr_takes_the_living": True,
     "preferred_needs_isr": True, "node_owner_checked": True, "responses_fenced": True,
     "requests_left_alone": True, "requests_loaded_whole": True,
-    "dead_replicas_stay": True,
+    "dead_replicas_stay": True, "controller_epoch_kept": False,
 }  # fmt: skip
 """Faults that no preset has, and designs of 2.7 that would need care of their own."""
 

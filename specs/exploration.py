@@ -1,4 +1,4 @@
-"""What an exploration found, whichever engine did it: counts, verdicts, coverage, shortest runs."""
+"""Results of an exploration by any engine: counts, verdicts, coverage, shortest runs."""
 
 from __future__ import annotations
 

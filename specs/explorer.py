@@ -1,4 +1,4 @@
-"""Breadth-first exploration: exact, deterministic, shortest counterexamples; two engines, one face.
+"""Breadth-first exploration: exact, deterministic, shortest counterexamples; two engines.
 
 A broken claim never stops `explore`; `find` stops after the level that settles its claim. Both
 engines give the same counts, levels, coverage, verdicts and runs.

@@ -1,4 +1,4 @@
-"""The steps of a system within small bounds, as formulas of Z3 over the cells of one state."""
+"""Steps of a system within small bounds, as Z3 formulas over the cells of a state."""
 
 from __future__ import annotations
 

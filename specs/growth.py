@@ -1,4 +1,4 @@
-"""What grew: how often each field of the state holds which value, those at their bounds first."""
+"""Which fields make the state space large: how often each has which value, bounds first."""
 
 from __future__ import annotations
 

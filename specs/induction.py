@@ -1,5 +1,4 @@
-"""Counterexamples to induction: a small concrete state that obeys every invariant, and a step
-after which one of them does not hold.
+"""Counterexamples to induction: a small state and a step after which an invariant fails.
 
 It shows why a proof fails, in values. It is not a run: the state need not be reachable, so alone
 it means `unknown (not inductive)`; `insync find` looks for a run that is.
@@ -22,10 +21,9 @@ from specs.grounded_steps import GroundedSteps
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
-from specs.obligations import Conjunct, conjuncts
+from specs.obligations import Conjunct, Obligation, conjuncts
 from specs.progress.obligations import awaited_somewhere, waiting
 from specs.progress.ranking import Ranking
-from specs.prover import Obligation
 from specs.reading import Leaves, Reading, named, shown_arguments, text
 from specs.rendering import HIDDEN, picked
 

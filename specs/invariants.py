@@ -18,19 +18,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from model.language import terms as t
+from model.language.properties import Condition
 from model.language.recording import Requirement
 from model.language.scalars import Scalar
 from model.language.sorts import BOOL, Sort
 from model.language.system import System
 from model.language.words import all_of, every
+from specs.progress.ranking import Ranking
 
-if TYPE_CHECKING:
-    from specs.progress.ranking import Ranking
-
-Formula = Callable[..., Scalar]
 Triggers = Callable[..., Sequence[Any]]
 """State and variables -> alternatives, each one term or a tuple of terms."""
 
@@ -45,7 +43,7 @@ class Invariant:
     name: str
     sentence: str
     why: str
-    matrix: Formula
+    matrix: Condition
     over: tuple[Sort, ...] = ()
     triggers: Triggers | None = None
 
@@ -55,7 +53,7 @@ class Invariant:
         return lambda now: closed(self.matrix, self.over, now)
 
 
-def closed(matrix: Formula, over: Sequence[Sort], now: Any, *chosen: Scalar) -> Scalar:
+def closed(matrix: Condition, over: Sequence[Sort], now: Any, *chosen: Scalar) -> Scalar:
     """The matrix for all values of the sorts."""
     if not over:
         return matrix(now, *chosen)
@@ -68,10 +66,10 @@ def invariant(
     why: str,
     over: tuple[Sort, ...] = (),
     triggers: Triggers | None = None,
-) -> Callable[[Formula], Invariant]:
+) -> Callable[[Condition], Invariant]:
     """Declares an invariant; `why` says what would break without it."""
 
-    def declare(function: Formula) -> Invariant:
+    def declare(function: Condition) -> Invariant:
         return Invariant(function.__name__, sentence, why, function, over, triggers)
 
     return declare
@@ -88,9 +86,9 @@ class Definition:
     name: str
     sentence: str
     over: tuple[Sort, ...]
-    plain: Formula
+    plain: Condition
     each: tuple[Sort, ...]
-    member: Formula
+    member: Condition
     triggers: Triggers
 
     def __call__(self, now: Any, *values: Scalar) -> Scalar:
@@ -168,10 +166,10 @@ def lemma(
     using: tuple[Invariant | Lemma, ...],
     over: tuple[Sort, ...] = (),
     triggers: Triggers | None = None,
-) -> Callable[[Formula], Lemma]:
+) -> Callable[[Condition], Lemma]:
     """Declares a lemma: heavy arithmetic with the few premises that it needs."""
 
-    def declare(function: Formula) -> Lemma:
+    def declare(function: Condition) -> Lemma:
         premises = tuple(one.statement if isinstance(one, Lemma) else one for one in using)
         stated = Invariant(function.__name__, sentence, why, function, over, triggers)
         return Lemma(stated, premises)

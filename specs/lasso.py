@@ -1,4 +1,4 @@
-"""Runs that never reach what they should: a way into a loop, and the loop, made of real steps.
+"""Runs that never reach what they should: a path into a loop of real steps, and the loop.
 
 Both engines find the states from which a fair run need never satisfy an `eventually`; the loop
 itself is built here, from generated Python, so that it is the same whoever found them. What fair

@@ -1,4 +1,4 @@
-"""Invariants, definitions and hints as Z3 formulas: what is assumed of a state, what is asked.
+"""Invariants, definitions and hints as Z3 formulas: assumptions about a state, and goals.
 
 Trusted, with the lowering and the splitter: an obligation says of the state after a step what the
 hypotheses say of the state before it. Patterns and marks only guide the solver.
@@ -14,6 +14,7 @@ import z3
 
 from model.language import RecordedSystem
 from model.language import terms as t
+from model.language.properties import Condition
 from model.language.recording import Recorded, fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.sorts import BOOL, Sort
@@ -22,7 +23,6 @@ from model.language.values import read
 from specs.invariants import (
     DERIVED,
     Definition,
-    Formula,
     Hint,
     Invariant,
     Proof,
@@ -31,7 +31,37 @@ from specs.invariants import (
     given_symbol,
 )
 from specs.lowering.z3_code import Function, State, Z3Code
+from specs.rendering import called, rounded
+from specs.solvers import combined
 from specs.splitting import Part, Splitter
+
+FRAME = "frame rule"
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One thing to show: a step keeps an invariant. `answers` are those of the solvers asked."""
+
+    step: str
+    invariant: str
+    answers: Mapping[str, str] = field(metadata=called("result"))
+    seconds: float = field(metadata=rounded(4))
+
+    @property
+    def answer(self) -> str:
+        """What the answers amount to."""
+        return combined(list(self.answers.values()))
+
+    @property
+    def by(self) -> str:
+        """`frame` or `solver`."""
+        return "frame" if FRAME in self.answers else "solver"
+
+    @property
+    def proved(self) -> bool:
+        """Only `proved` is a pass; `unknown` and `refuted` are not."""
+        return self.answer == "proved"
+
 
 AFTER = " after"
 """Behind a definition's name: the relation in the state after a step."""
@@ -89,7 +119,7 @@ class Formulas:
     # -- terms --------------------------------------------------------------------------------
 
     def matrix(
-        self, name: str, formula: Formula, over: Sequence[Sort], triggers: Triggers | None = None
+        self, name: str, formula: Condition, over: Sequence[Sort], triggers: Triggers | None = None
     ) -> Matrix:
         """A formula over new variables, with definitions folded."""
         variables = tuple(t.var(f"{name} {i}", sort) for i, sort in enumerate(over))

@@ -1,4 +1,4 @@
-"""The plain engine: breadth-first in plain Python, deliberately dumb, exact and deterministic.
+"""The plain engine: breadth-first search in Python, simple, exact and deterministic.
 
 A set of states, a frontier, generated successors. The native engine is tested against it.
 """

@@ -1,4 +1,4 @@
-"""The plain engine's search for loops: networkx over the states where the condition is false."""
+"""The plain engine's search for loops, by networkx, over states where a condition is false."""
 
 from __future__ import annotations
 

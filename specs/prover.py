@@ -19,46 +19,18 @@ from model.language import ProtocolError, RecordedSystem
 from model.language.recording import Recorded
 from model.language.sorts import Sort
 from model.language.terms import AFTER
+from specs.induction import contradicts_itself, never_awaited
 from specs.invariants import Proof
 from specs.lowering.z3_code import Z3Code
-from specs.obligations import Formulas, Goal, Matrix
+from specs.obligations import FRAME, Formulas, Goal, Matrix, Obligation
 from specs.progress.obligations import RankingObligations
-from specs.rendering import called, rounded
-from specs.solvers import PROVED, RLIMIT, SolverQuery, combined
+from specs.solvers import PROVED, RLIMIT, SolverQuery
 from specs.verdict import ClaimReport, Verdict
 
 INITIALLY = "initially"
 IMPLIED = "implies the claim"
 LEMMA = "lemma"
 DOMAINS = "values_stay_in_their_domains"
-
-
-FRAME = "frame rule"
-
-
-@dataclass(frozen=True)
-class Obligation:
-    """One thing to show: a step keeps an invariant. `answers` are those of the solvers asked."""
-
-    step: str
-    invariant: str
-    answers: Mapping[str, str] = field(metadata=called("result"))
-    seconds: float = field(metadata=rounded(4))
-
-    @property
-    def answer(self) -> str:
-        """What the answers amount to."""
-        return combined(list(self.answers.values()))
-
-    @property
-    def by(self) -> str:
-        """`frame` or `solver`."""
-        return "frame" if FRAME in self.answers else "solver"
-
-    @property
-    def proved(self) -> bool:
-        """Only `proved` is a pass; `unknown` and `refuted` are not."""
-        return self.answer == "proved"
 
 
 @dataclass
@@ -140,9 +112,6 @@ def prove(
         recorded.system.limits({"brokers": brokers})
     result = _Prover(proof, recorded, brokers, each, rlimit, steps, solvers, export, needs).go()
     if steps is None and not result.open:
-        # The other way round the modules know each other already.
-        from specs.induction import contradicts_itself, never_awaited
-
         result.contradictory = contradicts_itself(proof, recorded)
         if proof.ranking is not None and not result.contradictory:
             result.idle = never_awaited(proof, proof.ranking, recorded)

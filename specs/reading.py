@@ -1,4 +1,4 @@
-"""States as a person reads them: sets as {1,2}, logs as lists of records, none as none."""
+"""States in readable form: sets as {1,2}, logs as lists of records, none as none."""
 
 from __future__ import annotations
 

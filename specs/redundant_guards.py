@@ -1,4 +1,4 @@
-"""`# redundant because …`: what the protocol's authors say of guards that no claim notices.
+"""`# redundant because …`: authors' reasons for guards whose removal no claim notices.
 
 The mark stands right above a `require`, or at its end:
 

@@ -1,4 +1,4 @@
-"""The reference of a system, made from its text: every transition, its guards, where it matters.
+"""The reference of a system, generated from its transitions: guards, and where they matter.
 
 Nothing here is written by hand: releases come from recording every version, bugs from recording
 each with its fix thrown back, stories from the lines that they play.

@@ -1,4 +1,4 @@
-"""Reports, as JSON, on a terminal, and as HTML: the one place that renders them.
+"""Reports as JSON, as terminal tables and as HTML, all rendered here.
 
 `as_data` gives what `--json` writes, what files keep, and what pages are drawn from; a `Table` is
 drawn by `as_lines` and `as_html`.

@@ -1,4 +1,4 @@
-"""Obligations as SMT-LIB files that anybody's solver can answer, with a manifest of them.
+"""Obligations as SMT-LIB files for any solver, with a manifest.
 
 A file is one question and needs nothing else: `unsat` means that this part of the obligation
 holds. An obligation holds if all of its files do. What the frame rule settles has no file, and is
@@ -21,7 +21,8 @@ from typing import Any
 import z3
 
 from specs.invariants import Proof
-from specs.prover import Obligation, ProofResult
+from specs.obligations import Obligation
+from specs.prover import ProofResult
 from specs.solvers import SolverQuery, has_cvc5, proof_of_cvc5
 
 FORMAT = "insync.smt2/1"

@@ -1,4 +1,4 @@
-"""The goal splitter: a goal as parts that together say the same, each easier to show.
+"""A goal split into parts that are together equivalent to it and easier to prove.
 
 Trusted, so it is small: a conjunction is shown part by part, under the same alternatives; what
 holds for every value is shown of one of which nothing else is known.

@@ -1,4 +1,4 @@
-"""Guard surgery: every `require` is taken out in turn, to see what it is for.
+"""Guard surgery: each `require` is removed in turn, to see which claim then breaks.
 
 A guard is *noticed* where without it a claim breaks (explored exactly, so the run is the shortest),
 a lowering's check raises, or a story goes otherwise. A guard that nobody notices is either marked

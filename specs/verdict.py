@@ -1,4 +1,4 @@
-"""The four answers that any check of the project can give, how they combine, and what was found."""
+"""The four verdicts that any check can give, how they combine, and findings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=_WORST_FIRST.index, default=Verdict.NOT_CHECKED)
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """How sure a finding is, the surest first."""
 
     VIOLATION = "violation"  # no run of the protocol writes these lines
@@ -77,7 +77,7 @@ class Finding:
     @property
     def order(self) -> tuple[object, ...]:
         """The surest first, then by place."""
-        surest = list(Kind).index(Kind(self.kind))
+        surest = list(FindingKind).index(FindingKind(self.kind))
         return surest, self.cluster, self.file, self.line, self.rule, self.why
 
 

@@ -1,5 +1,4 @@
-"""Campaigns: seeds × fault profiles × planted bugs, run, recorded, judged, reported in one
-table."""
+"""Campaigns: runs over seeds × fault profiles × planted bugs, recorded and judged."""
 
 from conformance.campaign.carry import CampaignEngine, carry_out
 from conformance.campaign.kept import Folder, OtherCampaignError

@@ -1,4 +1,4 @@
-"""Carries a campaign out, part by part; what is there already is not done again."""
+"""Carries out a campaign, part by part; parts that are done already are skipped."""
 
 from __future__ import annotations
 

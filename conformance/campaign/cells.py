@@ -1,4 +1,4 @@
-"""One run of a campaign, without Spark: recorded, judged from what was recorded, made small."""
+"""One run of a campaign, without Spark: recorded, judged from its record, and shrunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a campaign: what was asked, and what is done, so that it goes on where it stopped.
+"""The folder of a campaign: its plan and what is done, so that an interrupted one goes on.
 
     campaign.json         the plan, and the commit that runs it
     runs/0000000/         a part of the runs: the tables `traces` and `verdicts`, as Parquet

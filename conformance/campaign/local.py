@@ -1,4 +1,4 @@
-"""The engine in this process: what Spark does, without it."""
+"""The engine of a campaign in this process, without Spark."""
 
 from __future__ import annotations
 

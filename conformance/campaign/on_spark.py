@@ -1,4 +1,4 @@
-"""The engine on Spark: runs are recorded and judged in the executors, a step each."""
+"""The engine of a campaign on Spark: executors record and judge runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign is to do: every seed under every fault profile, with each bug planted or none."""
+"""The plan of a campaign: every seed under every fault profile, with each planted bug or none."""
 
 from __future__ import annotations
 

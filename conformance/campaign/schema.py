@@ -1,4 +1,4 @@
-"""The tables of a campaign: what is kept as Parquet."""
+"""The tables of a campaign, as Parquet schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign in one table: a line for each fault profile and each planted bug."""
+"""The table of a campaign: one row per fault profile and planted bug."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients saw of a topic: records that were sent, read and found at the end.
+"""What clients saw of a topic: records that they sent and read, and records found at the end.
 
 Times are seconds since the run began. A send whose error is not empty may have been carried out or
 not: its records may be there once (as often as it was tried, of a plain producer), or not at all.
@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from specs.rendering import HIDDEN
+
+ALL = -1
+"""acks=all, as a number."""
+
+
+class ProducerKind(NamedTuple):
+    """A producer: its name (which its records contain), its acks, and whether it is idempotent."""
+
+    name: str
+    acks: int
+    idempotent: bool = False
 
 
 @dataclass

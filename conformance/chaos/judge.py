@@ -1,4 +1,4 @@
-"""What is wrong in a history of clients, as Jepsen's workload for Kafka has it.
+"""Anomalies in a history of clients, in the terms of Jepsen's workload for Kafka.
 
 Each anomaly is of a kind, with the place and the records that show it. A record that its leader
 alone acknowledged (acks=1) may be lost when leaders change; that is counted, and no anomaly. A

@@ -1,4 +1,4 @@
-"""A cluster of real processes behind proxies, faults by a seed, and what became of the records."""
+"""A chaos run: real processes behind proxies, faults by a seed, and the verdict on the records."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
+from conformance.chaos.client_threads import at_work
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.judge import (
@@ -28,7 +29,7 @@ from conformance.chaos.judge import (
     verdict_on,
 )
 from conformance.chaos.schedule import ChaosFault
-from conformance.chaos.workload import TOPIC, Workload, at_work
+from conformance.chaos.workload import TOPIC, Workload
 from conformance.disks.findings import Severity
 from conformance.disks.inspecting import inspect
 from conformance.disks.reading import NothingHereError
@@ -371,9 +372,9 @@ def carry_out(
     brokers = ChaosCluster(folder, plan)
     try:
         brokers.start(plan.partitions)
-        workload = Workload(brokers.cluster.addresses(), plan.partitions, plan.seed, plan.clients)
+        workload = Workload(brokers.cluster.addresses(), plan.partitions, plan.seed)
         report.history = workload.history
-        with at_work(workload, idempotent=Release.of(plan.version).since("0.11")):
+        with at_work(workload, plan.clients, Release.of(plan.version).since("0.11")):
             workload.await_records()
             for number, fault in enumerate(plan.faults, 1):
                 if plan.minutes is not None and workload.now() > 60 * plan.minutes:

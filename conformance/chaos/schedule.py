@@ -1,4 +1,4 @@
-"""Which faults befall whom, for how long: all of it by a seed. What comes of it is not."""
+"""The schedule of a chaos run: which faults hit which broker, and for how long, by a seed."""
 
 from __future__ import annotations
 

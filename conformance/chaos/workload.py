@@ -1,4 +1,4 @@
-"""Who writes and reads while brokers fail: each in a thread of its own, all in one history."""
+"""Producers and consumers of a chaos run: one thread each, one history for all."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TypeVar
 
-from conformance.chaos.clients import OURS, ProducerKind, clients_of
-from conformance.chaos.history import ClientHistory, Commit, ProduceAttempt, Read, Restored
-from conformance.running.workers import working
+from conformance.chaos.history import (
+    ClientHistory,
+    Commit,
+    ProduceAttempt,
+    ProducerKind,
+    Read,
+    Restored,
+)
 from impl.server.clients import Consumer
 from impl.server.connection import Address
 
@@ -35,16 +39,12 @@ Made = TypeVar("Made")
 
 
 class Workload:
-    """Writers and readers of one topic; ``history`` grows as they go on."""
+    """What writers and readers of one topic share; ``history`` grows as they go on."""
 
-    def __init__(
-        self, addresses: Sequence[Address], partitions: int, seed: int,
-        clients: Sequence[str] = (OURS,),
-    ) -> None:  # fmt: skip
+    def __init__(self, addresses: Sequence[Address], partitions: int, seed: int) -> None:
         self.addresses = list(addresses)
         self.partitions = partitions
         self.seed = seed
-        self.clients = clients_of(clients)
         self.history = ClientHistory()
         self.ended = threading.Event()
         self.began = time.monotonic()
@@ -217,28 +217,6 @@ class Member:
             ]
 
 
-@contextmanager
-def at_work(workload: Workload, idempotent: bool) -> Iterator[None]:
-    """Writers of each kind and readers of each client are at work; at the end they have ended.
-
-    ``idempotent``: the release has idempotent producers.
-    """
-    works: list[tuple[str, Callable[[], object]]] = []
-    for client in workload.clients:
-        writers = [one for one in client.writers if idempotent or not one.idempotent]
-        workload.history.clients[client.name] = (
-            *(one.name for one in writers), *client.readers,
-        )  # fmt: skip
-        works += [(one.name, partial(client.write, workload, one)) for one in writers]
-        works += [(one, partial(client.read, workload, one, client.group))
-                  for one in client.readers]  # fmt: skip
-    try:
-        with working(works, workload.ended, 20):
-            yield
-    finally:
-        workload.give_up()
-
-
 def patience_of(writer: ProducerKind) -> int:
     """How long a record of a writer may be on its way, in ms."""
     return int(1000 * (STUBBORN_S if writer.idempotent else PATIENCE_S))
@@ -259,4 +237,4 @@ def _text(value: bytes | None) -> str:
     return (value or b"").decode(errors="replace")
 
 
-__all__ = ["TOPIC", "Member", "Workload", "at_work", "servers_of"]
+__all__ = ["TOPIC", "Member", "Workload", "servers_of"]

@@ -1,4 +1,4 @@
-"""What `insync find --engine z3` takes besides the rest: how long runs are, and how much work."""
+"""Options of `insync find --engine z3`: the length of runs, and how much work it may take."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`insync simulate --engine`: a campaign of runs, kept in a folder, resumed, reported in one
-table."""
+"""`insync simulate --engine`: a resumable campaign of runs, reported in one table."""
 
 from __future__ import annotations
 

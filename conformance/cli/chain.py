@@ -1,4 +1,4 @@
-"""`insync prove --chain`: from the executable `replication` to the form of it that is proved."""
+"""`insync prove --chain`: the executable `replication` refines the form that is proved."""
 
 from __future__ import annotations
 

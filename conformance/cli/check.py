@@ -1,4 +1,4 @@
-"""`insync check`: did these brokers obey the protocol, and if not, which line broke it and why?"""
+"""`insync check`: did these brokers obey the protocol, and if not, which line shows it, and why?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command line chose: a system, under a version and its switches, within bounds."""
+"""The system that a command line names, with version, switches and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `insync find` says of an answer, whichever engine gave it."""
+"""The answer of `insync find` about a claim, from any engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commit of the project runs: seed and commit together replay a run."""
+"""The running commit of the project: a seed and a commit together reproduce a run."""
 
 from __future__ import annotations
 

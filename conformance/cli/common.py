@@ -1,4 +1,4 @@
-"""What every command shares: wrong use, `--json`, printing, progress, and the exit code."""
+"""Functions for every command: wrong use, `--json`, printing, progress, and the exit code."""
 
 from __future__ import annotations
 

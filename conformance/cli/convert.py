@@ -1,4 +1,4 @@
-"""`insync convert`: recorded runs as columns, which are small, and checked in no time."""
+"""`insync convert`: recorded runs as columns, which are smaller and quicker to check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync edges`: walk every edge of the model's state graph on the implementation."""
+"""`insync edges`: every edge of the model's state graph, taken on the implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync elect`: leaders, as Kafka's own scripts for elections ask for them."""
+"""`insync elect`: elections of leaders, with the options of Kafka's own scripts."""
 
 from __future__ import annotations
 

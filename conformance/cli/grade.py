@@ -1,4 +1,4 @@
-"""`insync grade`: exercises, and answers judged by the checker."""
+"""`insync grade`: exercises, and the checker's judgement of answers."""
 
 from __future__ import annotations
 

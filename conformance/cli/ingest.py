@@ -1,4 +1,4 @@
-"""`insync ingest`: the logs of real brokers become typed events and rejected lines with reasons."""
+"""`insync ingest`: logs of real brokers as typed events, and rejected lines with reasons."""
 
 from __future__ import annotations
 

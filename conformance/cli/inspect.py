@@ -1,4 +1,4 @@
-"""`insync inspect`: the log directories of several brokers side by side, dead or alive."""
+"""`insync inspect`: the log directories of several brokers compared, running or not."""
 
 from __future__ import annotations
 

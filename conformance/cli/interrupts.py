@@ -1,4 +1,4 @@
-"""Ctrl-C: a command ends within two seconds, whatever it is in the middle of.
+"""Ctrl-C: a command ends within two seconds, whatever it is doing.
 
 Python raises KeyboardInterrupt only between two of its own steps. A command that is inside a
 solver, machine code or a call to the JVM does not see it until that returns. So a thread is woken

@@ -1,4 +1,4 @@
-"""`insync kafka`: releases of Apache Kafka itself, run and held still beside the model."""
+"""`insync kafka`: releases of Apache Kafka, run and held at their messages, beside the model."""
 
 from __future__ import annotations
 

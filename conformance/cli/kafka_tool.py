@@ -1,4 +1,4 @@
-"""What the commands share that speak as Kafka's own scripts do: ZooKeeper, brokers, refusals."""
+"""Functions for commands that behave as Kafka's own scripts: ZooKeeper, brokers, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command found, kept: as a story, and in the explorer in the browser."""
+"""Results that a command keeps: as a story, and in the explorer in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync lessons`: what the lessons tell is what the model does."""
+"""`insync lessons`: whether everything that the lessons claim is what the model does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync lockstep`: the implementation walks, and the model must follow, under every fault."""
+"""`insync lockstep`: random steps of the implementation, each compared with the model's."""
 
 from __future__ import annotations
 

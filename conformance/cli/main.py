@@ -1,4 +1,4 @@
-"""The frame of the command line: a table of commands, each imported only when it is used."""
+"""The entry point of the command line: a table of commands, each imported when it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync new`: the files of a new system, switch, claim or bug of history, each with a test."""
+"""`insync new`: the files of a new system, switch, claim or historic bug, each with a test."""
 
 from __future__ import annotations
 

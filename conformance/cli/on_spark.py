@@ -1,4 +1,4 @@
-"""`--engine spark` of `explore`: its options, and the visit itself."""
+"""`insync explore --engine spark`: its options, and the exploration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a command will still take, from how long its parts took the last time.
+"""Remaining time of a command, estimated from how long its parts took the last time.
 
 The figures are kept in the cache of machine code, one small file a command. They are of this
 machine, and only ever shown; a file that cannot be read or written means that nothing is estimated.

@@ -1,4 +1,4 @@
-"""`insync pictures`: the explorer at telling moments, for the README and the documentation."""
+"""`insync pictures`: screenshots of the explorer for the README and the documentation."""
 
 from __future__ import annotations
 

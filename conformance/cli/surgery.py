@@ -1,4 +1,4 @@
-"""`insync surgery`: take out each guard of a system in turn, and see who notices."""
+"""`insync surgery`: each guard of a system removed in turn, and which checks notice it."""
 
 from __future__ import annotations
 

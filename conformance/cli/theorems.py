@@ -1,4 +1,4 @@
-"""The further claims of `insync prove --all`: theorems, each with a label of what it is about."""
+"""The further claims of `insync prove --all`: theorems, each with a label of what it covers."""
 
 from __future__ import annotations
 

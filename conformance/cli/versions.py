@@ -1,4 +1,4 @@
-"""`insync versions`: releases and what they switch on, and what each system can be asked."""
+"""`insync versions`: releases with their switches, and the claims and bounds of each system."""
 
 from __future__ import annotations
 

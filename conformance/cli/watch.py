@@ -1,4 +1,4 @@
-"""`insync watch`: judge the logs of brokers while they grow, and say at once what breaks."""
+"""`insync watch`: judge the logs of brokers while they grow, and report a violation at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`insync zoo`: historic bugs, each found by exploration, and gone with the switch as fixed."""
+"""`insync zoo`: historic bugs, each found by exploration, and gone with the fixed switch."""
 
 from __future__ import annotations
 

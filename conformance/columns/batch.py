@@ -1,4 +1,4 @@
-"""Rows of columns as lines: arrays for the native kernel, words for the report."""
+"""Rows of columns: as arrays for the native kernel, and as lines for the report."""
 
 from __future__ import annotations
 

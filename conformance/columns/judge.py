@@ -1,4 +1,4 @@
-"""Runs in columns, replayed on the model as runs in lines are, and natively if they are long."""
+"""Runs in columns, replayed on the model as traces are, and natively if they are long."""
 
 from __future__ import annotations
 

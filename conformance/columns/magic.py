@@ -1,4 +1,4 @@
-"""Which files are columns of ours, by a look at a few bytes: no library is loaded for that."""
+"""Whether a file is one of columns: its first bytes say so, and no library is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of columns: what their metadata says, and their rows, batch by batch."""
+"""Files of columns: their metadata, and their rows, batch by batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``insync.columns/1``: a whole run as columns, one row a line of ``insync.trace/1``.
+"""``insync.columns/1``: a whole run as columns, one row per line of ``insync.trace/1``.
 
     run      text, the same in every row          clock    1, 2, ...
     node     text, a broker's id or "zookeeper"   seq      1, 2, ... for each node

@@ -1,4 +1,4 @@
-"""A file of columns is one whole run, in order, of this model; or it is refused.
+"""Whether a file of columns is one whole run of this model, in order; if not, it is refused.
 
 What cannot be vouched for is named by file and line, in the words of the reader of NDJSON: rows of
 two runs, a gap in the clock or in a node's sequence, a file that is cut off, columns of another

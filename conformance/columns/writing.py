@@ -1,4 +1,4 @@
-"""Runs into columns: the map from observations to the model's fields is applied once, here."""
+"""Runs as columns: observations are mapped to the model's fields once, when they are written."""
 
 from __future__ import annotations
 

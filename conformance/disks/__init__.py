@@ -1,1 +1,1 @@
-"""What lies on the disks of several brokers, side by side: `insync inspect`."""
+"""Log directories of several brokers compared: `insync inspect`."""

@@ -1,4 +1,4 @@
-"""The replicas of one partition side by side: where they part, who has what, and what a start cuts.
+"""Replicas of one partition compared: where they diverge, and what a restart would truncate.
 
 Two batches of one offset and one leader epoch are the same: one leader wrote them. So where epochs
 differ the logs have parted; where epochs are the same and bytes are not, one was changed. Batches

@@ -1,4 +1,4 @@
-"""What is wrong on disks, and how bad it is."""
+"""Findings about log directories, and their severity."""
 
 from __future__ import annotations
 

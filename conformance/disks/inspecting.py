@@ -1,4 +1,4 @@
-"""All partitions of some log directories: in this process, or a partition a task on Spark."""
+"""All partitions of some log directories, in this process or one per task on Spark."""
 
 from __future__ import annotations
 

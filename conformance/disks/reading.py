@@ -1,4 +1,4 @@
-"""What lies in log directories: brokers, checkpoints and the files of each replica. Only read.
+"""Log directories, read only: brokers, checkpoints and the files of each replica.
 
 A directory is one of a broker's `log.dirs`. Of a replica the headers of all batches are kept, and
 with each the checksum of its bytes; records are not looked at.

@@ -1,4 +1,4 @@
-"""A level in Spark: frontier -> candidates -> new states, `DataFrame -> DataFrame`.
+"""One level of a distributed search on Spark: frontier -> candidates -> new states.
 
 One shuffle a level, by owner. Rows are blocks of states, not states: what Spark moves is bytes.
 """

@@ -1,4 +1,4 @@
-"""The driver of a distributed search: one Spark job a level, and what is known after each.
+"""The driver of a distributed search: one Spark job per level, and its results.
 
 Counts, levels, coverage and verdicts are those of the native engine. Runs are not kept: the way to
 a broken claim is found again by an exact search in this process, which ends at the claim's level.

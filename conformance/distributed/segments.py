@@ -1,4 +1,4 @@
-"""Visited states as files: one segment a shard and level, written once, never changed.
+"""Visited states as files: one segment per shard and level, written once, never changed.
 
     attempts/shard-00003-9f….npy     written by a task; nobody reads it
     visited/shard-00003/00012.npy    the same after the level was whole: renamed by the driver

@@ -1,4 +1,4 @@
-"""What one executor does in a level, without Spark: expand a shard's frontier, take in candidates.
+"""One executor's work in a level, without Spark: expand a shard's frontier, add candidates.
 
 A state belongs to one shard, by its hash. The shard's states lie in segments (see `segments`), one
 a level; nobody else looks into them.

@@ -1,4 +1,4 @@
-"""Collect from Kafka's source which lines its protocol loggers can write, and in which releases.
+"""Collects from Kafka's source which lines its protocol loggers write, in which releases.
 
     python -m conformance.ingest.collect KAFKA_GIT > conformance/ingest/statements.tsv
 

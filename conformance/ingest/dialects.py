@@ -1,4 +1,4 @@
-"""Which templates hold for which releases of Kafka.
+"""Which log templates hold for which releases of Kafka.
 
 A dialect is a table of templates. Most lines were never changed, so the older dialect has the
 newer forms too. Without a release, all forms are understood.

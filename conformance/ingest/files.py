@@ -1,8 +1,9 @@
-"""Which files are logs, whose they are, and in which order they were written.
+"""Log files: which files are logs, whose they are, and in which order they were written.
 
 A cluster is a folder: the one given, or each of its sub-folders when these are clusters of their
 own. Sub-folders are brokers of one cluster when each holds the lines of one broker only, no
-broker has two of them, and no two name different cluster ids.
+broker has two of them, and no two name different cluster ids, unless brokers name both: their
+ZooKeeper was a new one then.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ from pathlib import Path
 from conformance.columns.magic import is_columns
 from conformance.ingest import heads
 from conformance.ingest.layouts import plain_text
-from conformance.ingest.reader import UnreadableError, head_of, why_closed
+from conformance.ingest.reader import (
+    DamagedError,
+    UnreadableError,
+    bytes_of,
+    head_of,
+    why_closed,
+)
 from conformance.ingest.transaction_log import is_transaction_log
 
 _LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
 _STAMPED = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] [A-Z]+ +(.*)$", re.MULTILINE)
 _CLUSTER_ID = re.compile(r"Cluster ID ?[=:] ?([\w-]{20,24})")
+_CLUSTER_ID_BYTES = re.compile(rb"Cluster ID ?[=:] ?([\w-]{22})(?![\w-])")
+_LONGEST_ID = 64  # bytes of a line that names one, up to its end
 _STATED_ID = re.compile(r"^\s+broker\.id = (\d+)$", re.MULTILINE)
 _OTHER_LOGS = (
     (re.compile(r".*gc\.log.*"), "is the log of the garbage collector"),
@@ -274,7 +283,8 @@ def _clusters_of_logs(units: list[tuple[str, list[str]]]) -> Iterator[tuple[str,
         yield (name if names[name] == 1 else f"{name} ({names[name]})"), inside
 
 
-def _one_cluster(parts: Iterable[list[str]]) -> bool:
+def _one_cluster(of_parts: Iterable[list[str]]) -> bool:
+    parts = [*of_parts]
     brokers: set[int] = set()
     clusters: set[str] = set()
     for inside in parts:
@@ -283,7 +293,36 @@ def _one_cluster(parts: Iterable[list[str]]) -> bool:
             return False
         brokers |= named
         clusters |= ids
-    return len(clusters) <= 1
+    return len(clusters) <= 1 or _are_linked([_ids_in(inside) for inside in parts])
+
+
+def _are_linked(groups: list[set[str]]) -> bool:
+    """Whether each group of cluster ids shares one with another, and so all are of one cluster.
+
+    A new ZooKeeper gives its cluster another id (KIP-78), which brokers that saw both tell.
+    """
+    linked, apart = set[str](), [group for group in groups if group]
+    while apart:
+        joins = [group for group in apart if not linked or group & linked]
+        if not joins:
+            return False
+        linked |= joins[0]
+        apart.remove(joins[0])
+    return True
+
+
+def _ids_in(paths: list[str]) -> set[str]:
+    """All cluster ids in files, wherever in them."""
+    found: set[bytes] = set()
+    for path in paths:
+        tail = b""
+        try:
+            for piece in bytes_of(path, checked=False):
+                found.update(_CLUSTER_ID_BYTES.findall(tail + piece))
+                tail = piece[-_LONGEST_ID:]
+        except (UnreadableError, DamagedError):
+            continue
+    return {one.decode() for one in found}
 
 
 def _peek(paths: list[str]) -> tuple[set[int], set[str]]:

@@ -1,4 +1,4 @@
-"""Log files that grow, are rolled and are packed while they are read: how far each was read.
+"""Log files that grow, roll and are compressed while they are read: how far each was read.
 
 A file is known again by its log and its first line, whatever it is called by now and whether it
 is compressed by now. What is handed on ends where a record ends, and where several files have

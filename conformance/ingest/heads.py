@@ -1,4 +1,4 @@
-"""The head of a Kafka message, `[Controller id=1 epoch=9] `, and who it names.
+"""The prefix of a Kafka message, `[Controller id=1 epoch=9] `, and the ids in it.
 
 Up to 0.11 the lines of state-change.log and of `Partition` have a head without brackets, after
 which the message begins in lower case: `Broker 0 received LeaderAndIsr request ...`; and
@@ -48,7 +48,8 @@ _BEFORE_1_0: dict[str, re.Pattern[str]] = {
         r"Partition \[(?P<topic>[\w.-]+),(?P<partition>\d+)\] on broker (?P<broker>\d+): "
     ),
 }
-_OLD_NAME = re.compile(r"(?<=artition )\[([\w.-]+),(\d+)\]")
+_OLD_NAME = re.compile(r"(?:(?<=artition )|(?<=cache for ))\[([\w.-]+),(\d+)\]")
+_BEFORE_NAME = ("artition [", "cache for [")
 _TOO_LARGE = 1 << 31  # for a column of numbers
 _TEXT_COLUMNS = frozenset(("topic",))
 
@@ -82,7 +83,9 @@ def _capitalised(rest: str, head: re.Match[str]) -> str:
 
 def _renamed(text: str) -> str:
     """Partitions as they are written since 1.0: `orders-0` for `[orders,0]`."""
-    return _OLD_NAME.sub(r"\1-\2", text) if "artition [" in text else text
+    if any(words in text for words in _BEFORE_NAME):
+        return _OLD_NAME.sub(r"\1-\2", text)
+    return text
 
 
 @lru_cache(maxsize=65536)

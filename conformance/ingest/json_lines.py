@@ -1,4 +1,4 @@
-"""Lines that are JSON objects: of a JSON layout, or with the line in one of their values.
+"""Lines that are JSON objects: a JSON layout, or a log line inside one of the values.
 
 What is where is learned from the values: the logger is what is named like one of Kafka's, the time
 what reads as one, the message the rest. Sources of the shapes it was tried on: JsonLayout,

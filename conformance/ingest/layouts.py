@@ -1,4 +1,4 @@
-"""Lines in other layouts than Kafka's own `[%d] %p %m (%c)`, read as if they were in that one.
+"""Lines in other log4j layouts, read as if they were in Kafka's own `[%d] %p %m (%c)`.
 
 What a container or a service manager puts around a line is taken off: Docker's JSON files, the
 Kubernetes runtime's and `docker compose`'s and `kubectl`'s prefixes, the journal's and syslog's

@@ -1,4 +1,4 @@
-"""Log templates written as the line with holes in it, compiled to regular expressions.
+"""Log templates: a line with named holes, compiled to regular expressions.
 
     Changed partition {tp} state from {from_state} to {to_state}
 

@@ -1,4 +1,4 @@
-"""From one log file to typed rows: the heavy part of ingestion, as a plain function.
+"""One log file as typed rows: the expensive part of ingestion, as a plain function.
 
 Every line is exactly one of: the stamped line of an event, a continuation of a stamped line, or
 rejected with a reason. So for every file, lines read = events + continuation + rejected.

@@ -1,4 +1,4 @@
-"""A chunk of a growing log, parsed: what one cluster's judgement takes in at once."""
+"""A chunk of a growing log, parsed: the unit that a running judgement takes in."""
 
 from __future__ import annotations
 

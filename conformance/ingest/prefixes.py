@@ -1,4 +1,4 @@
-"""What a container, a service manager or a shipper puts before each line, learned from the lines.
+"""Prefixes that containers, service managers and log shippers put before each line.
 
 No list of tools: what stands before the first time of the lines has one form, of words, spaces and
 marks: `broker-1  | `, `[pod/kafka-0/kafka] 2024-03-01T10:00:00.1Z `, `Mar 1 10:00:00 host kafka: `.

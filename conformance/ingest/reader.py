@@ -1,4 +1,4 @@
-"""From bytes to lines: plain or gzip, UTF-8 or UTF-16, up to the damage if there is any."""
+"""Bytes as lines: plain or gzip, UTF-8 or UTF-16, up to the first damaged byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a record, whatever its layout: its time, its level, its logger."""
+"""Parts of a log record in any layout: its time, its level, its logger."""
 
 from __future__ import annotations
 

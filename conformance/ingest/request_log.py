@@ -1,4 +1,4 @@
-"""kafka-request.log: what followers fetch and ask for, and what they are answered.
+"""kafka-request.log: fetches and epoch requests of followers, with their answers.
 
 Since 2.8 a request and its answer stand in a line as JSON (KIP-673); from 0.11 to 2.7 as the text
 of Kafka's structs, `{replica_id=2,topics=[{topic=t,partitions=[...]}]}`, the answer at TRACE. Of

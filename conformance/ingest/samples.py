@@ -1,4 +1,4 @@
-"""Sample lines of a statement: its holes filled with what Kafka puts there, release by release.
+"""Sample lines of a log statement: its holes filled with Kafka's values, release by release.
 
 Used to find out what the templates make of a statement, when the table is made and in the tests.
 What stands before a hole says what goes into it; the text of a partition's state differs from

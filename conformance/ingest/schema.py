@@ -1,4 +1,4 @@
-"""The columns of what was read: events, rejected lines and one row a file, as Arrow schemas.
+"""Columns of ingested logs as Arrow schemas: events, rejected lines, one row per file.
 
 All three kinds of rows travel in one table while lines are being read (`LINES`), distinguished by
 the column `what`; so one pass over a file is enough, in Spark as well as without it.

@@ -1,4 +1,4 @@
-"""Several brokers in one file, as `docker compose logs` and exports have them: who wrote a line.
+"""Several brokers in one file, as `docker compose logs` has them: which one wrote a line.
 
 Which part of a prefix, or which value of an object, tells the process is not known beforehand. It
 is the one by which each process is one broker in all of its lines that name their writer.

@@ -1,4 +1,4 @@
-"""What the protocol's own loggers can write, release by release: the table `statements.tsv`.
+"""Log statements of the protocol's loggers, release by release: the table `statements.tsv`.
 
 The table is made from Kafka's source by `conformance.ingest.collect`. A statement is an event when
 a template reads it, else a note: known, and of no interest to the protocol. A line of a protocol

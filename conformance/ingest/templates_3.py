@@ -50,7 +50,7 @@ TEMPLATES = (
         STATE,
         "Changed partition {tp} from {from_state} to {to_state} with state LeaderAndIsr(leader="
         "{leader}, leaderEpoch={leader_epoch}, isr={...=\\w*[(\\[]}{isr=[\\d, ]*}"
-        "{...=[)\\]]}, leaderRecoveryState={...=\\w+}, " + _NAMED + ")",
+        "{...=[)\\]]}, leaderRecoveryState={detail=\\w+}, " + _NAMED + ")",
         "[Controller id=4 epoch=7] Changed partition orders-0 from NewPartition to OnlinePartition "
         "with state LeaderAndIsr(leader=4, leaderEpoch=0, isr=List(4, 5), "
         "leaderRecoveryState=RECOVERED, partitionEpoch=0)",
@@ -61,7 +61,7 @@ TEMPLATES = (
         STATE,
         "Changed partition {tp} from {from_state} to {to_state} with state LeaderAndIsr(leader="
         "{leader}, leaderEpoch={leader_epoch}, isrWithBrokerEpoch=" + _MEMBERS + ", "
-        "leaderRecoveryState={...=\\w+}, " + _NAMED + ")",
+        "leaderRecoveryState={detail=\\w+}, " + _NAMED + ")",
         "[Controller id=4 epoch=7] Changed partition orders-0 from NewPartition to OnlinePartition "
         "with state LeaderAndIsr(leader=4, leaderEpoch=0, isrWithBrokerEpoch=List(BrokerState("
         "brokerId=4, brokerEpoch=31), BrokerState(brokerId=5, brokerEpoch=-1)), "

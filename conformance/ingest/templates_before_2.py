@@ -1,4 +1,4 @@
-"""Lines whose form changed before 2.0: releases 0.9 to 1.1, as `heads.split` hands them on.
+"""Lines whose form changed before 2.0: releases 0.9 to 1.1.
 
 Up to 0.11 a line of state-change.log has no head in brackets and begins in lower case
 (`Controller 0 epoch 1 changed partition [orders,0] ...`), and a partition is written
@@ -250,14 +250,22 @@ REPLICAS = (
         "Truncating orders-0 to 16 has no effect as the largest offset in the log is 15.",
     ),
     Template(
-        "truncates_to_answer",
+        "reset_to_leaders_start_before_1_0",
+        "fetch_offset_reset",
+        FETCHER,
+        "Replica {...=\\d+} for partition {tp} reset its fetch offset from {...=\\d+} to current "
+        "leader {leader}'s start offset {offset}",
+        "[ReplicaFetcherThread-0-4], Replica 5 for partition [orders,0] reset its fetch offset "
+        "from 12 to current leader 4's start offset 16",
+    ),
+    Template(
+        "reset_to_leaders_end_before_1_0",
         "truncation_chosen",
         FETCHER,
-        "Based on follower's leader epoch, leader replied with an unknown offset in {tp}. "
-        "{...}{offset} will be used for truncation.",
-        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Based on follower's leader epoch, "
-        "leader replied with an unknown offset in orders-0. High watermark 16 will be used for "
-        "truncation.",
+        "Replica {...=\\d+} for partition {tp} reset its fetch offset from {...=\\d+} to current "
+        "leader {leader}'s latest offset {offset}",
+        "[ReplicaFetcherThread-0-4], Replica 5 for partition [orders,0] reset its fetch offset "
+        "from 16 to current leader 4's latest offset 12",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""What a broker says of its replicas and of its own process, releases 2.0 to 2.8.
+"""Lines of a broker about its replicas and its process, releases 2.0 to 2.8.
 
 Sources: Partition, Log, LogManager, ReplicaFetcherThread, KafkaServer and KafkaZkClient, in
 server.log; Partition writes to state-change.log as well since 2.7.
@@ -153,6 +153,44 @@ REPLICAS = (
         "Truncating partition {tp} to local high watermark {offset}",
         "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Truncating partition orders-0 to "
         "local high watermark 16",
+    ),
+    Template(
+        "truncates_to_own_end",
+        "truncation_chosen",
+        FETCHER,
+        "Based on {...=[\\w ]+}'s leader epoch, leader replied with an unknown offset in {tp}. "
+        "{...=High watermark|The initial fetch offset} {offset} will be used for truncation.",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Based on replica's leader epoch, "
+        "leader replied with an unknown offset in orders-0. The initial fetch offset 16 will be "
+        "used for truncation.",
+    ),
+    Template(
+        "reset_to_leaders_end",
+        "truncation_chosen",
+        FETCHER,
+        "Reset fetch offset for partition {tp} from {...=\\d+} to current leader's latest offset "
+        "{offset}",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Reset fetch offset for partition "
+        "orders-0 from 16 to current leader's latest offset 12",
+    ),
+    Template(
+        "reset_to_leaders_start",
+        "fetch_offset_reset",
+        FETCHER,
+        "Reset fetch offset for partition {tp} from {...=\\d+} to current leader's start offset "
+        "{offset}",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Reset fetch offset for partition "
+        "orders-0 from 12 to current leader's start offset 16",
+    ),
+    Template(
+        "fetches_out_of_range",
+        "fetch_offset_reset",
+        FETCHER,
+        "Current offset {...=\\d+} for partition {tp} is out of range, which typically implies a "
+        "leader change. Reset fetch offset to {offset}",
+        "[ReplicaFetcher replicaId=5, leaderId=4, fetcherId=0] Current offset 12 for partition "
+        "orders-0 is out of range, which typically implies a leader change. Reset fetch offset to "
+        "16",
     ),
     Template(
         "truncates_below_high_watermark",

@@ -1,4 +1,4 @@
-"""What a controller says of itself and of its decisions, releases 2.0 to 2.8.
+"""Lines of a controller about itself and its decisions, releases 2.0 to 2.8.
 
 Sources: KafkaController, TopicDeletionManager, PartitionStateMachine, ReplicaStateMachine and
 ControllerChannelManager, whose lines end up in controller.log and state-change.log.

@@ -1,4 +1,4 @@
-"""What brokers say of their logs at DEBUG and TRACE, releases 0.10 to 3.9.
+"""Lines of brokers about their logs at DEBUG and TRACE, releases 0.10 to 3.9.
 
 Sources: Partition (DEBUG: how far followers are, the leader's high watermark) and
 ReplicaFetcherThread (TRACE: what a follower is answered and makes of it), in server.log.

@@ -1,4 +1,4 @@
-"""Lines that only a cluster with KRaft writes: of KRaft's own processes, and where it takes over.
+"""Lines that only a cluster with KRaft writes: KRaft's own processes, and the migration.
 
 Three kinds are distinguished. `kraft_seen`: a KRaft component runs in this process; the ZooKeeper
 brokers of a migration (KIP-866, 3.4 to 3.9) have some of them too. `kraft_broker`: a broker applies

@@ -1,4 +1,4 @@
-"""Elections of a leader outside the ISR, as the controller itself tells them: releases 0.9 to 1.0.
+"""Lines of a controller about elections outside the ISR, releases 0.9 to 1.0.
 
 Later releases count them and log nothing of the kind; what was written shows them there
 (`pipeline.rules_model`). Source: OfflinePartitionLeaderSelector.

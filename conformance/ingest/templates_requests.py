@@ -1,4 +1,4 @@
-"""What a broker says of the controller's requests, releases 2.0 to 2.8.
+"""Lines of a broker about the controller's requests, releases 2.0 to 2.8.
 
 Sources: ReplicaManager and MetadataCache, whose lines end up in state-change.log.
 """

@@ -1,4 +1,4 @@
-"""ZooKeeper's own transaction log: every write of the ensemble in its one order, by zxid.
+"""ZooKeeper's transaction log: every write of the ensemble in order of zxid.
 
 The files `version-2/log.ZXID` are what a ZooKeeper server recovers from, so that nothing is missing
 in them, and nothing is there that did not happen. A file begins with a magic number, a version and
@@ -69,7 +69,7 @@ class Transaction(NamedTuple):
 
 
 @dataclass
-class TransactionLog:
+class TransactionLogReader:
     """One file, read once by iterating over it.
 
     Afterwards ``reason`` says why it is no transaction log, or that it is damaged; None where all

@@ -1,4 +1,4 @@
-"""From a transaction log of ZooKeeper to typed rows, as `parse` makes them of a log's lines.
+"""ZooKeeper's transaction log as typed rows, as `parse` makes them of a log's lines.
 
 An operation is a line: the first of a file is line 1, and a multi of three is three lines. What is
 no write (sessions that begin, writes that failed), and what says nothing of the protocol, is a
@@ -29,7 +29,7 @@ from typing import Any
 from conformance.ingest.notation import Template
 from conformance.ingest.schema import FILE, REJECTED
 from conformance.ingest.statements import NOTE
-from conformance.ingest.transaction_log import Transaction, TransactionLog, ZooKeeperWrite
+from conformance.ingest.transaction_log import Transaction, TransactionLogReader, ZooKeeperWrite
 
 STATE_WRITTEN, ZNODE_WRITTEN, SESSION_CLOSED, TRANSACTIONS_READ = (
     "state_written", "znode_written", "session_closed", "transactions_read",
@@ -50,7 +50,7 @@ _SHOWN = 500
 
 def parsed_transactions(cluster: str, file: str, path: str) -> Iterator[Any]:
     """What `parse.parsed_file` gives, of a transaction log. Never raises on account of the file."""
-    log = TransactionLog(path)
+    log = TransactionLogReader(path)
     line = events = rejected = continuation = 0
     for one in log:
         if not one.writes and not one.closes:

@@ -1,4 +1,4 @@
-"""One start of a real broker as the events of a trace: what its threads logged, line by line.
+"""The trace of one start of a real broker, made from what its threads logged.
 
 The steps are those that a process of ours writes (`impl.core.events`), so that one checker judges
 both. What a line does not say comes from the frames that the proxies read (`questions`). A read
@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.kafka.controller_trace import ControllerTraceOf, History, by_place
 from conformance.kafka.protocol_log import LogLine, ids_in
-from conformance.kafka.questions import Question, Questions
+from conformance.kafka.questions import SAME_MS, Question, Questions
 
 UNSEEN = (
     "state_written: whom a controller takes for alive when it writes",
@@ -38,6 +38,8 @@ _NAMED = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)")
 _CONNECTION = re.compile(r'connection"?[: ]"?[\d.]+:\d+-[\d.]+:(\d+)-')
 _SESSION = re.compile(r"(?:session_id|sessionId|metadata)=(\d+)")
 _CORRELATION = re.compile(r'correlationId"?[=:](\d+)')
+_CORRELATION_ID = re.compile(r"correlation id (\d+)")
+_ASKS = re.compile(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_LEADER_EPOCH) ")
 
 
 @dataclass(eq=False)
@@ -85,6 +87,27 @@ class _ControllerRequest:
     is_recorded: bool = False
 
 
+_Sending = tuple[int, str, int]
+"""To which leader, of which API, under which correlation id a question is sent."""
+
+
+class Registrations(dict[int, int]):
+    """Of all brokers: the zxid of each -> its session."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._of: dict[int, list[tuple[float, int]]] = defaultdict(list)
+
+    def note(self, broker: int, zxid: int, session: int, at: float) -> None:
+        """One more, at a time (s since 1970)."""
+        self[zxid] = session
+        self._of[broker].append((at, zxid))
+
+    def newest(self, broker: int, at: float) -> int:
+        """The zxid of a broker's last one by a time; -1 if there is none."""
+        return max((zxid for when, zxid in self._of[broker] if when <= at + SAME_MS), default=-1)
+
+
 _Again = tuple[str, _Read]
 """A partition that is read again."""
 
@@ -97,7 +120,7 @@ class BrokerTraceOf:
     """
 
     def __init__(
-        self, broker: int, questions: Questions, sessions: Mapping[int, int],
+        self, broker: int, questions: Questions, sessions: Registrations,
         caches_epochs: bool = True, history: History | None = None,
     ) -> None:  # fmt: skip
         self.history = history
@@ -106,7 +129,7 @@ class BrokerTraceOf:
         self.caches_epochs = caches_epochs
         self.broker, self.questions, self.sessions = broker, questions, sessions
         self.events: list[Event | list[Event]] = []  # a list: what its thread built there
-        self.building: dict[str, list[Event]] = {}
+        self.building: dict[tuple[str, str], list[Event]] = {}  # by thread and API
         self.end: dict[str, int] = {}
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
@@ -134,6 +157,8 @@ class BrokerTraceOf:
         self.wrote: dict[str, dict[str, int]] = defaultdict(dict)
         """By thread, where what it appended ends, of the request that it handles."""
         self.sent: dict[tuple[int, str, int], Question] = {}  # by leader, API and correlation id
+        self.sendings: dict[_Sending, list[tuple[int, float]]] = defaultdict(list)
+        """Where, and when, it says that it sends such a question: numbers begin anew."""
         self.asked: dict[str, int] = {}  # the offset that a follower's fetch brought
         self.taken: dict[str, tuple[int, int]] = {}
         self.completes: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -149,6 +174,8 @@ class BrokerTraceOf:
                 key = _key(line.text)
                 if key is not None:
                     self.completes[key].append(line.number)
+            elif found := _ASKS.search(line.text):
+                self.sendings[_sending(found, line)].append((line.number, line.at))
         self.at_once = set(self._answered_at_once(log_lines))
         before = by_place(())
         if self.history is not None:
@@ -274,9 +301,10 @@ class BrokerTraceOf:
     def _looks_up(self, found: re.Match[str], line: LogLine) -> None:
         """A thread looks up where an epoch ends: for a follower, or as one."""
         question, left = self.epochs.get(line.thread, (None, set[str]()))
-        if question is not None and found[1] in left:
-            left.discard(found[1])
-            self._serves_epoch(question, found[1])
+        partition = found[1] or found[2]
+        if question is not None and partition in left:
+            left.discard(partition)
+            self._serves_epoch(question, partition)
 
     def _epochs_served(self, key: tuple[int, int] | None, line: LogLine) -> None:
         """What was not looked up was refused, or the log has no epochs."""
@@ -288,7 +316,7 @@ class BrokerTraceOf:
 
     def _serves_epoch(self, question: Question, partition: str) -> None:
         asked, answer = question.asked[partition], question.answer.get(partition)
-        if answer is not None:
+        if answer is not None and not _asks_of_none(question.api, asked):
             known = asked["leader_epoch"]
             self.tell(
                 "epoch_served", partition,
@@ -733,15 +761,17 @@ class BrokerTraceOf:
     # A follower
 
     def _asks(self, found: re.Match[str], line: LogLine) -> None:
-        leader, api = int(found[1]), _APIS[found[2]]
-        number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
-        question = number and self.questions.sent_by(
-            self.broker, leader, api, int(number[1]), line.at, line.text
+        sending = _sending(found, line)
+        again = self.sendings[sending]
+        leader, api, number = sending
+        later = next((at for place, at in again if place > line.number), None)
+        question = self.questions.sent_by(
+            self.broker, leader, api, number, line.at, line.text, later
         )
         if not question:
             return
         self.sent[leader, question.api, question.correlation] = question
-        built = self.building.pop(line.thread, None)
+        built = self.building.pop((line.thread, api), None)
         for partition, asked in question.asked.items():
             known = asked["leader_epoch"] if asked["leader_epoch"] >= 0 else None
             if api == "Fetch":
@@ -752,6 +782,8 @@ class BrokerTraceOf:
                 }
             else:
                 what = {"leader_epoch": known, "epoch": asked["epoch"]}
+            if _asks_of_none(api, asked):
+                continue
             step = "records_asked" if api == "Fetch" else "epoch_asked"
             args: dict[str, Any] = {
                 "leader": leader, "asked": what, "correlation": question.number
@@ -764,19 +796,20 @@ class BrokerTraceOf:
             else:
                 self.tell(step, partition, **args)
 
-    def _builds(self, _found: re.Match[str], line: LogLine) -> None:
+    def _builds(self, found: re.Match[str], line: LogLine) -> None:
         """A fetcher has built a question; it is sent once there is a connection, maybe later than
         it gets StopReplica."""
-        self.building[line.thread] = self._slot()
+        self.building[line.thread, _BUILT[found[1]]] = self._slot()
 
     def _hears(self, found: re.Match[str], line: LogLine) -> None:
         """An answer that may say nothing of a partition: what is asked next is asked after it."""
-        number = _CORRELATION.search(line.text) or re.search(r"correlation id (\d+)", line.text)
+        number = _CORRELATION.search(line.text) or _CORRELATION_ID.search(line.text)
         key = (int(found[1]), _APIS[found[2] or found[3]], int(number[1]) if number else -1)
         question = self.sent.pop(key, None)
         if question is not None:
-            for partition in question.asked:
-                self.tell("answer_received", partition, correlation=question.number)
+            for partition, asked in question.asked.items():
+                if not _asks_of_none(question.api, asked):
+                    self.tell("answer_received", partition, correlation=question.number)
 
     def _takes(self, found: re.Match[str], _line: LogLine) -> None:
         self.asked[found[2]] = int(found[1])
@@ -800,12 +833,16 @@ class BrokerTraceOf:
 
     # Processes and controllers
 
-    def _registered(self, found: re.Match[str], _line: LogLine) -> None:
-        zxid = int(found[1])
+    def _registered(self, found: re.Match[str], line: LogLine) -> None:
+        """Up to 2.1 the line does not say in which transaction."""
+        zxid = int(found[1]) if found[1] else self.sessions.newest(self.broker, line.at)
         self.tell("registered", epoch=zxid, session=self.sessions.get(zxid, -1))
 
     def _elected(self, found: re.Match[str], _line: LogLine) -> None:
-        self.tell("controller_elected", epoch=int(found[1]), epoch_version=int(found[2]))
+        """Up to 2.0 without the version of `/controller_epoch`: it begins at 0, the epoch at 1."""
+        epoch = int(found[1] or found[3])
+        version = int(found[2]) if found[2] else epoch - 1
+        self.tell("controller_elected", epoch=epoch, epoch_version=version)
 
     def _resigned(self, _found: re.Match[str], _line: LogLine) -> None:
         self.tell("controller_resigned")
@@ -902,6 +939,17 @@ def _answered(part: Mapping[str, Any], offset: int) -> dict[str, Any]:
             "end": part.get("end", offset)}  # fmt: skip
 
 
+def _sending(found: re.Match[str], line: LogLine) -> _Sending:
+    number = _CORRELATION.search(line.text) or _CORRELATION_ID.search(line.text)
+    return int(found[1]), _APIS[found[2]], int(number[1]) if number else -1
+
+
+def _asks_of_none(api: str, asked: Mapping[str, Any]) -> bool:
+    """A follower without any leader epoch asks too up to 2.0 (KAFKA-6859), and nothing comes of
+    it."""
+    return api == "OffsetForLeaderEpoch" and int(asked["epoch"]) < 0
+
+
 def _key(text: str) -> tuple[int, int] | None:
     """The connection of a request as its broker names it, and its correlation id."""
     port, correlation = _CONNECTION.search(text), _CORRELATION.search(text)
@@ -918,14 +966,15 @@ _EPOCH = re.compile(r"controller_?[eE]poch=(-?\d+)")
 _REGISTRATION = re.compile(r"broker_?[eE]poch=(-?\d+)")
 _STALE = re.compile(r'response"?:\{"?error_?[cC]ode"?[=:]77\b')
 _OF_FETCHERS = ("records_replicated", "answer_received", "log_truncating")
+_BUILT = {"fetch": "Fetch", "offset for leader epoch": "OffsetForLeaderEpoch"}
 _APIS = {"FETCH": "Fetch", "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch"}
 _LATE = re.compile(r"\(brokerId: (\d+), endOffset: (-?\d+)\)")
 _REFUSED = re.compile(r"(old controller|controller|correlation id|epoch) (\d+)")
 _CURRENT = re.compile(r"current leader epoch (-?\d+)|leader epoch (\d+) matches the current")
 _ISR = re.compile(r'"isr":\[([\d,]*)\]')
 _PENDING = re.compile(r"PendingExpandIsr\(isr=Set\(([\d, ]*)\), newInSyncReplicaId=(\d+)")
-_REPLICA = re.compile(r"replicaId=(\d+)")
-_OFFSET = r"\(offset=(\d+) segment"
+_REPLICA = re.compile(r"[rR]eplicaId(?:=|: )(\d+)")
+_OFFSET = r"(?:\(offset=)?(\d+) (?:segment|\[)"
 Take = Callable[[BrokerTraceOf, re.Match[str], LogLine], None]
 
 
@@ -945,7 +994,8 @@ _LINES = [
           BrokerTraceOf._reads_log),
     _line(r"^Completed request:.*?(?:FETCH|PRODUCE|OFFSET_FOR_LEADER_EPOCH|"
           r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA)", BrokerTraceOf._completes),
-    _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request",
+    _line(r"^\[LeaderEpochCache (\S+-\d+)\] Processed end offset request|"
+          r"^Processed offset for epoch request for partition (\S+-\d+) ",
           BrokerTraceOf._looks_up),
     _line(_OF + r"Recorded replica \d+ log end offset \(LEO\) position (-?\d+)",
           BrokerTraceOf._recorded),
@@ -975,8 +1025,8 @@ _LINES = [
     _line(r"Follower (\S+-\d+) starts at leader epoch", BrokerTraceOf._follows),
     _line(r"(\S+-\d+) starts at [Ll]eader [Ee]poch (\d+) from offset (\d+).* "
           r"Previous [Ll]eader [Ee]poch was:? (-?\d+)", BrokerTraceOf._leads),
-    _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+) "
-          r"with", BrokerTraceOf._follows),
+    _line(r"Stopped fetchers as part of become-follower request from .* for partition (\S+-\d+)"
+          r"(?: with|$)", BrokerTraceOf._follows),
     _line(r"Stopped fetchers as part of become-follower request from .* for \d+ partitions",
           BrokerTraceOf._stops_fetchers),
     _line(r"Skipped the become-follower state change after marking .* for partition (\S+-\d+) ",
@@ -995,10 +1045,9 @@ _LINES = [
           r"sent by controller (\d+) epoch (\d+) with correlation id (\d+)", BrokerTraceOf._cached),
     _line(r"Finished handling stop replica \(delete=(\w+)\) for partition (\S+-\d+)",
           BrokerTraceOf._stopped),
-    _line(r"fetcherId=\d+\] Sending (?:fetch request |offset for leader epoch request )",
+    _line(r"fetcherId=\d+\] Sending (fetch|offset for leader epoch) request ",
           BrokerTraceOf._builds),
-    _line(r"leaderId=(\d+), fetcherId=\d+\] Sending (FETCH|OFFSET_FOR_LEADER_EPOCH) ",
-          BrokerTraceOf._asks),
+    (_ASKS, BrokerTraceOf._asks),
     _line(r"leaderId=(\d+), fetcherId=\d+\] (?:Completed receive from node \d+ for "
           r"(FETCH|OFFSET_FOR_LEADER_EPOCH) |Received (FETCH|OFFSET_FOR_LEADER_EPOCH) response )",
           BrokerTraceOf._hears),
@@ -1008,9 +1057,10 @@ _LINES = [
           r"partition (\S+-\d+)", BrokerTraceOf._took),
     _line(r"Follower set replica high watermark for partition (\S+-\d+) to (\d+)",
           BrokerTraceOf._follower_hw),
-    _line(r"^Registered broker \d+ at path .* czxid \(broker epoch\): (\d+)",
+    _line(r"^Registered broker \d+ at path (?:.* czxid \(broker epoch\): (\d+))?",
           BrokerTraceOf._registered),
     _line(r"successfully elected as the controller\. Epoch incremented to (\d+) and epoch zk "
-          r"version is now (\d+)", BrokerTraceOf._elected),
+          r"version is now (\d+)|^\[Controller id=\d+\] Epoch incremented to (\d+)$",
+          BrokerTraceOf._elected),
     _line(r"^\[Controller id=\d+\] Resigned$", BrokerTraceOf._resigned),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Lines of a schedule, done on a lab: by its proxies, or to its processes and disks."""
+"""Lines of a schedule carried out on a lab: by its proxies, or on processes and disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab as controller: it holds /controller, writes the state, and sends what a controller sends.
+"""The lab as controller: it holds /controller, writes states, and sends requests.
 
 A run of the model says what its controller does, and Kafka's own decides for itself. So the lab
 takes the controller's place: it registers before any broker does, under an id that no broker has,

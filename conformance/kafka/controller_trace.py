@@ -1,4 +1,4 @@
-"""What one start of a real broker does as controller: events, reads of registrations, requests.
+"""The trace of a real broker as controller: events, reads of registrations, requests.
 
 The thread of a controller's events tells what it does about an event, and the thread of each
 channel what it sends. A request is put into a channel where the first of them names it; the second
@@ -93,7 +93,7 @@ _BY_ADMIN = "AdminClientTriggered"
 
 
 @dataclass(eq=False)
-class _Request:
+class _LoggedRequest:
     """A request on its way into a channel. ``states`` is None while they are not known."""
 
     place: float
@@ -108,7 +108,7 @@ class _Request:
     registration: int = -1
     numbers: list[int] = field(default_factory=list)
 
-    def is_sent_as(self, sent: _Request) -> bool:
+    def is_sent_as(self, sent: _LoggedRequest) -> bool:
         """May this be what was sent?"""
         if self.kind != sent.kind:
             return False
@@ -125,8 +125,8 @@ class _BrokerChannel:
 
     to: int
     since: float
-    put_in: list[_Request] = field(default_factory=list)
-    sent: list[_Request] = field(default_factory=list)
+    put_in: list[_LoggedRequest] = field(default_factory=list)
+    sent: list[_LoggedRequest] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
 
 
@@ -143,7 +143,7 @@ class ControllerTraceOf:
         self.known: dict[int, int] = {}
         self.starting = False
         self.leaving: list[int] = []
-        self.group: list[_Request] = []  # whose partitions are being logged
+        self.group: list[_LoggedRequest] = []  # whose partitions are being logged
         self.channels: dict[int, _BrokerChannel] = {}
         self.past: list[_BrokerChannel] = []
         self.hidden_at: list[float] = []
@@ -287,7 +287,7 @@ class ControllerTraceOf:
         one = next((one for one in self.group if one.kind == "LeaderAndIsr" and one.to == to), None)
         if one is None or name in (one.states or {}):
             self._flush()
-            one = _Request(at, "LeaderAndIsr", to, self.epoch, {})
+            one = _LoggedRequest(at, "LeaderAndIsr", to, self.epoch, {})
             self.group = [one]
         one.place = at
         assert one.states is not None, "they are being logged"
@@ -300,7 +300,9 @@ class ControllerTraceOf:
         same = [one.to for one in self.group if one.kind == "UpdateMetadata"] == brokers
         if not same or any(name in (one.states or {}) for one in self.group):
             self._flush()
-            self.group = [_Request(at, "UpdateMetadata", to, self.epoch, {}) for to in brokers]
+            self.group = [
+                _LoggedRequest(at, "UpdateMetadata", to, self.epoch, {}) for to in brokers
+            ]
         for one in self.group:
             one.place = at
             assert one.states is not None, "they are being logged"
@@ -312,7 +314,7 @@ class ControllerTraceOf:
         one = next((one for one in self.group if one.kind == "StopReplica" and one.to == to), None)
         if one is None or name in one.stops:
             self._flush()
-            one = _Request(at, "StopReplica", to, self.epoch, {})
+            one = _LoggedRequest(at, "StopReplica", to, self.epoch, {})
             self.group = [one]
         one.place = at
         one.stops[name] = found[1] == "true"
@@ -328,7 +330,7 @@ class ControllerTraceOf:
             if channel is not None and not sent:
                 states: dict[str, list[int]] | None = None if number else {}
                 channel.put_in.append(
-                    _Request(at, "UpdateMetadata", to, self.epoch, states, number)
+                    _LoggedRequest(at, "UpdateMetadata", to, self.epoch, states, number)
                 )
 
     def _flush(self) -> None:
@@ -354,9 +356,9 @@ class ControllerTraceOf:
 
     def _match(self, channel: _BrokerChannel) -> None:
         """What went out is what was put in, in order, from the first on; unanswered, once more."""
-        at, hidden = 0, list[_Request]()
-        made: list[_Request] = []
-        last: _Request | None = None
+        at, hidden = 0, list[_LoggedRequest]()
+        made: list[_LoggedRequest] = []
+        last: _LoggedRequest | None = None
         for sent in channel.sent:
             again = last is not None and not channel.answered & set(last.numbers)
             if again and last is not None and last.is_sent_as(sent) and last.stops == sent.stops:
@@ -377,7 +379,8 @@ class ControllerTraceOf:
             self._request(one)
 
     def _hide(
-        self, channel: _BrokerChannel, hidden: list[_Request], made: list[_Request], until: float
+        self, channel: _BrokerChannel, hidden: list[_LoggedRequest], made: list[_LoggedRequest],
+        until: float,
     ) -> None:  # fmt: skip
         """Requests that only their sending tells of: where such are made."""
         since = made[-1].place if made else channel.since
@@ -397,7 +400,7 @@ class ControllerTraceOf:
         begun = max((at for at in self.leaving_at if at < end), default=0.0)
         return min((at for at in self.left_at if begun < at < end), default=end) - 0.25
 
-    def _request(self, one: _Request) -> None:
+    def _request(self, one: _LoggedRequest) -> None:
         more: dict[str, Any] = {}
         if one.kind == "LeaderAndIsr":
             more["new"] = one.new
@@ -413,12 +416,12 @@ class ControllerTraceOf:
         )  # fmt: skip
 
 
-def _sent(found: re.Match[str], line: LogLine, epoch: int) -> _Request:
+def _sent(found: re.Match[str], line: LogLine, epoch: int) -> _LoggedRequest:
     text, kind = line.text, _KINDS[found[2]]
     number, registration = _NUMBER.search(text), _REGISTRATION.search(text)
     body = text[found.end() :]
     live = sorted(int(one or other) for one, other in _LIVE.findall(body))
-    return _Request(
+    return _LoggedRequest(
         line.number + 0.5, kind, int(found[1]), epoch, states_in(body),
         stops=stops_in(body) if kind == "StopReplica" else {},
         live=live if kind == "UpdateMetadata" else None,

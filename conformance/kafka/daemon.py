@@ -1,4 +1,4 @@
-"""The process that holds a lab's proxies and its watcher, and takes the lines of schedules.
+"""The process with a lab's proxies and its watcher; it carries out lines of schedules.
 
 `python -m conformance.kafka.daemon DIR`. On its control port, a line of a schedule a line; answered
 by a line of JSON: {"done": what} or {"wrong": why}. `held` asks what waits.

@@ -1,4 +1,4 @@
-"""What a broker of the lab has on its disk: records of its log, its checkpoint."""
+"""Disks of the lab's brokers: records of a log, and checkpoints."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Runs of `election` on real Kafka: its own controllers, led by what passes between them, ZooKeeper
-and the brokers.
+"""Replays runs of `election` on real Kafka's own controllers, by holding their messages.
 
 Every broker of the run is a process of the release, and each may be elected: the proxies hold what
 a candidate asks of ZooKeeper (`/controller`), what a controller writes (a partition's state), and

@@ -1,4 +1,4 @@
-"""Faults by a seed, as lines of a schedule: what is done, how long it lasts, how it ends."""
+"""Random faults by a seed, as lines of a schedule: each with its duration and its end."""
 
 from __future__ import annotations
 

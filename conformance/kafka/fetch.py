@@ -1,4 +1,4 @@
-"""A release of Apache Kafka and what it depends on, by its coordinates, in a cache.
+"""Downloads a release of Apache Kafka and its dependencies, by coordinates, into a cache.
 
 CACHE/VERSION/libs/*.jar, complete if CACHE/VERSION exists: Maven copies into a folder of another
 name, which is renamed when all is there. What Maven has got so far stays in Maven's own

@@ -1,4 +1,4 @@
-"""The lab's own way to ZooKeeper, past the proxies: kazoo's client, and another's session ended."""
+"""The lab's own ZooKeeper client, past the proxies; it can end another client's session."""
 
 from __future__ import annotations
 

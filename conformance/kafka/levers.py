@@ -1,4 +1,4 @@
-"""From a step of the model to what is done to real brokers, and to what shows that it happened.
+"""How each step of the model is forced on real brokers, and what shows that it happened.
 
 Every step of `replication` is one of: a write or a request of the controller, which the lab makes
 itself; a message between replicas, which the proxy holds until its step comes; a process that is

@@ -1,4 +1,4 @@
-"""How a broker of the lab logs: Kafka's own files, and the data plane in files of its own."""
+"""Log configuration of the lab's brokers: Kafka's own files, and more for the data plane."""
 
 from __future__ import annotations
 

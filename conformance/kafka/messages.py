@@ -1,4 +1,4 @@
-"""A frame between two parties as a schedule speaks of it: sender, API, topics, epochs.
+"""A frame between two processes in the terms of a schedule: sender, API, topics, epochs.
 
 Of ZooKeeper's protocol only its few headers are read: the operation, the path, and of answers the
 error and the zxid. Source: `zookeeper.jute`, `ZooDefs.OpCode`.

@@ -1,4 +1,4 @@
-"""A mixed cluster at work: brokers of Kafka and ours, each controller, leader and follower in turn.
+"""A mixed cluster of Kafka's brokers and ours: each is controller, leader and follower in turn.
 
 All brokers are members of one cluster on the release's own ZooKeeper. A topic has a partition that
 each broker leads by preference, with all as replicas. A real client (kafka-python) writes to

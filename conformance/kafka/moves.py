@@ -1,4 +1,4 @@
-"""Runs of `reassignment` on real Kafka: its own controller moves a partition, write by write.
+"""Runs of `reassignment` replayed on real Kafka, whose own controller moves a partition.
 
 Every broker of the run is a process of the release. The proxies hold what a broker writes to
 ZooKeeper of the partition and of the request to move it, and what a controller orders brokers

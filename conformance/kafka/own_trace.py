@@ -1,4 +1,4 @@
-"""The files of our own brokers in a mixed cluster, beside those that are made of Kafka's words.
+"""Traces of our own brokers in a mixed cluster, beside those made from Kafka's logs.
 
 A broker of ours names what it is asked by the correlation id, of which each new fetcher of Kafka
 begins at 0 again. Kafka's side is distinguished by the number that the proxies gave a message. So

@@ -1,5 +1,4 @@
-"""`protocol-N.log`: what all threads of one start of a broker logged, in the order in which they
-did.
+"""`protocol-N.log`: everything that the threads of one start of a broker logged, in order.
 
 Log4j writes a line as a whole, so that the file has one order. A line stands where its statement
 ran: what one thread logs is in that thread's order, and what is logged under one lock in the

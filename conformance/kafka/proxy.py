@@ -1,4 +1,4 @@
-"""Proxies before brokers and ZooKeeper: each message passes a gate, where rules may hold it.
+"""Proxies in front of brokers and ZooKeeper: each message passes a gate, where rules may hold it.
 
 One port a broker for what other brokers, controllers and clients ask of it, and one a broker for
 what it asks of ZooKeeper, so that a session is known by the port. On a connection messages stay in

@@ -1,4 +1,4 @@
-"""Questions between brokers as the proxies saw them, with their answers, by who asked and where.
+"""Requests between brokers with their responses, as the proxies saw them, by sender and receiver.
 
 A broker names the connection of a request that it handles: the proxy's port on it and the
 correlation id find the question. What a fetch asks in a session (KIP-227) is what the fetches
@@ -20,7 +20,7 @@ APIS = ("Fetch", "OffsetForLeaderEpoch", "Produce")
 EARLY_S = 0.1
 LATE_S = 5.0
 SAME_MS = 0.001
-_SESSION_EPOCH = re.compile(r"session_?[eE]poch=(-?\d+)")
+_SESSION_EPOCH = re.compile(r"session(?:_?[eE]poch|_id=\d+,epoch)=(-?\d+)")
 _OFFSET = re.compile(r"fetch_?[oO]ffset=(-?\d+)")
 Parts = dict[str, dict[str, Any]]
 
@@ -139,12 +139,16 @@ class Questions:
         )  # fmt: skip
 
     def sent_by(
-        self, sender: int, to: int, api: str, correlation: int, at: float, text: str
-    ) -> Question | None:
-        """The one that a broker says that it sends; None if it did not come to the proxy."""
+        self, sender: int, to: int, api: str, correlation: int, at: float, text: str,
+        later: float | None = None,
+    ) -> Question | None:  # fmt: skip
+        """The one that a broker says that it sends; None if it did not come to the proxy.
+
+        ``later``: when it says so again of another one with that number.
+        """
         key = (str(sender), str(to), api, correlation)
         for one in self._by_sender.get(key, ()):
-            in_time = -EARLY_S <= one.at - at <= LATE_S
+            in_time = -EARLY_S <= one.at - at <= LATE_S and (later is None or one.at < later)
             if not one.sent and in_time and one.is_in_words(text):
                 one.sent = True
                 return one

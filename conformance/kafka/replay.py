@@ -1,5 +1,4 @@
-"""A run of the model on real Kafka, step by step: the claim breaks there too, or a step does not
-follow and the report says what real brokers did instead.
+"""Replays a run of the model on real Kafka: the claim breaks there too, or a step differs.
 
 After each step what can be seen is compared with the model's state: the logs on the disks, and the
 state in ZooKeeper. What real brokers have at a check takes the place of the model's own facts:

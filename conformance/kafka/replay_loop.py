@@ -1,4 +1,4 @@
-"""A run of the model followed on real Kafka: what a replay says; its loop over steps and checks.
+"""The loop over steps and checks of a replay on real Kafka, and its report.
 
 What a step does to real processes, and what is seen of them, is for the system: `replay` has those
 of `replication`, `election` those of `election`.

@@ -1,4 +1,4 @@
-"""What the lab asks of a broker itself: over one connection a question, past the proxies."""
+"""Requests of the lab itself to a broker: a connection for each, past the proxies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of the model, out of a story: its steps with the states around them, and its checks.
+"""A run of the model read from a story: its steps with the states around them, and its checks.
 
 What a leader does of itself while it handles a fetch, a produce request or a LeaderAndIsr, real
 brokers do at once: it takes a follower back into the ISR, and moves its high watermark. The model

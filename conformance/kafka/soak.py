@@ -1,4 +1,4 @@
-"""Real Kafka under random faults, traced, and every line of it judged by the model.
+"""Real Kafka under random faults: traced, and every line of the trace judged by the model.
 
 A round is a new cluster of a release with three brokers; records are written all the while, faults
 befall it one after the other, then its trace is judged like that of our own processes. What a
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.chaos import workload as chaos
+from conformance.chaos.client_threads import at_work
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory
 from conformance.chaos.judge import ClientAnomalies, judge, verdict_on
@@ -270,9 +271,9 @@ def clients_of(
     """Clients are at work; at the end brokers recover, the log is read, and what clients saw is
     judged into the round. How many records were acknowledged so far."""
     addresses = [(LOOPBACK, ports[1]) for ports in lab.state.ports.values()]
-    work = chaos.Workload(addresses, PARTITIONS, one.seed, clients)
+    work = chaos.Workload(addresses, PARTITIONS, one.seed)
     idempotent = Release.of(lab.release.text).since("0.11")
-    with chaos.at_work(work, idempotent):
+    with at_work(work, clients, idempotent):
         work.await_records()
         yield lambda: work.acknowledged
         unfinished = _whole_again(lab)

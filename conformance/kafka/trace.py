@@ -1,4 +1,4 @@
-"""The trace of a lab: files as our own processes write them, of what real Kafka did.
+"""The trace of a lab: files in the format of our own processes, of what real Kafka did.
 
 DIR/trace/zookeeper-1.ndjson   ZooKeeper's own transaction log
 DIR/trace/brokerN-S.ndjson     start S of broker N: what its threads logged (`broker_trace`); of
@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conformance.kafka.broker_trace import UNSEEN, BrokerTraceOf
+from conformance.kafka.broker_trace import UNSEEN, BrokerTraceOf, Registrations
 from conformance.kafka.controller_trace import UNSEEN_OF_CONTROLLERS
 from conformance.kafka.daemon import MESSAGES
 from conformance.kafka.lab import TRACE, ZOOKEEPER, Lab
@@ -58,7 +58,7 @@ def write_trace(lab: Lab) -> list[Path]:
     for old in sorted(set(folder.glob(f"*{SUFFIX}"))):
         old.unlink()
     znodes, lines = Znodes(), []
-    sessions: dict[int, int] = {}
+    sessions = Registrations()
     history: list[tuple[int, dict[int, int]]] = []
     cluster = ""
     for one in transactions_in(lab.folder / ZOOKEEPER / "data"):
@@ -67,7 +67,8 @@ def write_trace(lab: Lab) -> list[Path]:
         _note_registrations(history, step, args)
         for op in args.get("ops", ()):
             if op["op"] == "Create" and op["path"].startswith(IDS):
-                sessions[one.zxid] = one.session
+                broker = int(op["path"].removeprefix(IDS))
+                sessions.note(broker, one.zxid, one.session, one.at / 1000)
             if op["path"] == CLUSTER and "data" in op:
                 cluster = str(json.loads(op["data"]).get("id", ""))
     _write(folder, ZOOKEEPER, ZOOKEEPER, {"cluster": cluster, "of": "ZooKeeper"}, lines)

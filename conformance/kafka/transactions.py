@@ -1,4 +1,4 @@
-"""A lab's transactions: what its ZooKeeper's own log holds, as lines of a trace."""
+"""Transactions of a lab's ZooKeeper, from its own log, as lines of a trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.ingest.transaction_log import Transaction, TransactionLog, ZooKeeperWrite
+from conformance.ingest.transaction_log import Transaction, TransactionLogReader, ZooKeeperWrite
 
 
 class WrongLog(ValueError):
@@ -23,7 +23,7 @@ def transactions_in(folder: Path) -> Iterator[Transaction]:
         (folder / "version-2").glob("log.*"), key=lambda one: int(one.suffix.removeprefix("."), 16)
     )
     for path in files:
-        log = TransactionLog(str(path))
+        log = TransactionLogReader(str(path))
         yield from (one for one in log if one.writes or one.closes)
         if log.reason is not None:
             raise WrongLog(f"{path} {log.reason}")

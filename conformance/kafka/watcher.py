@@ -1,4 +1,4 @@
-"""What ZooKeeper holds of the cluster, as it changes: a line of JSON a change, with its zxid.
+"""Changes of the cluster's znodes: one line of JSON per change, with its zxid.
 
 Watched are /controller, /controller_epoch, the brokers' registrations, the states of partitions,
 and ISR change notifications. A watch is set again after each change, so of two writes in quick

@@ -1,4 +1,4 @@
-"""The maps from implementation to model, as data, one file a system; `replication` is the default.
+"""Maps from the implementation to the model, as data, one file per system.
 
 One step of the implementation is one step of the model. Every exception is a row with its reason.
 """
@@ -17,7 +17,7 @@ from conformance.mapping.replication import (
 from conformance.mapping.rows import (
     Facts,
     FactTable,
-    Row,
+    StepRow,
     SystemMap,
     implementation_arguments,
     model_arguments,
@@ -44,7 +44,7 @@ __all__ = [
     "UNOBSERVED",
     "FactTable",
     "Facts",
-    "Row",
+    "StepRow",
     "SystemMap",
     "abstract",
     "implementation_arguments",

@@ -17,7 +17,7 @@ from conformance.mapping.cluster_thread import (
     standing,
     suspends,
 )
-from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Run, StepRow, SystemMap, row
 from impl.core.event_manager import ControllerEvent
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.core.states import PartitionState
@@ -110,7 +110,7 @@ def _commits(
     return (("leader_commits",) if falls_behind else ()), {}
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("broker_crashes", "broker", "broker_crashes"),

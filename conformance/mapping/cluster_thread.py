@@ -1,4 +1,4 @@
-"""Where a controller's event thread stands, in the terms of the model's `cluster`.
+"""The state of a controller's event thread, in the terms of the model's `cluster`.
 
 The event is suspended at an effect, in the middle of Kafka's procedures. What it has still to do is
 read from their frames: the loops that they are in, what they have read, and what they have written.

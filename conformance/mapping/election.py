@@ -1,4 +1,4 @@
-"""The map of `election`: brokers that stand, write and are deposed (`impl.world.stepped`).
+"""The map of `election`: brokers become controller, write, are deposed (`impl.world.stepped`).
 
 The model says less than ZooKeeper and Kafka do in some places, so that it can be proved for any
 number of brokers: it allows more. Each is a row's `why`, and the implementation is driven along.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.mapping.rows import Facts, FactTable, Row, Run, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Run, StepRow, SystemMap, row
 from impl.releases import DEFAULT, Release
 from impl.sim.effects import Ask
 from impl.sim.event_run import ControllerThread
@@ -44,7 +44,7 @@ def _ends(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[str
     return (() if is_to_write(world.place(broker)) else _HEARS[1:]), {}
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("broker_connects", "broker", "broker_connects",

@@ -15,8 +15,8 @@ from conformance.mapping.rows import (
     Facts,
     FactTable,
     Family,
-    Row,
     Run,
+    StepRow,
     SystemMap,
     row,
 )
@@ -136,7 +136,7 @@ def _arrives(world: SteppedCluster, broker: int, controller: int) -> Stand:
     return ROWS["orders_arrive"].transitions, {"epoch": epoch}
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("topic_is_created", "first second third", "topic_is_created",

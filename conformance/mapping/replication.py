@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from conformance.mapping.rows import Facts, FactTable, Family, Row, SystemMap, row
+from conformance.mapping.rows import Facts, FactTable, Family, StepRow, SystemMap, row
 from impl import Step, World
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
@@ -68,7 +68,7 @@ def _drops(
     return (() if has_all else (transition,)), {}
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("broker_crashes", "broker", "broker_crashes"),
@@ -432,7 +432,7 @@ def _may_be_empty(world: UnluckyWorld, broker: int) -> tuple[tuple[str, ...], di
     return (() if ruled_out else ("broker_starts_empty",)), {}
 
 
-MORE_ROWS: dict[str, Row] = {
+MORE_ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("broker_starts_empty", "broker", "broker_starts_empty", stands=_may_be_empty,
@@ -465,5 +465,5 @@ MAP = SystemMap(
     more_rows=MORE_ROWS,
 )  # fmt: skip
 
-STEPS_OF: dict[str, list[Row]] = MAP.steps_of
+STEPS_OF: dict[str, list[StepRow]] = MAP.steps_of
 """Model transition -> the rows of the implementation steps that it may be."""

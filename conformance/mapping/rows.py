@@ -1,4 +1,4 @@
-"""What a map is: a row for each step of the implementation, and how its facts read in the model."""
+"""The format of a map: a row per step of the implementation, and how observations become fields."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Run = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 Stands = Callable[..., tuple[tuple[str, ...], dict[str, int]]]
-"""(world, *arguments of a step) -> transitions, arguments of the model; see `Row`."""
+"""(world, *arguments of a step) -> transitions, arguments of the model; see `StepRow`."""
 
 
 @dataclass(frozen=True)
-class Row:
+class StepRow:
     """One step of the implementation.
 
     `parameters` name its arguments in order. `transitions` are the model's transitions that it may
@@ -65,10 +65,10 @@ def row(
     beyond: str | None = None,
     stands: Stands | None = None,
     **renamed: str,
-) -> Row:
+) -> StepRow:
     """A row, its parameters given as words; `renamed` are the model's names for some of them."""
     names = tuple(parameters.split())
-    return Row(
+    return StepRow(
         step,
         names,
         transitions,
@@ -130,7 +130,7 @@ class SystemMap:
     """
 
     system: str
-    rows: Mapping[str, Row]
+    rows: Mapping[str, StepRow]
     world: Callable[[Mapping[str, int], str | None], Any]
     facts: Callable[[Any], Facts]
     unobserved: Mapping[str, str]
@@ -147,7 +147,7 @@ class SystemMap:
     walked_since: str = "0.10"
     befalls: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     unlucky: Callable[[Mapping[str, int], str | None, Mapping[str, object]], Any] | None = None
-    more_rows: Mapping[str, Row] = field(default_factory=dict)
+    more_rows: Mapping[str, StepRow] = field(default_factory=dict)
     faulty: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def where(self, version: str, switches: Mapping[str, object]) -> SystemMap:
@@ -168,9 +168,9 @@ class SystemMap:
         return {**self.switches, **dict.fromkeys(faults, False)}
 
     @cached_property
-    def steps_of(self) -> dict[str, list[Row]]:
+    def steps_of(self) -> dict[str, list[StepRow]]:
         """Model transition -> the rows of the implementation steps that it may be."""
-        found: dict[str, list[Row]] = {}
+        found: dict[str, list[StepRow]] = {}
         for each in self.rows.values():
             for transition in each.transitions:
                 found.setdefault(transition, []).append(each)
@@ -187,7 +187,7 @@ class SystemMap:
 
 
 def model_arguments(
-    one: Row, arguments: Arguments, leader_of: Callable[[int], int]
+    one: StepRow, arguments: Arguments, leader_of: Callable[[int], int]
 ) -> dict[str, int]:
     """An implementation step's arguments as the model's, by the model's names."""
     renamed = {one.arguments[name]: value for name, value in arguments.items()}
@@ -196,7 +196,7 @@ def model_arguments(
     return renamed
 
 
-def implementation_arguments(one: Row, arguments: Arguments) -> tuple[int, ...]:
+def implementation_arguments(one: StepRow, arguments: Arguments) -> tuple[int, ...]:
     """A model transition's arguments as the implementation step's, in its order."""
     return tuple(arguments[one.arguments[name]] for name in one.parameters)
 

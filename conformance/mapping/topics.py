@@ -13,8 +13,8 @@ from conformance.mapping.rows import (
     NOT_FENCED_AT_THE_END,
     Facts,
     FactTable,
-    Row,
     Run,
+    StepRow,
     SystemMap,
     row,
 )
@@ -71,7 +71,7 @@ def _goes_on(world: SteppedCluster, broker: int) -> tuple[tuple[str, ...], dict[
     return _NEXT, {}
 
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("admin_creates_topic", "first second third count", "admin_creates_topic"),
@@ -307,7 +307,7 @@ def _request(
             table.put("request.stop", (*to, partition.partition), STOPS.code(name))
 
 
-MORE_ROWS: dict[str, Row] = {
+MORE_ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
         row("dead_replica_is_reassigned", "broker replica", "dead_replica_is_reassigned",

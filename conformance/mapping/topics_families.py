@@ -1,4 +1,4 @@
-"""The parts of `topics`' graph that are walked whole, one family of faults each.
+"""Subgraphs of `topics` that are walked completely, one family of faults each.
 
 The graph of two controllers, a crash and an expired session has millions of edges. What no fault of
 a family can interfere with is left out here: who looks for deletions under failover does not need

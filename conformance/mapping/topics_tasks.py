@@ -1,4 +1,4 @@
-"""What a controller is about to do in `topics`, found from where its run is suspended.
+"""The next task of a controller in `topics`, derived from where its event is suspended.
 
 A task of the model is a batch that begins, or the middle of one: it is known by the procedures of
 the core that the event is in, and by the effect that it stands at.

@@ -1,4 +1,4 @@
-"""Mutants of the implementation, judged by conformance alone: who is caught, and who survives."""
+"""Mutants of the implementation, judged by conformance alone: detected or surviving."""
 
 from conformance.mutants.judges import JUDGES, reach
 from conformance.mutants.kept import KeptTrials, NoSuchTrials

@@ -1,4 +1,4 @@
-"""What judges a mutant: short walks beside the model, each by name, and what each of them runs.
+"""Judges of mutants: short checks beside the model, by name, with the lines that each runs.
 
 A judge compares the implementation with the model for a part of a second. Which lines each of them
 runs is measured once (`reach`); a mutant is put before those that run its line, and no others.

@@ -1,4 +1,4 @@
-"""A file of trials that were made, so that an interrupted run goes on where it was.
+"""A file of finished trials, so that an interrupted run goes on where it stopped.
 
 One JSON object a line: a head with what was judged, then the trials in order. What is judged is
 identified by a digest of the implementation's text: trials of another text say nothing about this

@@ -1,4 +1,4 @@
-"""The score of the last large run, kept in the tree: by module, with a digest of its code.
+"""The mutation score of the last large run, by module, with a digest of each module's code.
 
 A module whose code has changed since is no part of the score any more, until it is measured again.
 """

@@ -1,4 +1,4 @@
-"""Systematic mutants: one small change of the implementation's text at a time.
+"""Systematic mutants: one small change of the implementation's text each.
 
 A mutant replaces the code of one function in a running process, so that nothing is written to disk,
 nothing is imported again, and a forked child can judge it at once. The tools that exist run a whole

@@ -1,4 +1,4 @@
-"""Kafka's old bugs, planted in the implementation: what each fix would be without.
+"""Historic bugs of Kafka planted in the implementation: each is a fix removed.
 
 Each is one place of the implementation as it would be if the fix had never been made. An entry of
 the zoo whose place the world does not have is listed with the reason.

@@ -1,4 +1,4 @@
-"""Why mutants survive that conformance does not catch: a table, held in step with the text."""
+"""Reasons why mutants survive: a table that is kept in step with the implementation's text."""
 
 from __future__ import annotations
 

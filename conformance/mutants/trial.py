@@ -1,4 +1,4 @@
-"""Trials: a mutant in a forked child, before conformance alone; and the score of many."""
+"""Trials: a mutant in a forked child, judged by conformance; and the score of many."""
 
 from __future__ import annotations
 

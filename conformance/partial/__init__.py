@@ -1,4 +1,4 @@
-"""Traces that show only part of what happened: read, judged, and made from whole ones."""
+"""Partial traces, which show only part of a run: read, judged, and made from whole ones."""
 
 from conformance.partial.judge import check_partial, judge_partial
 from conformance.partial.reading import PartialTrace, is_partial, read_partial

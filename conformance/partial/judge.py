@@ -1,4 +1,4 @@
-"""Judging a partial trace: is there a run of the model that fits what was seen?"""
+"""The judgement of a partial trace: is there a run of the model that fits its lines?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from specs.partial.guided import Choice
 from specs.partial.moves import Moves, TransitionMove
 from specs.partial.search import MOST_TRIED, PartialSearch, find_run
 from specs.partial.ways import FittingRun, PartialLine
-from specs.verdict import Kind, Verdict
+from specs.verdict import FindingKind, Verdict
 
 
 def check_partial(
@@ -117,9 +117,14 @@ class _Judge:
     def _misfit(
         self, line: int, verdict: Verdict, rule: str, why: str, allowed: str
     ) -> TraceReport:
-        kinds = {Verdict.BROKEN: Kind.IMPOSSIBLE, Verdict.NOT_CHECKED: Kind.UNREADABLE}
+        kinds = {
+            Verdict.BROKEN: FindingKind.IMPOSSIBLE,
+            Verdict.NOT_CHECKED: FindingKind.UNREADABLE,
+        }
         self.report.verdict = verdict
-        self.report.add(kinds.get(verdict, Kind.INCOMPLETE), self.name, line, rule, why, allowed)
+        self.report.add(
+            kinds.get(verdict, FindingKind.INCOMPLETE), self.name, line, rule, why, allowed
+        )
         return self.report
 
     def _explain(

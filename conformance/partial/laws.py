@@ -1,4 +1,4 @@
-"""Laws that every step keeps, whatever is hidden: what two lines show may break them at once.
+"""Laws that every step keeps, whatever is hidden; two lines alone can show a violation.
 
 A search cannot try every choice of eight hidden steps. Where what was seen breaks a law, no run
 fits, and nothing need be searched. Each law is held against every edge of complete small spaces.

@@ -1,4 +1,4 @@
-"""Single leaves of an observation as cells of the model, blank ones included.
+"""Single values of an observation as cells of the model, blank ones included.
 
 `conformance.mapping` maps a whole observation; here each leaf stands alone, because the others may
 be missing. What no single leaf can say is not judged, and listed with its reason.

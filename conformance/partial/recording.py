@@ -1,4 +1,4 @@
-"""Runs recorded with what is registered alone: leader, ISR, epochs. Long ones stay cheap.
+"""Runs recorded as registered values only: leader, ISR, epochs. Long ones stay cheap.
 
 A whole recording writes a log anew at every line that changes it, so its length grows with the
 square of the run's; what is not observed here is never looked at.

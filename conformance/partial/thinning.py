@@ -1,4 +1,4 @@
-"""A whole trace with parts taken away: what a log would have kept of the same run."""
+"""A whole trace with parts removed: what a log would have kept of the same run."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Checking what was read: order, rules, findings; in Spark, or without it."""
+"""Checks ingested logs: order, rules, findings; on Spark, or without it."""

@@ -1,4 +1,4 @@
-"""Findings of one cause, together: what one fault did to fifty partitions is one thing to look at.
+"""Findings grouped by cause: one fault that hit fifty partitions is one entry.
 
 Findings are of one cause where kind, rule and cluster are the same and their reasons differ only in
 partitions, numbers and places. The first of them, in the order of findings, stands for all.
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, Kind
+from conformance.pipeline.findings import BREAKS, FindingKind
 
 MATTER = 3
 """So many causes are shown before everything else."""
@@ -60,7 +60,7 @@ def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
 
 def that_matter(every: Sequence[Cause]) -> list[Cause]:
     """The few that are shown first: what breaks, then what is doubtful, the frequent ones first."""
-    rank = {kind.value: n for n, kind in enumerate(Kind)}
+    rank = {kind.value: n for n, kind in enumerate(FindingKind)}
     order = sorted(
         (each for each in every),
         key=lambda each: (rank[each.finding["kind"]], -each.count),

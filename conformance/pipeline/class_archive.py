@@ -1,4 +1,4 @@
-"""Spark's classes as Java has them in memory, kept in a file (JEP 350, dynamic CDS archives).
+"""An archive of Spark's classes as loaded by Java (JEP 350, dynamic CDS), for a quicker start.
 
 Half of the time in which Java starts Spark and plans its first query goes into loading, checking
 and laying out 15,000 classes out of 280 archives. The first short session has Java write down what

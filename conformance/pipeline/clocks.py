@@ -1,4 +1,4 @@
-"""How far apart brokers' clocks are, from what must come before what.
+"""Offsets between brokers' clocks, from events whose order is known.
 
 A request is handled after it was sent, and answered after it was handled. So by the sender's clock
 the handling lies between the two, and the other's clock is ahead by at least what it shows beyond

@@ -1,4 +1,4 @@
-"""What the rules of a whole cluster need of its lines, however many there are.
+"""Reduction of a cluster's lines, however many, to what the rules of a whole cluster need.
 
 Most lines are of one partition, and are judged with the others of that partition (`screen`). What
 stays are the lines of no partition, which are few (processes, registrations, elections, topics);

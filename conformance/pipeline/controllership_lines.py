@@ -1,4 +1,4 @@
-"""What lines tell of controllers, in the order in which each broker's threads wrote them.
+"""Lines about controllers, in the order in which each broker's threads wrote them.
 
 A broker has a thread that stands for election and acts as controller, and threads that obey:
 between those no order is taken from their lines. What a controller's thread says in several logs

@@ -1,4 +1,4 @@
-"""The model `election` as one run that lines drive: its own steps, on epochs as large as they come.
+"""The model `election`, driven by log lines, with unbounded epochs.
 
 What a line shows is a step of the model, or a part of its state; what no broker logs (sessions in
 ZooKeeper, a read, an answer that arrives) are hidden steps in between, and a line may need at most

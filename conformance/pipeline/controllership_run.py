@@ -1,4 +1,4 @@
-"""A run of `election` that the lines of one ZooKeeper's controllers drive, line by line.
+"""A run of `election` driven by the lines of one ZooKeeper's controllers, line by line.
 
 Everything that a line shows is taken as soon as the model allows it; that disables nothing that
 another line shows, because whoever acts, obeys or leaves does so in his own part of the state. What

@@ -1,4 +1,4 @@
-"""What ingestion leaves behind, whichever engine did it: tables, and the figures about them."""
+"""The result of ingestion by any engine: tables, and figures about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which steps and refusals of the model a corpus exercised, and which no line can tell of.
+"""Which steps and refusals of the model a corpus exercised, and which no line can show.
 
 Three strengths of evidence are kept apart: the model was asked whether it has the step (`judged`),
 lines tell of it and no state was compared (`told`), or it is what must have happened in between

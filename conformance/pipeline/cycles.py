@@ -1,4 +1,4 @@
-"""Work that makes millions of rows, and no cycles of objects among them."""
+"""Suspends Python's cycle collector during work that makes millions of rows and no cycles."""
 
 from __future__ import annotations
 

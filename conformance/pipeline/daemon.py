@@ -1,4 +1,4 @@
-"""Spark's daemon of Python workers with what they need imported once, before they are forked.
+"""Spark's daemon of Python workers, which imports what they need once, before it forks them.
 
 Each worker is a process of its own that would import Arrow and our rules anew: for a small folder
 of logs that took longer than all the rest. Only where the workers are on this machine.

@@ -1,4 +1,4 @@
-"""A cluster's controllers, starts, leaders and ISRs over time as one picture (SVG, as text).
+"""A picture (SVG) of a cluster over time: controllers, starts, leaders and ISRs.
 
 A row a partition: above the leader in its colour, with the leader epoch; below a thin lane for each
 broker, filled while it is in sync. Partitions with the same history share a row. Logs are quiet for

@@ -1,4 +1,4 @@
-"""What the lines of one ZooKeeper's controllers make of a run of `election`, one by one.
+"""Matches each line of one ZooKeeper's controllers with steps of `election`.
 
 A line is taken when the model has the step, or a part of its state, that it tells of. An election
 of which no line shows is a hidden step, if the log in which its winner would tell of it has a hole.

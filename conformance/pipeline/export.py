@@ -1,4 +1,4 @@
-"""What a check found as JSON, or as a folder of Parquet tables, for other tools.
+"""The result of a check as JSON, or as a folder of Parquet tables, for other tools.
 
 The tables are the parts of the page (`page`): what a notebook, or Spark, would ask for. Each has an
 explicit schema, which is there even where a table is empty. Times are milliseconds since 1970, as

@@ -1,4 +1,4 @@
-"""What is reported: findings, and the rules that they come from, with their sources."""
+"""Findings, and the rules behind them, with their sources."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from specs.verdict import Finding as Finding
-from specs.verdict import Kind as Kind
+from specs.verdict import FindingKind as FindingKind
 
-BREAKS = frozenset((Kind.VIOLATION, Kind.IMPOSSIBLE, Kind.KNOWN_BUG))
+BREAKS = frozenset((FindingKind.VIOLATION, FindingKind.IMPOSSIBLE, FindingKind.KNOWN_BUG))
 """The kinds that say that the protocol was broken."""
 
 

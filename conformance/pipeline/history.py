@@ -1,4 +1,4 @@
-"""One cluster's events in order, and the evidence for new beginnings among them.
+"""One cluster's events in order, and evidence that the cluster began anew among them.
 
 Within a broker lines are ordered by file and line. The clock is used only to ask whether a new
 beginning may lie between two lines; every such beginning takes seconds, so skew cannot matter.
@@ -17,7 +17,7 @@ from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import TRANSACTIONS
 from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
-from conformance.pipeline.request_rows import Row, Served, rows_by_partition
+from conformance.pipeline.request_rows import RequestRow, Served, rows_by_partition
 from conformance.pipeline.resets import (
     Reset,
     find_resets,
@@ -39,6 +39,7 @@ PROCESS = frozenset(
         "process_controller_thread",
     )
 )
+_DROPPED = "metadata_dropped"
 _ANEW = frozenset(("broker_registered", "process_starting", "process_stopped", "session_expired"))
 # What a broker writes to server.log only, of the things that explain a value that goes back.
 _SERVER_LOG = frozenset(
@@ -284,6 +285,19 @@ class History:
         """Whether all brokers are known to fence what a deposed controller writes (KAFKA-6082)."""
         return self.oldest_release >= (2, 2)
 
+    def wrote_deposed(self, event: Event, later: Event) -> bool:
+        """Whether the controller of `event` wrote it when that of `later` was elected already.
+
+        Up to 2.0 nothing keeps it from that (KAFKA-6082), and the new one has read what was there
+        before.
+        """
+        epoch, newer = event.controller_epoch or 0, later.controller_epoch or 0
+        return not self.fenced and any(
+            epoch < elected <= newer and times and min(times) <= event.at
+            for (_, elected), times in self.elections.items()
+            if elected is not None
+        )
+
     def passed_on(self, events: Iterable[Event]) -> set[int]:
         """Of the lines of one partition, in order, those with a state that was raised since, by id.
 
@@ -343,6 +357,11 @@ class History:
             if at < len(times) and times[at] <= high:
                 return marks[at]
         return None
+
+    def registered_anew(self, a: Event, b: Event) -> bool:
+        """Whether the broker of `b` had a new session, or began anew, between `a` and `b`."""
+        low, high = _between(a, b)
+        return any(low <= at <= high for at in self._anew.get((b.broker, ""), ()))
 
     def same_process(self, a: Event, b: Event) -> bool:
         """Whether a restart of the writer of `b` between two of its lines would have been seen."""
@@ -516,7 +535,7 @@ class History:
         return [([event.at for event in seen], seen) for _, seen in sorted(found.items())]
 
     @cached_property
-    def served(self) -> dict[Served, list[Row]]:
+    def served(self) -> dict[Served, list[RequestRow]]:
         """What the request logs tell of each partition."""
         return rows_by_partition(self.events, self.places)
 
@@ -541,6 +560,19 @@ class History:
         """A line that shows the topic of `b` created, or wholly deleted, between `a` and `b`."""
         return _first(self._of_topic(b.topic or ""), a, b)
 
+    def forgotten(self, a: Event, b: Event) -> Event | None:
+        """A line in which a broker drops the partition of `b` from its metadata, between `a` and
+        `b`: its topic is being deleted."""
+        return _first(self._dropped.get(b.tp, _NO_LINES), a, b)
+
+    @cached_property
+    def _dropped(self) -> dict[tuple[str, int] | None, Timed]:
+        found: dict[tuple[str, int] | None, list[Event]] = defaultdict(list)
+        for event in self.events:
+            if event.template == _DROPPED:
+                found[event.tp].append(event)
+        return {tp: timed(events) for tp, events in found.items()}
+
     def lived_twice(self, event: Event) -> bool:
         """Whether any line shows the topic of `event` deleted, or one of its partitions made twice.
 
@@ -556,7 +588,7 @@ class History:
         made: set[tuple[str, int]] = set()
         found: set[str | None] = set()
         for event in self.events:
-            if event.kind in ("topic_deleted", "log_removed"):
+            if event.kind in ("topic_deleted", "log_removed") or event.template == _DROPPED:
                 found.add(event.topic)
             elif event.to_state == "NewPartition" and event.tp is not None:
                 if event.tp in made:
@@ -711,7 +743,7 @@ class Within(History):
         return self._cluster.resets
 
     @cached_property
-    def served(self) -> dict[Served, list[Row]]:
+    def served(self) -> dict[Served, list[RequestRow]]:
         """Those of the cluster."""
         return self._cluster.served
 

@@ -1,4 +1,4 @@
-"""All rules on the events of one cluster: a plain function, the same with and without Spark."""
+"""All rules on the events of one cluster, as a plain function for every engine."""
 
 from __future__ import annotations
 

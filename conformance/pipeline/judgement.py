@@ -1,4 +1,4 @@
-"""The verdict of a check, by stated rules, with all that it does not speak of.
+"""The verdict of a check, by stated rules, with everything that it does not cover.
 
 - `broken`: a line of which no completion of the logs obeys the protocol (`findings.BREAKS`).
 - `not checked`: nothing was compared.
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, DATA_PLANE, JUDGING, Finding, Kind
+from conformance.pipeline.findings import BREAKS, DATA_PLANE, JUDGING, Finding, FindingKind
 from specs.verdict import Verdict
 
 SCOPE = "control plane only"
@@ -61,7 +61,11 @@ def judgement(
         verdict = Verdict.BROKEN
     elif not looked or Verdict.NOT_CHECKED in verdicts:
         verdict = Verdict.NOT_CHECKED
-    elif Kind.INCOMPLETE.value in kinds or Verdict.UNKNOWN in verdicts or summary["unreadable"]:
+    elif (
+        FindingKind.INCOMPLETE.value in kinds
+        or Verdict.UNKNOWN in verdicts
+        or summary["unreadable"]
+    ):
         verdict = Verdict.UNKNOWN
     else:
         verdict = Verdict.HOLDS
@@ -89,7 +93,9 @@ def rule_rows(checked: Mapping[str, int]) -> list[dict[str, Any]]:
 
 
 def _not_judged(findings: Iterable[Finding]) -> list[str]:
-    clusters = sorted({each.cluster for each in findings if each.kind == Kind.NOT_JUDGED.value})
+    clusters = sorted(
+        {each.cluster for each in findings if each.kind == FindingKind.NOT_JUDGED.value}
+    )
     return [f"what is not judged of {_some(clusters)}"] if clusters else []
 
 

@@ -1,4 +1,4 @@
-"""The plain functions as both engines call them: Arrow tables in, Arrow tables out."""
+"""Plain functions in the form that both engines call: Arrow tables in, Arrow tables out."""
 
 from __future__ import annotations
 

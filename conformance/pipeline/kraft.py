@@ -1,4 +1,4 @@
-"""How far a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
+"""Which of a cluster's lines are those of a ZooKeeper cluster, and where KRaft begins.
 
 The rules are those of the ZooKeeper-era protocol. A KRaft broker applies its metadata log, and
 applies the same leader epoch again whenever it replays it: judged by these rules it would be broken
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_kraft import BROKER, KINDS, SEEN, TAKES_OVER
 from conformance.pipeline.cluster_evidence import OBEYED
-from conformance.pipeline.findings import KRAFT, Finding, Kind
+from conformance.pipeline.findings import KRAFT, Finding, FindingKind
 
 ZOOKEEPER = frozenset(
     (
@@ -80,7 +80,7 @@ def _finding(marks: Sequence[Event], until: int, left: int) -> Finding:
         why = f"KRaft takes over here: {left} lines that come after it are not judged"
     name = mark.logger.rsplit(".", 1)[-1]
     return Finding(
-        kind=Kind.NOT_JUDGED.value,
+        kind=FindingKind.NOT_JUDGED.value,
         cluster=mark.cluster,
         file=mark.file,
         line=mark.line,

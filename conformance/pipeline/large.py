@@ -1,4 +1,4 @@
-"""Clusters too large for one task, as steps in Spark: partition by partition, then what stays.
+"""Clusters too large for one task, on Spark: judged by partition first, then as a whole.
 
     events -> what the whole cluster needs (`of_clusters`) ┬────────────┐
     events -> parts, each beside that -> what does not go together (`screen`) ┴-> the rules

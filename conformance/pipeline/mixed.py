@@ -1,4 +1,4 @@
-"""Two clusters in one folder: their lines contradict each other, and neither is to blame.
+"""Two clusters in one folder: their lines contradict each other without a fault of either.
 
 A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it when it starts. A new
 ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in
@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import ONE_CLUSTER, Finding, Kind
+from conformance.pipeline.findings import ONE_CLUSTER, Finding, FindingKind
 from conformance.pipeline.places import Place
 
 _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at the same time
@@ -34,7 +34,7 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
         return None
     a, b = pair
     return Finding(
-        kind=Kind.NOT_JUDGED.value,
+        kind=FindingKind.NOT_JUDGED.value,
         cluster=b.cluster,
         file=b.file,
         line=b.line,

@@ -24,7 +24,7 @@ WRITES = (
     "controller_elects_leader", "controller_removes_replica", "leader_shrinks_isr",
     "leader_expands_isr",
 )  # fmt: skip
-CONFIGURED = frozenset(("unclean_leader_election",))
+_UNCLEAN, _KEEPS_LAST = "unclean_leader_election", "isr_keeps_last_member"
 """Switches that an operator sets: what fits only with one of them is no bug."""
 
 LEFT_OUT = frozenset((("controller_removes_replica", "leader or ISR change by it"),))
@@ -112,6 +112,12 @@ def thrown_back(preset: str) -> tuple[str, ...]:
     names = [name for name in values if values[name] != SWITCHES[name].values[0]]
     # An unconditional write explains most, so it is asked about last.
     return tuple(sorted(names, key=lambda name: (name == "isr_write_conditional", name)))
+
+
+def is_configured(switch: str | None, presets: tuple[str, ...]) -> bool:
+    """Whether `unclean.leader.election.enable` decides the switch: up to 1.0 also whether the last
+    member stays in the ISR."""
+    return switch == _UNCLEAN or (switch == _KEEPS_LAST and _number(presets[-1]) < (1, 1))
 
 
 @lru_cache

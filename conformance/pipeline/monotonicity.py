@@ -1,4 +1,4 @@
-"""The one question behind most rules: a value that must not go back has gone back. Why?"""
+"""Whether a value that must not decrease decreased, and why: the question behind most rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import Kind
+from conformance.pipeline.findings import FindingKind
 
 # A value that returns to where it was in one stride did not grow there: a history that began
 # anew would have had to take every step on the way again.
@@ -29,7 +29,7 @@ class ValueSeen:
 class Fall:
     """`step` went back behind `last`."""
 
-    kind: Kind
+    kind: FindingKind
     last: ValueSeen
     step: ValueSeen
     why: str
@@ -57,15 +57,15 @@ def falls(
     shipped the log.
     """
     found = list(_falls(steps, excuse, joined))
-    if any(fall.kind is Kind.VIOLATION for fall in found):
+    if any(fall.kind is FindingKind.VIOLATION for fall in found):
         turned = _falls(_by_moment(steps), excuse, joined)
-        sure = {id(fall.step.event) for fall in turned if fall.kind is Kind.VIOLATION}
+        sure = {id(fall.step.event) for fall in turned if fall.kind is FindingKind.VIOLATION}
         for number, fall in enumerate(found):
             beside = [each.event for each in steps if _one_moment(each.event, fall.step.event)]
             alone = len({id(event) for event in beside}) == 1
-            if fall.kind is Kind.VIOLATION and not alone and id(fall.step.event) not in sure:
+            if fall.kind is FindingKind.VIOLATION and not alone and id(fall.step.event) not in sure:
                 why = "lines of one millisecond may stand in another order"
-                found[number] = Fall(Kind.INCOMPLETE, fall.last, fall.step, why)
+                found[number] = Fall(FindingKind.INCOMPLETE, fall.last, fall.step, why)
     yield from found
 
 
@@ -102,13 +102,13 @@ def _falls(
             continue
         why = excuse(last.event, step.event)
         if why is not None:
-            yield Fall(Kind.EXPLAINED, last, step, why)
+            yield Fall(FindingKind.EXPLAINED, last, step, why)
             last = step
             continue
         after = steps[index + 1] if index + 1 < len(steps) else None
         returns = after is not None and not after.fresh and after.value >= last.value
         if joined(last.event, step.event):
-            yield Fall(Kind.VIOLATION, last, step, "no line between them says why")
+            yield Fall(FindingKind.VIOLATION, last, step, "no line between them says why")
         elif (
             after is not None
             and returns
@@ -118,9 +118,9 @@ def _falls(
             and excuse(step.event, after.event) is None
         ):
             why = f"the next value is {after.value} again, at {after.event.where}"
-            yield Fall(Kind.VIOLATION, last, step, why)
+            yield Fall(FindingKind.VIOLATION, last, step, why)
         else:
-            yield Fall(Kind.INCOMPLETE, last, step, "lines between them may be missing")
+            yield Fall(FindingKind.INCOMPLETE, last, step, "lines between them may be missing")
             last = step
             continue
         if not returns:

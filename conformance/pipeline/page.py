@@ -1,4 +1,4 @@
-"""`insync check --report FILE.html`: one page, complete in itself, that shows what was found.
+"""`insync check --report FILE.html`: a self-contained page with the findings.
 
 What breaks comes first; everything that can be long is folded, and what is left out is counted.
 """
@@ -14,7 +14,7 @@ from conformance.ingest.reader import lines_of
 from conformance.pipeline import tables
 from conformance.pipeline.causes import Cause, causes, that_matter
 from conformance.pipeline.drawing import ZOOM, drawing
-from conformance.pipeline.findings import BREAKS, Kind
+from conformance.pipeline.findings import BREAKS, FindingKind
 from conformance.pipeline.timeline import Timeline
 from specs.rendering import Table, as_html
 
@@ -110,7 +110,7 @@ def _sentence(result: Mapping[str, Any]) -> str:
     """The verdict, so that somebody who opens only this knows what was found."""
     every = causes(result["findings"])
     breaking = [cause for cause in every if cause.breaks]
-    doubtful = [cause for cause in every if cause.finding["kind"] == Kind.INCOMPLETE.value]
+    doubtful = [cause for cause in every if cause.finding["kind"] == FindingKind.INCOMPLETE.value]
     verdict = str(result["verdict"])
     if breaking:
         first = that_matter(breaking)[0].finding
@@ -154,7 +154,7 @@ def _not_seen(result: Mapping[str, Any]) -> str:
 
 
 def _is_urgent(cause: Cause) -> bool:
-    return str(cause.finding["kind"]) != Kind.EXPLAINED.value
+    return str(cause.finding["kind"]) != FindingKind.EXPLAINED.value
 
 
 def _read(result: Mapping[str, Any]) -> str:
@@ -162,7 +162,9 @@ def _read(result: Mapping[str, Any]) -> str:
     counts: dict[str, int] = defaultdict(int)
     for finding in result["findings"]:
         counts[finding["kind"]] += 1
-    found = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Kind if counts[kind.value])
+    found = ", ".join(
+        f"{counts[kind.value]} {kind.value}" for kind in FindingKind if counts[kind.value]
+    )
     return (
         f"<p>{lines['read']:,} lines read = {lines['events']:,} events + "
         f"{lines['continuation']:,} continuation lines + {lines['rejected']:,} rejected. "
@@ -181,7 +183,8 @@ def _findings(findings: Sequence[Mapping[str, Any]], paths: Mapping[str, str]) -
     if not findings:
         return parts[0] + "<p>None.</p>"
     by_kind = {
-        kind: [cause for cause in every if cause.finding["kind"] == kind.value] for kind in Kind
+        kind: [cause for cause in every if cause.finding["kind"] == kind.value]
+        for kind in FindingKind
     }
     shown = [cause.finding for some in by_kind.values() for cause in some[:MOST_FINDINGS]]
     around = _lines_around(shown, paths)

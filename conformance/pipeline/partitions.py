@@ -1,4 +1,4 @@
-"""One partition's lines while its logs grow: what is kept of them, and what is handed on.
+"""One partition's lines while its logs grow: which are kept, and which are handed on.
 
 The state of a partition is its last lines, a few of each kind about the same thing. With what is
 new they are screened (`screen`): what does not go together goes on, once, to the state of the

@@ -1,4 +1,4 @@
-"""Where each file stands in its cluster, and whose it is, from what was read of all of them."""
+"""The place of each file in its cluster: its broker, and its kind, from all files together."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Place:
     """The brokers that its lines name as their writers, and how many lines each."""
 
 
-_HOUR = 3_600_000
-_DATED = re.compile(r"\.\d{4}-\d\d-\d\d(?P<hour>-\d\d)?(?:\.|$)")
+_MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
+_DATED = re.compile(r"\.\d{4}-\d\d-\d\d(?P<hour>-\d\d)?(?P<minute>-\d\d)?(?:\.|$)")
 _COPYING = 10_000  # milliseconds: files of one folder are copied one after another
 _OVERLAP = 1000  # milliseconds by which threads that write one log may be out of order
 
@@ -144,7 +144,7 @@ def _after_a_pause(
     read: Mapping[str, Mapping[str, Any]],
     orders: Mapping[str, Order],
 ) -> set[str]:
-    """Files of logs rolled by the hour, or by the day, before which whole hours or days are not.
+    """Files of logs rolled by the minute, hour or day, before which whole ones of these are not.
 
     The log was quiet then, or the file of that time is missing: the names cannot tell.
     """
@@ -156,7 +156,8 @@ def _after_a_pause(
         dated = [each for each in map(_DATED.search, map(os.path.basename, names)) if each]
         if not dated:
             continue
-        period = _HOUR if any(each["hour"] for each in dated) else 24 * _HOUR
+        period = _HOUR if any(each["hour"] for each in dated) else _DAY
+        period = _MINUTE if any(each["minute"] for each in dated) else period
         names.sort(key=orders[stream].rolls.__getitem__)
         until: int | None = None
         for name in names:

@@ -1,4 +1,4 @@
-"""The same stamped line in several files is one event, with all its positions.
+"""Copies of the same line in several files as one event, with all its positions.
 
 Brokers write some lines to two logs, rolled files overlap, and folders are copied. A line that
 stands twice in one file, the same to the millisecond, is one event as well: who ships logs may have

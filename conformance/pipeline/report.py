@@ -1,4 +1,4 @@
-"""The result of an ingestion or a check, as plain data for JSON and for the tables on screen."""
+"""The result of an ingestion or a check, as plain data for JSON and for tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
 from conformance.pipeline.causes import causes
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
-from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, Kind
+from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, FindingKind
 from conformance.pipeline.judgement import judgement, rule_rows
 from conformance.pipeline.places import orders_of
 from conformance.pipeline.rules_controllership import HIDDEN, REFUSED
@@ -160,7 +160,7 @@ def unread(corpora: Sequence[Corpus]) -> Iterable[Finding]:
                     continue
                 first = min(some, key=lambda each: (each.file, each.line))
                 yield Finding(
-                    kind=Kind.INCOMPLETE.value,
+                    kind=FindingKind.INCOMPLETE.value,
                     cluster=cluster,
                     file=first.file,
                     line=first.line,
@@ -187,7 +187,7 @@ def disordered(corpora: Sequence[Corpus]) -> Iterable[Finding]:
                 "says which was written first; nothing is concluded from one to another"
             )
             yield Finding(
-                kind=Kind.EXPLAINED.value,
+                kind=FindingKind.EXPLAINED.value,
                 cluster=clusters[names[0]],
                 file=names[0],
                 line=1,

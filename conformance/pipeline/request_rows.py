@@ -1,4 +1,4 @@
-"""Rows of request logs: what one partition was asked for and answered, and what came before it."""
+"""Rows of request logs about one partition: requests, responses, order on a connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Served = tuple[int, str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RequestRow:
     """What a request asked, and was answered, about one partition.
 
     `event` speaks of the partition, unlike the line, which speaks of several. `before` is the line
@@ -58,9 +58,9 @@ class Row:
 
 def rows_by_partition(
     events: Iterable[Event], places: Mapping[str, Place]
-) -> dict[Served, list[Row]]:
+) -> dict[Served, list[RequestRow]]:
     """The rows of every partition, by the broker that answers. The events are in order."""
-    found: dict[Served, list[Row]] = defaultdict(list)
+    found: dict[Served, list[RequestRow]] = defaultdict(list)
     last: dict[tuple[str, str], tuple[Event, int]] = {}
     sessions: dict[tuple[str, str], dict[tuple[str, int], Mapping[str, int]]] = {}
     for event in events:
@@ -86,7 +86,8 @@ def rows_by_partition(
             if event.kind == FETCHES:
                 session[tp] = asked = asked or session.get(tp, {})
             found[event.broker, place.stream, *tp].append(
-                Row(replace(event, topic=tp[0], partition=tp[1]), before, (connection, first),
+                RequestRow(
+                    replace(event, topic=tp[0], partition=tp[1]), before, (connection, first),
                     event.kind == FETCHES, asked, row.get("answered", {}), row.get("bytes"),
                     "diverging" in row, "insession" in row)
             )  # fmt: skip

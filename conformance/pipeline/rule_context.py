@@ -1,4 +1,4 @@
-"""Where the rules put what they find, and how often each looked."""
+"""The context of rules: findings are collected here, and every comparison is counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import BREAKS, Finding, Kind, Rule
+from conformance.pipeline.findings import BREAKS, Finding, FindingKind, Rule
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import Fall, ValueSeen, falls
 
@@ -38,12 +38,12 @@ class RuleContext:
         self.checked[rule.name] = self.checked.get(rule.name, 0) + times
 
     def report(
-        self, kind: Kind, rule: Rule, event: Event, why: str, allowed: str | None = None
+        self, kind: FindingKind, rule: Rule, event: Event, why: str, allowed: str | None = None
     ) -> None:
         """Report a line, once a rule. A line that broke one is no evidence for another."""
         if (rule.name, id(event)) in self._reported:
             return
-        if kind is Kind.INCOMPLETE and not self.history.may_doubt(event, rule.name):
+        if kind is FindingKind.INCOMPLETE and not self.history.may_doubt(event, rule.name):
             return
         self._reported.add((rule.name, id(event)))
         if kind in BREAKS:
@@ -93,10 +93,10 @@ class RuleContext:
         self.looked(rule, max(0, len(steps) - 1))
         found = list(falls(steps, excuse, joined))
         for fall in found:
-            if fall.kind is Kind.EXPLAINED:
+            if fall.kind is FindingKind.EXPLAINED:
                 continue  # reported once for the whole cluster, not once a value
             last = fall.last
-            if fall.kind is Kind.VIOLATION and (
+            if fall.kind is FindingKind.VIOLATION and (
                 _alone(fall, steps)
                 or (
                     column

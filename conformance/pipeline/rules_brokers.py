@@ -1,4 +1,4 @@
-"""Brokers: they obey no older controller, apply no older leader epoch, refuse only the old.
+"""Rules about brokers: they obey no older controller and apply no older leader epoch.
 
 And a controller knows each by the epoch under which it registered.
 """
@@ -13,7 +13,7 @@ from conformance.pipeline.findings import (
     NO_OLDER_CONTROLLER,
     NO_OLDER_LEADER_EPOCH,
     REFUSAL_JUSTIFIED,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.resets import Registration, registrations
@@ -79,7 +79,7 @@ def _of_another(
     if bench.history.reset(*_in_order(other.event, seen.event)) is not None:
         return False
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         EPOCH_AS_REGISTERED,
         seen.event,
         f"broker {seen.broker} has epoch {seen.czxid} here, which is that of broker {most} at "
@@ -119,7 +119,7 @@ def _epoch_differs(
         wrong.append((own, seen))
     for this, that in wrong:
         bench.report(
-            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             EPOCH_AS_REGISTERED,
             this.event,
             f"broker {seen.broker} has epoch {this.czxid} here, and {that.czxid} at "
@@ -158,7 +158,7 @@ def _refusal(bench: RuleContext, event: Event) -> None:
     bench.looked(REFUSAL_JUSTIFIED)
     if not fair:
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             REFUSAL_JUSTIFIED,
             event,
             f"broker {event.broker} refuses {what} {asked} as old, and knows {known}",
@@ -242,7 +242,7 @@ def _applied_above_held(bench: RuleContext, event: Event, name: str) -> None:
     bench.looked(NO_OLDER_LEADER_EPOCH)
     if event.leader_epoch <= event.previous_epoch:
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             NO_OLDER_LEADER_EPOCH,
             event,
             f"{name} is {event.leader_epoch}, and it held {event.previous_epoch}",

@@ -1,4 +1,4 @@
-"""What a controller sends to a broker, request by request, beside what that broker handles.
+"""Rules about requests from a controller to a broker: each is handled, in order.
 
 At INFO both sides log each request in a line without partitions: how many it is for, and where it
 comes, its number. A controller has one channel to a broker, in which each request gets the next
@@ -18,7 +18,8 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import REQUEST_AS_SENT, Kind
+from conformance.pipeline.findings import REQUEST_AS_SENT, FindingKind
+from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_requests import CLOCKS_APART
 
@@ -37,7 +38,7 @@ Request = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class _Channel:
+class _ChannelLines:
     """What one controller sent to a broker, and what came there while it was one process."""
 
     sent: list[Event]
@@ -102,7 +103,7 @@ class _Channel:
 class _Difference:
     """A request that came, and the line that was sent at its place; `between` those that agree."""
 
-    channel: _Channel
+    channel: _ChannelLines
     came: Event
     sent: Event
     between: bool
@@ -163,7 +164,7 @@ def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool)
         )
 
 
-def _misplaced(bench: RuleContext, channel: _Channel, place: int, between: bool) -> None:
+def _misplaced(bench: RuleContext, channel: _ChannelLines, place: int, between: bool) -> None:
     """A request whose number is not between those of the requests around it."""
     event = channel.came[place]
     other = channel.came[place - 1 if place else place + 1]
@@ -178,15 +179,15 @@ def _misplaced(bench: RuleContext, channel: _Channel, place: int, between: bool)
     )
 
 
-def _kind(bench: RuleContext, channel: _Channel, between: bool) -> Kind:
+def _kind(bench: RuleContext, channel: _ChannelLines, between: bool) -> FindingKind:
     """Certain where requests before and after it go together, and neither log has a gap."""
     whole = all(
         bench.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
     )
-    return Kind.VIOLATION if between and whole else Kind.INCOMPLETE
+    return FindingKind.VIOLATION if between and whole else FindingKind.INCOMPLETE
 
 
-def _channels(bench: RuleContext) -> Iterator[_Channel]:
+def _channels(bench: RuleContext) -> Iterator[_ChannelLines]:
     history = bench.history
     sent: dict[tuple[int | None, int | None, int | None], list[Event]] = defaultdict(list)
     came: dict[tuple[str, int | None, int | None], list[Event]] = defaultdict(list)
@@ -202,14 +203,22 @@ def _channels(bench: RuleContext) -> Iterator[_Channel]:
     for (_, to, controller), events in sorted(came.items(), key=lambda item: str(item[0])):
         for epoch, part in _by_epoch(events):
             lines = sent.get((controller, epoch, to), [])
-            begins = [
-                number
-                for number, (one, other) in enumerate(pairwise(part), 1)
-                if history.restarted(one, other)
-            ]
-            for low, high in pairwise([0, *begins, len(part)]):
+            begins = [0]
+            for number, (one, other) in enumerate(pairwise(part), 1):
+                if _is_new_channel(history, part[begins[-1]], one, other):
+                    begins.append(number)
+            for low, high in pairwise([*begins, len(part)]):
                 if lines and high - low >= _LEAST:
-                    yield _Channel(lines, part[low:high])
+                    yield _ChannelLines(lines, part[low:high])
+
+
+def _is_new_channel(history: History, first: Event, one: Event, other: Event) -> bool:
+    """Whether the controller made its channel anew: the broker is another process, or got another
+    session since the `first` request, of which the controller may hear after further ones came."""
+    if history.restarted(one, other):
+        return True
+    falls = (other.correlation or 0) <= (one.correlation or 0)
+    return falls and history.registered_anew(first, other)
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:

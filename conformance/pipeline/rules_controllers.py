@@ -1,4 +1,4 @@
-"""Controllers: their epochs strictly grow, have one owner each, and begin anew only with reason."""
+"""Rules about controllers: epochs strictly grow, have one owner, and restart only with reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.pipeline.findings import (
     EPOCH_VERSION,
     ONE_OWNER,
     REQUEST_AS_SENT,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
@@ -56,7 +56,7 @@ def check(bench: RuleContext) -> None:
     """Resets first, so that the report tells them once; then each writer; then the owners."""
     for reset in bench.history.resets:
         bench.report(
-            Kind.EXPLAINED,
+            FindingKind.EXPLAINED,
             CONTROLLER_EPOCHS_GROW,
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
@@ -103,7 +103,7 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
                 uses = [int(event.controller_epoch in near) for event in (elected, ready)]
             wrong, right = (elected, ready) if uses[0] < uses[1] else (ready, elected)
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 CONTROLLER_EPOCHS_GROW,
                 wrong,
                 f"broker {broker} is controller with epoch {wrong.controller_epoch} here, and with "
@@ -129,7 +129,7 @@ def _version_rises_with_epoch(bench: RuleContext) -> None:
         for event in events:
             if _apart(event) < 0:
                 bench.report(
-                    Kind.VIOLATION,
+                    FindingKind.VIOLATION,
                     EPOCH_VERSION,
                     event,
                     f"controller epoch {event.controller_epoch} stands under zkVersion "
@@ -151,7 +151,7 @@ def _version_rises_with_epoch(bench: RuleContext) -> None:
             )
             more = "" if sure else "; lines that show a new ZooKeeper may be missing"
             bench.report(
-                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 EPOCH_VERSION,
                 event,
                 f"controller epoch {event.controller_epoch} stands under zkVersion {event.version} "
@@ -225,7 +225,7 @@ def _one_epoch_a_term(bench: RuleContext, events: list[Event]) -> None:
                 continue
             bench.looked(CONTROLLER_EPOCHS_GROW)
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 CONTROLLER_EPOCHS_GROW,
                 event,
                 f"broker {event.broker} writes with controller epoch {event.controller_epoch} "
@@ -270,7 +270,7 @@ def _one_owner(bench: RuleContext) -> None:
             sure = history.same_zookeeper(near, event, epoch)
             more = f" and {len(events) - 1} more lines" if len(events) > 1 else ""
             bench.report(
-                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_OWNER,
                 event,
                 f"controller epoch {epoch} is held by broker {other} here{more}, and by broker "
@@ -307,7 +307,7 @@ def _stood_aside(bench: RuleContext) -> None:
                 continue
             if first.at + _OVERLAP <= event.at <= last.at - _OVERLAP:
                 bench.report(
-                    Kind.INCOMPLETE,
+                    FindingKind.INCOMPLETE,
                     ONE_OWNER,
                     event,
                     f"broker {event.broker} stops its election for broker {event.controller}, "
@@ -346,7 +346,7 @@ def _sends_to_brokers(bench: RuleContext) -> None:
         if not sure:
             continue  # the line that counts it among the live ones may be missing
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             event,
             f"controller {event.broker} sends to broker {event.replica}, and no line counts that "

@@ -1,4 +1,4 @@
-"""What brokers tell of the controllership, against the model `election`.
+"""Rules about the controllership: brokers' lines are a run of the model `election`.
 
 For each ZooKeeper that the logs know there must be one run of the model in which every broker's
 lines have their place (`controllership_run`). A line that no run has is impossible; where it fits
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from conformance.ingest.schema import Event
 from conformance.pipeline.controllership_lines import Sight, What, gather
 from conformance.pipeline.controllership_run import ControllershipRun, Refusal
-from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, CONTROLLERSHIP_FITS, Kind
+from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, CONTROLLERSHIP_FITS, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.rule_context import RuleContext
@@ -37,11 +37,11 @@ def check(bench: RuleContext, release: str | None) -> None:
         run = ControllershipRun(history, lines, preset)
         for head, refusal in run.misfits():
             kind = _report(bench, run, head, refusal)
-            if kind is Kind.INCOMPLETE and head.what is What.WINS:
+            if kind is FindingKind.INCOMPLETE and head.what is What.WINS:
                 break  # what follows may be of another ZooKeeper
         for head, heard, mark in run.forgotten:
             bench.report(
-                Kind.EXPLAINED,
+                FindingKind.EXPLAINED,
                 CONTROLLERSHIP_FITS,
                 head.event,
                 f"broker {head.broker} obeys controller {head.other} of epoch {head.epoch}, and "
@@ -64,7 +64,8 @@ def _segments(bench: RuleContext) -> Callable[[Event], Segment | None]:
     doubted = {
         (finding.file, finding.line)
         for finding in bench.findings
-        if finding.kind == Kind.INCOMPLETE.value and finding.rule == CONTROLLER_EPOCHS_GROW.name
+        if finding.kind == FindingKind.INCOMPLETE.value
+        and finding.rule == CONTROLLER_EPOCHS_GROW.name
     }
     times = sorted(each.at for each in history.events if (each.file, each.line) in doubted)
 
@@ -97,24 +98,26 @@ def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
     return found
 
 
-def _report(bench: RuleContext, run: ControllershipRun, head: Sight, refusal: Refusal) -> Kind:
+def _report(
+    bench: RuleContext, run: ControllershipRun, head: Sight, refusal: Refusal
+) -> FindingKind:
     why, allowed = _words(run, head, refusal)
     if refusal.switch is not None:
-        kind = Kind.KNOWN_BUG
+        kind = FindingKind.KNOWN_BUG
         why += f"; {refusal.step} does that only without {refusal.switch}"
         why += f" ({source_of(refusal.switch)})"
     else:
-        kind = Kind.IMPOSSIBLE
+        kind = FindingKind.IMPOSSIBLE
         if refusal.reason:
             why += f"; {refusal.step} requires that {refusal.reason}"
     near_is_left = refusal.near is not None and refusal.near is run.left.get(head.broker)
     if not _in_one_world(bench.history, head, refusal):
-        kind = Kind.INCOMPLETE
+        kind = FindingKind.INCOMPLETE
         why += "; lines that show a new beginning may be missing"
     elif near_is_left and run.model.preset == _QUEUED_UNTIL:
-        kind = Kind.EXPLAINED
+        kind = FindingKind.EXPLAINED
         why += "; such a release acts on what was queued before it resigned (KAFKA-4447)"
-    doubted = kind is Kind.INCOMPLETE and any(
+    doubted = kind is FindingKind.INCOMPLETE and any(
         (finding.file, finding.line) == (head.event.file, head.event.line)
         for finding in bench.findings
     )

@@ -1,4 +1,4 @@
-"""What a follower makes of what its leader answers, and a leader's high watermark: DEBUG and TRACE.
+"""Rules about what followers do with leaders' answers, and high watermarks (DEBUG, TRACE).
 
 A line that shows a fetch has what the log was and what the leader answered; the lines after it,
 what the log and the high watermark became. Which step that is is asked of the model's
@@ -20,7 +20,7 @@ from conformance.pipeline.findings import (
     FETCHES_FROM_ITS_END,
     FOLLOWS_AS_ANSWERED,
     WATERMARK_GROWS,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.request_rows import REQUESTS
 from conformance.pipeline.rule_context import RuleContext
@@ -31,8 +31,10 @@ _FOLLOWER, _LEADER = 1, 2
 _CLOSE = 2_000  # milliseconds: two lines of one fetcher, or of one leader
 _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ENDS = frozenset(("log_truncated", "leader_started", "follower_started", "log_created",
-                   "log_removed", "truncation_chosen", "leader_and_isr_received"))  # fmt: skip
+                   "log_removed", "truncation_chosen", "fetch_offset_reset",
+                   "leader_and_isr_received"))  # fmt: skip
 """Kinds after which a log may end elsewhere than it did."""
+_AS_ANSWERED = "truncates_to_state"
 _JUDGED = _ENDS | {*KINDS, rules_fetches.RAISED_START}
 
 
@@ -69,9 +71,14 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
     ends = bench.history.epoch_answers
     for (broker, topic, partition), events in sorted(replicas.items()):
         follows: Event | None = None
+        chosen: Event | None = None
         for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
             if event.kind in ("leader_and_isr_received", "follower_started"):
                 follows = event
+            elif event.kind == "truncation_chosen":
+                chosen = event
+            elif chosen is not None and event.at - chosen.at < _CLOSE and _is_own_choice(chosen):
+                continue
             elif event.kind == "log_truncated" and follows is not None and event.offset is not None:
                 answers = ends.get((broker, topic, partition, follows.leader_epoch or 0), [])
                 if not answers or any(end < 0 for end, _ in answers):
@@ -82,11 +89,17 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
                     sure = _all_answers(bench, where, follows)
                     sure = sure and bench.history.same_process(follows, event)
                     bench.report(
-                        Kind.VIOLATION if sure else Kind.INCOMPLETE, CUT_AS_ANSWERED, event,
+                        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+                        CUT_AS_ANSWERED, event,
                         f"{_name(event)} is cut to {event.offset} in leader epoch "
                         f"{follows.leader_epoch}, and its leader answered that the epoch ends at "
                         f"{most} ({where.where})", f"{most} or less",
                     )  # fmt: skip
+
+
+def _is_own_choice(chosen: Event) -> bool:
+    """Whether a follower cuts to an offset that no answer about an epoch names."""
+    return chosen.template != _AS_ANSWERED
 
 
 def _all_answers(bench: RuleContext, answer: Event, follows: Event) -> bool:
@@ -97,6 +110,7 @@ def _all_answers(bench: RuleContext, answer: Event, follows: Event) -> bool:
 
 def _follows(bench: RuleContext, events: list[Event]) -> None:
     known: int | None = None
+    events, starts = _without_raised_starts(events)
     for at, event in enumerate(events):
         if event.kind in _ENDS or (at and not _goes_on(bench, events[at - 1], event)):
             known = None
@@ -119,7 +133,19 @@ def _follows(bench: RuleContext, events: list[Event]) -> None:
                 mark = later
         known = after
         if mark is not None and mark.high_watermark is not None:
-            _as_answered(bench, event, mark, after)
+            _as_answered(bench, event, mark, after, starts[id(mark)])
+
+
+def _without_raised_starts(events: list[Event]) -> tuple[list[Event], dict[int, int]]:
+    """The other lines, and by line where the log begins then: retention has a thread of its own."""
+    others, starts, start = [], {}, 0
+    for event in events:
+        if event.kind == rules_fetches.RAISED_START:
+            start = max(start, event.offset or 0)
+        else:
+            others.append(event)
+            starts[id(event)] = start
+    return others, starts
 
 
 def _beside(bench: RuleContext, event: Event, other: Event) -> bool:
@@ -149,21 +175,25 @@ def _goes_on(bench: RuleContext, one: Event, other: Event) -> bool:
     )
 
 
-def _sure(one: Event, other: Event) -> Kind:
+def _sure(one: Event, other: Event) -> FindingKind:
     """Levels of loggers may be changed while a broker runs: what is far apart is not certain."""
-    return Kind.VIOLATION if 0 <= other.at - one.at < _CLOSE else Kind.INCOMPLETE
+    return FindingKind.VIOLATION if 0 <= other.at - one.at < _CLOSE else FindingKind.INCOMPLETE
 
 
-def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int) -> None:
+def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int, start: int) -> None:
+    """``start``: where its log begins at the least, as far as it was logged. Since 2.5 a high
+    watermark is never below that."""
     answered, became = asked.high_watermark or 0, mark.high_watermark or 0
     end = asked.offset or 0
     bench.looked(FOLLOWS_AS_ANSWERED)
     mine = appended(end, after, answered)
     bench.fired["follower_appends"] += 1
+    if mine < became == start:
+        return
     if mine != became and _beside(bench, mark, asked):
-        # Since 2.5 a high watermark is never below the log's start, which no such line shows.
+        # A log that was loaded may begin later than its lines show.
         bench.report(
-            Kind.INCOMPLETE if mine < became <= after else Kind.VIOLATION,
+            FindingKind.INCOMPLETE if mine < became <= after else FindingKind.VIOLATION,
             FOLLOWS_AS_ANSWERED, mark,
             f"{_name(asked)} ends at {after}, its leader answered high watermark {answered} "
             f"({asked.where}), and its own becomes {became}; follower_appends makes it {mine}",

@@ -1,4 +1,4 @@
-"""What is deleted: logs that were renamed, and topics of which every log was.
+"""Rules about deletion: renamed logs, and topics whose logs were all deleted.
 
 A log that is deleted is renamed first, and removed later. One that cannot be renamed takes its log
 directory offline, and its broker answers KAFKA_STORAGE_ERROR; then the controller holds the replica
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import DELETED_IN_FULL, RENAMED, Kind
+from conformance.pipeline.findings import DELETED_IN_FULL, RENAMED, FindingKind
 from conformance.pipeline.rule_context import RuleContext
 
 _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
@@ -28,7 +28,7 @@ def check_names(bench: RuleContext) -> None:
         name = f"{event.topic}-{event.partition}"
         if event.detail.replace("\\", "/").rpartition("/")[2] == name:
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 RENAMED,
                 event,
                 f"{name}: broker {event.broker} says that the log is renamed, and to be removed, "
@@ -73,7 +73,7 @@ def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) ->
     sure = sure and _one_request_failed(bench, rounds[0], failure, end, (topic, partition))
     more = "" if sure else "; another request to delete it, or a new process, may be missing"
     bench.report(
-        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         DELETED_IN_FULL,
         end,
         f"the deletion of topic {topic} ends, and broker {failure.broker} could not rename the log "

@@ -1,4 +1,4 @@
-"""What a leader's request log tells of its partitions: fetches, high watermarks, ends of epochs.
+"""Rules about a leader's request log: fetches, high watermarks, ends of epochs.
 
 No clock says which of two requests came first, but a connection does: a broker reads no further
 request from it before it has written the line of the one before (a channel is muted meanwhile). So
@@ -26,10 +26,10 @@ from conformance.pipeline.findings import (
     FETCHES_FROM_ITS_END,
     WATERMARK_GROWS,
     WITHIN_THE_LOG,
-    Kind,
+    FindingKind,
     Rule,
 )
-from conformance.pipeline.request_rows import Row
+from conformance.pipeline.request_rows import RequestRow
 from conformance.pipeline.rule_context import RuleContext
 
 _AT_ONCE = 2_000  # milliseconds in which no topic is deleted and made anew
@@ -41,10 +41,10 @@ _NAMES = {WITHIN_THE_LOG.name: "log end", WATERMARK_GROWS.name: "high watermark"
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class LoggedValue:
     """A value that only grows was at least `least`, or at most `most`, when a row was answered."""
 
-    row: Row
+    row: RequestRow
     least: int | None
     most: int | None
     what: str
@@ -75,7 +75,7 @@ def beside_roles(
     A broker that names the epoch before is the process that led in it: one that began anew knows
     none. Its log ends in the new epoch where it ended in that one, or above.
     """
-    served: dict[tuple[int, str, int], list[Row]] = defaultdict(list)
+    served: dict[tuple[int, str, int], list[RequestRow]] = defaultdict(list)
     for (broker, _, topic, partition), rows in sorted(bench.history.served.items()):
         if (broker, topic, partition) in replicas:
             served[broker, topic, partition] += [
@@ -96,7 +96,7 @@ def beside_roles(
 
 
 def _no_more_than(
-    bench: RuleContext, rule: Rule, role: Event, most: int, values: Sequence[Value]
+    bench: RuleContext, rule: Rule, role: Event, most: int, values: Sequence[LoggedValue]
 ) -> None:
     """The greatest that the epoch before showed, beside what the next one begins with."""
     values = [each for each in values if id(each.row.event) not in bench.blamed]
@@ -118,7 +118,7 @@ def _no_more_than(
 
 
 def _where_it_began(
-    bench: RuleContext, start: Event, rows: Iterable[Row], lines: Sequence[Event]
+    bench: RuleContext, start: Event, rows: Iterable[RequestRow], lines: Sequence[Event]
 ) -> None:
     """Ends of epochs before its own are not above the log end that a leader began with.
 
@@ -148,44 +148,46 @@ def _marked(bench: RuleContext, event: Event, other: Event) -> bool:
     return bench.history.suspects(event, other.where)
 
 
-def _by_epoch(rows: Iterable[Row]) -> dict[int, list[Row]]:
-    found: dict[int, list[Row]] = defaultdict(list)
+def _by_epoch(rows: Iterable[RequestRow]) -> dict[int, list[RequestRow]]:
+    found: dict[int, list[RequestRow]] = defaultdict(list)
     for row in rows:
         found[row.epoch].append(row)
     return found
 
 
-def _epochs(rows: Iterable[Row]) -> list[Value]:
+def _epochs(rows: Iterable[RequestRow]) -> list[LoggedValue]:
     """Who answers in a leader epoch has it, and has no older one after it."""
-    return [Value(row, row.epoch, row.epoch, f"leader epoch {row.epoch}") for row in rows]
+    return [LoggedValue(row, row.epoch, row.epoch, f"leader epoch {row.epoch}") for row in rows]
 
 
-def _watermarks(rows: Iterable[Row]) -> list[Value]:
+def _watermarks(rows: Iterable[RequestRow]) -> list[LoggedValue]:
     found = []
     for row in rows:
         mark = row.answered.get("highwatermark", -1)
         if row.fetch and mark >= 0:
-            found.append(Value(row, mark, mark, f"high watermark {mark}"))
+            found.append(LoggedValue(row, mark, mark, f"high watermark {mark}"))
     return found
 
 
-def log_ends(rows: Iterable[Row]) -> list[Value]:
+def log_ends(rows: Iterable[RequestRow]) -> list[LoggedValue]:
     """What rows of one leader epoch tell of its leader's log end, which only grows in it."""
     found = []
     for row in rows:
         if row.fetch:
             mark, offset = row.answered.get("highwatermark", -1), row.asked.get("fetchoffset", -1)
             if mark >= 0:
-                found.append(Value(row, mark, None, f"high watermark {mark}"))
-            if offset >= 0:
-                found.append(Value(row, offset, None, f"a fetch from offset {offset}"))
+                found.append(LoggedValue(row, mark, None, f"high watermark {mark}"))
+            if offset >= 0 and not row.diverging:  # else its log is another one (KIP-595)
+                found.append(LoggedValue(row, offset, None, f"a fetch from offset {offset}"))
         elif row.asked.get("leaderepoch") == row.epoch and row.answered.get("endoffset", -1) >= 0:
             end = row.answered["endoffset"]
-            found.append(Value(row, end, end, f"the end {end} of its own epoch"))
+            found.append(LoggedValue(row, end, end, f"the end {end} of its own epoch"))
     return found
 
 
-def _grow(bench: RuleContext, rule: Rule, values: Sequence[Value], forgets: bool = True) -> None:
+def _grow(
+    bench: RuleContext, rule: Rule, values: Sequence[LoggedValue], forgets: bool = True
+) -> None:
     """`forgets`: a process that begins anew may know less than the one before."""
     for high, low, blamed in _falls(bench, rule, values):
         other, since = (low, "after") if blamed is high else (high, "before")
@@ -207,12 +209,14 @@ def _report(
     if life is None or (forgets and bench.history.restarted(one, other)):
         return
     sure = life and (not forgets or bench.history.same_process(one, other))
-    bench.report(Kind.VIOLATION if sure else Kind.INCOMPLETE, rule, blamed, why, allowed)
+    bench.report(
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE, rule, blamed, why, allowed
+    )
 
 
-def _ends_of_epochs(bench: RuleContext, rows: Iterable[Row]) -> None:
+def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
     """The ends of epochs do not fall while a leader leads, and a later epoch ends no earlier."""
-    ends: list[Row] = []
+    ends: list[RequestRow] = []
     for row in rows:
         asked, end = row.asked.get("leaderepoch", -1), row.answered.get("endoffset", -1)
         if row.fetch or end < 0:
@@ -221,7 +225,7 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[Row]) -> None:
         bench.looked(ENDS_AS_BEGAN)
         if epoch_answered > asked:
             bench.report(
-                Kind.VIOLATION, ENDS_AS_BEGAN, row.event,
+                FindingKind.VIOLATION, ENDS_AS_BEGAN, row.event,
                 f"{_name(row.event)} is asked where epoch {asked} ends, and answers of "
                 f"{epoch_answered}",
                 f"an epoch of at most {asked}",
@@ -241,9 +245,9 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[Row]) -> None:
             ends = [each for each in ends if each.asked["leaderepoch"] != asked] + [row]
 
 
-def _flows(bench: RuleContext, rows: Iterable[Row]) -> None:
+def _flows(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
     """What one follower asks on one connection, in one leader epoch: its log is its own."""
-    flows: dict[int, list[Row]] = defaultdict(list)
+    flows: dict[int, list[RequestRow]] = defaultdict(list)
     for row in rows:
         follower = row.event.replica
         if follower is None or follower < 0:
@@ -258,15 +262,15 @@ def _flows(bench: RuleContext, rows: Iterable[Row]) -> None:
         _flow(bench, flow)
 
 
-def _goes_on(one: Row, row: Row) -> bool:
+def _goes_on(one: RequestRow, row: RequestRow) -> bool:
     """Whether the follower asks on as the one that it was."""
     return (row.epoch, row.run) == (one.epoch, one.run) and row.fine
 
 
-def _flow(bench: RuleContext, flow: Sequence[Row]) -> None:
+def _flow(bench: RuleContext, flow: Sequence[RequestRow]) -> None:
     """Rows one after the other, of which no answer was an error."""
-    last: Row | None = None  # the fetch that last named an offset
-    end: Row | None = None  # the answer about an epoch since
+    last: RequestRow | None = None  # the fetch that last named an offset
+    end: RequestRow | None = None  # the answer about an epoch since
     idle = True  # no records were answered since
     for number, row in enumerate(flow):
         if not row.fetch:
@@ -284,12 +288,13 @@ def _flow(bench: RuleContext, flow: Sequence[Row]) -> None:
             last = None
 
 
-def _at_the_end(bench: RuleContext, end: Row, row: Row, offset: int) -> None:
+def _at_the_end(bench: RuleContext, end: RequestRow, row: RequestRow, offset: int) -> None:
     bench.looked(CUT_AS_ANSWERED)
     most = end.answered["endoffset"]
     if offset > most and _one_life(bench, end.event, row.event) is not None:
         bench.report(
-            Kind.VIOLATION if _one_life(bench, end.event, row.event) else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if _one_life(bench, end.event, row.event)
+            else FindingKind.INCOMPLETE,
             CUT_AS_ANSWERED, row.event,
             f"{_name(row.event)} answered broker {row.event.replica} that epoch "
             f"{end.asked.get('leaderepoch')} ends at {most} ({end.event.where}), and is asked next "
@@ -298,7 +303,7 @@ def _at_the_end(bench: RuleContext, end: Row, row: Row, offset: int) -> None:
 
 
 def _from_where_it_ended(
-    bench: RuleContext, last: Row, row: Row, later: Sequence[Row], idle: bool
+    bench: RuleContext, last: RequestRow, row: RequestRow, later: Sequence[RequestRow], idle: bool
 ) -> bool:
     """Whether the row's offset is reported: it goes back, or on where nothing was answered."""
     was, now = last.asked["fetchoffset"], row.asked["fetchoffset"]
@@ -315,7 +320,8 @@ def _from_where_it_ended(
     more = "before that" if blamed is row else "after that"
     reason = "nothing was answered in between" if now > was else "its log only grew"
     bench.report(
-        Kind.VIOLATION if sure else Kind.INCOMPLETE, FETCHES_FROM_ITS_END, blamed.event,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+        FETCHES_FROM_ITS_END, blamed.event,
         f"{row.event.topic}-{row.event.partition}: broker {row.event.replica} fetches from offset "
         f"{blamed.asked['fetchoffset']} in leader epoch {row.epoch}, and {more} from "
         f"{other.asked['fetchoffset']} ({other.event.where}); {reason}",
@@ -325,8 +331,8 @@ def _from_where_it_ended(
 
 
 def _falls(
-    bench: RuleContext, rule: Rule, values: Sequence[Value]
-) -> Iterator[tuple[Value, Value, Value]]:
+    bench: RuleContext, rule: Rule, values: Sequence[LoggedValue]
+) -> Iterator[tuple[LoggedValue, LoggedValue, LoggedValue]]:
     """Values that one after them is below, that one, and which of the two is out of place."""
     out = {n for n, value in enumerate(values) if id(value.row.event) in bench.blamed}
     key = bench.history.key
@@ -352,7 +358,7 @@ def _falls(
                 break
 
 
-def _running(values: Sequence[Value], out: set[int]) -> list[int | None]:
+def _running(values: Sequence[LoggedValue], out: set[int]) -> list[int | None]:
     """Up to each value the number of the greatest so far."""
     found: list[int | None] = []
     most: int | None = None
@@ -365,7 +371,7 @@ def _running(values: Sequence[Value], out: set[int]) -> list[int | None]:
     return found
 
 
-def _alone(values: Sequence[Value], high: int, low: int, out: set[int]) -> bool:
+def _alone(values: Sequence[LoggedValue], high: int, low: int, out: set[int]) -> bool:
     """Whether one line alone shows as much as the greater value, and others below it follow."""
     below, most = values[low].most or 0, values[high].least or 0
     shown = {
@@ -377,7 +383,7 @@ def _alone(values: Sequence[Value], high: int, low: int, out: set[int]) -> bool:
     return len(shown) == 1 and any((each.least or 0) < most for each in later)
 
 
-def _ordered(one: Event, row: Row) -> bool:
+def _ordered(one: Event, row: RequestRow) -> bool:
     """Whether a line of the same log was written before a row's request came."""
     before = row.before
     if before is None:

@@ -1,4 +1,4 @@
-"""A leader says which ISR it is about to write, writes it, and says which it wrote.
+"""Rules about ISR changes: the leader writes the ISR that it announced, and reports what it wrote.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one lock: between the two
 lines of one change no other line of that partition's ISR is written. Since KIP-497 the answer comes
@@ -11,7 +11,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import ISR_AS_ANNOUNCED, Kind
+from conformance.pipeline.findings import ISR_AS_ANNOUNCED, FindingKind
 from conformance.pipeline.rule_context import RuleContext
 
 _ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
@@ -51,7 +51,7 @@ def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | N
     if id(wrote) in bench.blamed or id(said) in bench.blamed:
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         ISR_AS_ANNOUNCED,
         said,
         f"{said.topic}-{said.partition}: broker {said.broker} is about to write the ISR "

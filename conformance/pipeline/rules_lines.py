@@ -1,4 +1,4 @@
-"""What one line says by itself: no other line is needed to see that it contradicts itself.
+"""Rules about a single line: it contradicts itself.
 
 A line names some things twice: its writer in its head and in its text, a partition in its head and
 in the request that it shows, a change beside what it was before. And it stands in the log of the
@@ -15,7 +15,7 @@ from itertools import pairwise
 from conformance.ingest.parse import MANY, STRAYED
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_broker import FETCHER
-from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, Kind
+from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, FindingKind
 from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
@@ -55,7 +55,7 @@ def _begins(bench: RuleContext, event: Event) -> None:
     wrong = [f"{name} {value}" for name, value in values if value]
     if wrong:
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             BEGINS_AS_ASSIGNED,
             event,
             f"{event.topic}-{event.partition} is new, and has {' and '.join(wrong)}",
@@ -65,7 +65,7 @@ def _begins(bench: RuleContext, event: Event) -> None:
 def _agrees(bench: RuleContext, event: Event) -> None:
     for wrong in _contradictions(bench, event):
         if wrong:
-            bench.report(Kind.VIOLATION, LINE_AGREES, event, wrong)
+            bench.report(FindingKind.VIOLATION, LINE_AGREES, event, wrong)
             return
 
 
@@ -213,7 +213,7 @@ def _one_change(bench: RuleContext) -> None:
             if votes[few.broker] == votes[most.broker]:
                 continue
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 OWN_LOG,
                 few,
                 f"the line names broker {few.broker} as its writer, and what it goes with, at "
@@ -277,7 +277,7 @@ def _own_log(bench: RuleContext, event: Event, owners: dict[str, dict[int, int]]
     sure = cover(own, event.at, event.at) and not history.clock_was_set(event)
     more = "" if sure else "; its own log, which would show that it writes elsewhere, is not here"
     bench.report(
-        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         OWN_LOG,
         event,
         f"the line names broker {event.broker} as its writer, and stands in the log of broker "

@@ -1,4 +1,4 @@
-"""A partition's states in ZooKeeper, in the order of their versions, against the model.
+"""Rules about a partition's states in ZooKeeper, in version order: the model can take each step.
 
 The version of a znode counts its writes, whoever wrote and whoever tells of it: so lines of all
 brokers are put in order by it, and no clock is asked. Two things are judged: what lines say of one
@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import STATE_WRITTEN, TRANSACTIONS
-from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, Kind
+from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, FindingKind
 from conformance.pipeline.history import History
-from conformance.pipeline.model_writes import CONFIGURED, Fit, fit, pairs, presets_for, shape_of
+from conformance.pipeline.model_writes import Fit, fit, is_configured, pairs, presets_for, shape_of
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.znodes import StateLife, ZnodeHistory
 
@@ -194,7 +194,7 @@ def _one_state(bench: RuleContext, registered: VersionLines) -> None:
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         for each in events if sure else events[:1]:
             bench.report(
-                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_STATE,
                 each,
                 f"{_name(each)}: under zkVersion {registered.version} stands {_text(state)} here, "
@@ -220,7 +220,7 @@ def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines)
         sure = same_life(bench.history, last, event)
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         bench.report(
-            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             LEADER_WRITES_ISR,
             event,
             f"{_name(event)}: broker {whose} writes the ISR under zkVersion {after.version} here, "
@@ -261,19 +261,21 @@ def _one_write(
         f"{after.version} is {_text(new)} here; "
     )
     if found.unknown:
-        bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + "the solver gave no answer")
-    elif found.switch in CONFIGURED:
-        why = f"{found.step} does that where {found.switch} is set"
-        bench.report(Kind.EXPLAINED, WRITE_FITS, event, change + why)
+        bench.report(
+            FindingKind.INCOMPLETE, WRITE_FITS, event, change + "the solver gave no answer"
+        )
+    elif is_configured(found.switch, presets):
+        why = f"{found.step} does that where {found.switch} is configured otherwise"
+        bench.report(FindingKind.EXPLAINED, WRITE_FITS, event, change + why)
     elif not sure:
         why = "no write does that, and lines that show a new topic or ZooKeeper may be missing"
-        bench.report(Kind.INCOMPLETE, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.INCOMPLETE, WRITE_FITS, event, change + why)
     elif found.step:
         why = f"{found.step} does that only without {found.switch} ({source_of(found.switch)})"
-        bench.report(Kind.KNOWN_BUG, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.KNOWN_BUG, WRITE_FITS, event, change + why)
     else:
         why = f"no write of the protocol does that, of {presets[-1]} or with a switch thrown back"
-        bench.report(Kind.IMPOSSIBLE, WRITE_FITS, event, change + why)
+        bench.report(FindingKind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 
 def _fit(before: VersionLines, after: VersionLines, presets: tuple[str, ...]) -> Fit:
@@ -320,6 +322,8 @@ def another_life(history: History, a: Event, b: Event) -> bool:
         or history.topic_began(b, a)
         or history.replica_began(a, b)
         or history.replica_began(b, a)
+        or history.forgotten(a, b)
+        or history.forgotten(b, a)
     )
 
 
@@ -332,9 +336,35 @@ def same_life(history: History, a: Event, b: Event) -> bool:
         return False
     if a.broker != b.broker and history.lived_twice(b):
         return False
-    if abs(b.at - a.at) < _SURELY_ONE_LIFE or history.server_log_covers(a, b):
+    if abs(b.at - a.at) < _SURELY_ONE_LIFE:
         return True
-    return history.contiguous(a, b) and not history.replica_stopped(a, b)
+    told = _is_told_of_deletions(a, b)
+    if history.server_log_covers(a, b):
+        return told or _has_a_log(max(a, b, key=lambda each: each.at))
+    return told and history.contiguous(a, b) and not history.replica_stopped(a, b)
+
+
+def _is_told_of_deletions(a: Event, b: Event) -> bool:
+    """Whether who wrote `b` has to do with a deletion of the topic after `a`.
+
+    A replica of it is stopped and removed, and one controller deletes all that is deleted in its
+    term. Any other broker only gets UpdateMetadata, of which its log tells little from 2.6 on.
+    """
+    earlier = min(a, b, key=lambda each: each.at)
+    if earlier.replicas is not None and b.broker in earlier.replicas:
+        return True
+    if (
+        earlier.kind in _LEADERS_OWN
+        or earlier.leader == b.broker
+        or b.broker in (earlier.isr or ())
+    ):
+        return True
+    return a.controller == b.controller == b.broker and a.controller_epoch == b.controller_epoch
+
+
+def _has_a_log(event: Event) -> bool:
+    """Whether its broker made the log of a replica before: UpdateMetadata follows LeaderAndIsr."""
+    return event.kind == "metadata_cached" and event.broker in (event.replicas or ())
 
 
 def _both_written(a: Event, b: Event) -> bool:

@@ -1,4 +1,4 @@
-"""Partitions as controllers write them: epochs grow, leaders are in sync, one leader an epoch."""
+"""Rules about states that controllers write: epochs grow, one leader each, from the ISR."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.pipeline.findings import (
     LEADER_IN_ISR,
     ONE_LEADER,
     WRITERS_EPOCH,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
@@ -39,7 +39,7 @@ def _leader_in_isr(bench: RuleContext, event: Event) -> None:
     bench.looked(LEADER_IN_ISR)
     if leader not in event.isr:
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             LEADER_IN_ISR,
             event,
             f"{_name(event)}: leader {leader} is not in the ISR {_set(event.isr)}",
@@ -55,7 +55,7 @@ def _writers_epoch(bench: RuleContext, event: Event) -> None:
     wrong = state != writer if event.kind == "isr_removed" else state > writer
     if wrong:
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             WRITERS_EPOCH,
             event,
             f"{_name(event)}: the state carries controller epoch {state}, its writer has {writer}",
@@ -83,7 +83,11 @@ def _epochs_grow(bench: RuleContext) -> None:
         if reset is not None:
             return reset.why
         began = history.topic_began(a, b)
-        return None if began is None else f"the topic was changed at {began.where}"
+        if began is not None:
+            return f"the topic was changed at {began.where}"
+        if history.wrote_deposed(a, b):
+            return f"{a.where} is a write of a controller that was deposed (KAFKA-6082)"
+        return None
 
     for (_, topic, partition), events in sorted(written.items()):
         events.sort(key=lambda event: (event.controller_epoch, history.key(event)))
@@ -121,7 +125,7 @@ def _one_leader(
             if event.leader != last.leader and bench.history.topic_began(last, event) is None:
                 sure = joined(last, event)
                 bench.report(
-                    Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                    FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                     ONE_LEADER,
                     event,
                     f"{_name(event)}: leader epoch {event.leader_epoch} has leader {event.leader} "
@@ -161,7 +165,7 @@ def _leaders_are_the_elected(bench: RuleContext) -> None:
         if all(state.leader != event.broker for state in states):
             state = states[0]
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 ONE_LEADER,
                 event,
                 f"{_name(event)}: broker {event.broker} starts as leader in leader epoch "

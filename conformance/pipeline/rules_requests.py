@@ -1,4 +1,4 @@
-"""A controller's requests on their way: sent, received, handled, and what a broker holds of them.
+"""Rules about a controller's requests: sent, received, handled, and what the broker then holds.
 
 A broker gets what the controller sent to it, does of it what it says, and holds the leader epoch
 that it was sent last. All of that is compared by values that stand in the lines: by the number of
@@ -21,7 +21,7 @@ from conformance.pipeline.findings import (
     NO_OLDER_LEADER_EPOCH,
     ONE_OWNER,
     REQUEST_AS_SENT,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import ValueSeen
@@ -39,7 +39,7 @@ _RECEIVED = frozenset(("leader_and_isr_received", "metadata_cached"))
 _HEARD = _RECEIVED | _STARTED
 _ARRIVES = {"leader_and_isr_received": "leader_and_isr_sent", "metadata_cached": "metadata_sent"}
 _CONTENT = ("leader", "leader_epoch", "isr", "version", "replicas", "is_new", "state_epoch")
-_ISR = frozenset(("isr_updated", "isr_refused"))
+_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated", "isr_refused"))
 _NOT_TAKEN = ("leader_unavailable", "step_skipped", "follower_skipped", "become_skipped")
 """Templates, or their beginnings, of what a broker says where it may not take a leader epoch."""
 _BATCH = "leader_and_isr_batch_handled"
@@ -145,7 +145,7 @@ def _torn(bench: RuleContext, one: list[Event], other: list[Event]) -> None:
     if not bench.lacks(wrong, right.where):
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         REQUEST_AS_SENT,
         wrong,
         f"{_name(wrong)}: request {wrong.correlation} of controller {wrong.controller} to broker "
@@ -177,7 +177,7 @@ def _one_request(bench: RuleContext, group: list[Event]) -> None:
         other = next(each for each in group if said[id(each)] == right)
         for event in wrong:
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 event,
                 f"{_name(event)}: request {event.correlation} of controller {event.controller} is "
@@ -236,7 +236,7 @@ def _batches(bench: RuleContext) -> None:
             if near[getattr(begun, column)] > near[getattr(done, column)]:
                 wrong, right = done, begun
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 wrong,
                 f"broker {wrong.broker}: request {wrong.correlation} of controller "
@@ -251,7 +251,7 @@ def _as_many(bench: RuleContext, begun: Event, done: Event) -> None:
     if begun.detail is None or done.detail is None or begun.detail == done.detail:
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         REQUEST_AS_SENT,
         begun,
         f"broker {begun.broker}: request {begun.correlation} of controller {begun.controller} is "
@@ -274,7 +274,7 @@ def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[E
         about = f"{_name(event)}: " if event.tp is not None else ""
         verb = "refuses" if event.kind in _REFUSED else "stops fetchers for"
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             event,
             f"{about}broker {event.broker} {verb} request {event.correlation} of "
@@ -323,7 +323,7 @@ def _handled_for_the_obeyed(bench: RuleContext) -> None:
             if (event.controller, event.correlation) in refused:
                 continue
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 ONE_OWNER,
                 event,
                 f"broker {event.broker} handles a request of controller {event.controller} here, "
@@ -439,7 +439,7 @@ def _holds_as_received(bench: RuleContext, events: list[Event]) -> None:
             if stated == held.leader_epoch or not bench.lacks(event, held.where):
                 continue
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 HOLDS_AS_RECEIVED,
                 event,
                 f"{_name(event)}: broker {event.broker} says that it holds leader epoch {stated} "
@@ -452,7 +452,7 @@ def _refused_as_asked(bench: RuleContext, refusal: Event, asked: Event) -> None:
     bench.looked(REQUEST_AS_SENT)
     if asked.leader_epoch != refusal.leader_epoch:
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             refusal,
             f"{_name(refusal)}: request {refusal.correlation} of controller {refusal.controller} "
@@ -499,7 +499,7 @@ def _starts_as_received(bench: RuleContext, events: list[Event]) -> None:
             continue  # the request that received it may be missing
         role = "leader" if event.kind == "leader_started" else "follower"
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             HOLDS_AS_RECEIVED,
             event,
             f"{_name(event)}: broker {event.broker} starts as {role} in leader epoch "
@@ -555,7 +555,7 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
             and not history.clock_was_set(event, later)
         )
         bench.report(
-            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             HOLDS_AS_RECEIVED,
             event,
             f"{_name(event)}: broker {event.broker} starts in leader epoch {event.leader_epoch} "
@@ -565,11 +565,23 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
+def _writes_between(tries: list[tuple[int, int]], since: int, until: int) -> int:
+    """How many writes of the ISR succeeded at the most: `tries` has 1 of each that is begun, and -1
+    of each that is refused."""
+    return max(0, sum(step for at, step in tries if since <= at <= until))
+
+
 def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
-    """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it."""
+    """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it.
+
+    Up to 2.3 what it wrote is logged at TRACE, and that it is about to write always.
+    """
     history = bench.history
     received: dict[int | None, list[Event]] = defaultdict(list)
+    tries: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
     for event in events:
+        if event.kind in ("isr_shrunk", "isr_expanded", "isr_refused"):
+            tries[event.broker].append((event.at, -1 if event.kind == "isr_refused" else 1))
         if event.kind in ("leader_and_isr_received", "isr_updated") and event.version is not None:
             received[event.broker].append(event)
     for event in events:
@@ -591,12 +603,16 @@ def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
         ):
             continue  # what it was sent, or wrote, may be missing
         bench.looked(HOLDS_AS_RECEIVED)
-        if any(each.version == event.version for each in received[event.broker]):
+        own = tries[event.broker]
+        if any(
+            0 <= event.version - (each.version or 0) <= _writes_between(own, each.at, event.at)
+            for each in received[event.broker]
+        ):
             continue
         if not bench.lacks(event, _LAST_RECEIVED):
             continue
         bench.report(
-            Kind.INCOMPLETE,
+            FindingKind.INCOMPLETE,
             HOLDS_AS_RECEIVED,
             event,
             f"{_name(event)}: broker {event.broker} has zkVersion {event.version} here, which it "
@@ -677,7 +693,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
         elsewhere = _sent_elsewhere(event, events)
         if sure and elsewhere is not None:
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 elsewhere,
                 f"{_name(event)}: this state is sent to broker {elsewhere.replica} here, which is "
@@ -686,7 +702,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
             )
             continue
         bench.report(
-            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             REQUEST_AS_SENT,
             wrong,
             f"{_name(event)}: what controller {event.controller} sent in epoch "
@@ -821,7 +837,7 @@ def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
             and (by is event or (history.contiguous(by, event) and history.same_process(by, event)))
         )
         bench.report(
-            Kind.VIOLATION if sure else Kind.INCOMPLETE,
+            FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             NO_OLDER_LEADER_EPOCH,
             event,
             f"{_name(event)}: broker {event.broker} is sent leader epoch {event.leader_epoch} by "

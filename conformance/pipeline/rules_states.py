@@ -1,4 +1,4 @@
-"""What the states of one partition must have in common, whoever tells of them.
+"""Rules about the states of one partition: all lines about a version agree.
 
 Members of an ISR are replicas, versions of the znode grow, a controller moves a partition out of
 the state that it moved it into, who follows changes no ISR, who leads starts once in an epoch.
@@ -23,7 +23,7 @@ from conformance.pipeline.findings import (
     STATES_FOLLOW,
     VERSIONS_GROW,
     WRITE_FITS,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import ValueSeen
@@ -66,7 +66,7 @@ def check(bench: RuleContext) -> None:
         for event in events:
             if event.kind == "unclean_election":
                 bench.report(
-                    Kind.EXPLAINED,
+                    FindingKind.EXPLAINED,
                     CLEAN_ELECTION,
                     event,
                     f"{_name(event)}: no broker of the ISR is alive, and broker {event.leader} is "
@@ -121,7 +121,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
             event = sure or wrong[0]
             more = f" and in {len(wrong) - 1} other lines" if len(wrong) > 1 else ""
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 ISR_OF_REPLICAS,
                 event,
                 f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here{more}, and "
@@ -149,7 +149,7 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
         first = alive[0] if alive else None
         if event.isr == alive and event.leader != first and bench.lacks(event, line.where):
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 BEGINS_AS_ASSIGNED,
                 event,
                 f"{_name(event)} is made with replicas {_set(line.replicas)}, at {line.where}, and "
@@ -165,7 +165,7 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
         if not bench.lacks(line, event.where):
             continue
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             ISR_OF_REPLICAS,
             line,
             f"{_name(line)} is made with replicas {_set(line.replicas)} here, and its first ISR is "
@@ -194,7 +194,7 @@ def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
     if history.reset(line, first) or history.clock_was_set(line, made):
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         BEGINS_AS_ASSIGNED,
         line,
         f"{_name(made)} has replicas {_set(brokers)} here, is made with {_set(made.replicas)}, at "
@@ -221,7 +221,7 @@ def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
             continue  # it may have been in it before the first line
         bench.beside += [(event, "replicas") for event in wrong[:_MARKED]]
         bench.report(
-            Kind.INCOMPLETE,
+            FindingKind.INCOMPLETE,
             ISR_OF_REPLICAS,
             wrong[0],
             f"{_name(wrong[0])}: broker {broker} is in the ISR {_set(wrong[0].isr)} here, and no "
@@ -238,7 +238,7 @@ def _is_a_broker(bench: RuleContext, broker: int, event: Event) -> None:
     if not known or broker in known or broker in history.writers:
         return
     bench.report(
-        Kind.INCOMPLETE,
+        FindingKind.INCOMPLETE,
         ISR_OF_REPLICAS,
         event,
         f"{_name(event)}: broker {broker} is in the ISR {_set(event.isr)} here, no line has it "
@@ -391,7 +391,7 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
             if not sure or not bench.lacks(event, "version"):
                 continue
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 VERSIONS_GROW,
                 event,
                 f"{_name(event)}: leader epoch {event.leader_epoch} stands under zkVersion "
@@ -433,7 +433,7 @@ def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
         if len(led) > 1 or event.leader == right or not bench.lacks(event, last.where):
             continue
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             WRITE_FITS,
             event,
             f"{_name(event)}: broker {event.replica} is taken out of the ISR, and leader "
@@ -481,7 +481,7 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
             sure = history.same_zookeeper(a, b, b.controller_epoch or 0)
             why += "" if sure else "; lines that show a new ZooKeeper may be missing"
             bench.report(
-                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 STATES_FOLLOW,
                 b,
                 f"{_name(b)} changes from {b.from_state} to {b.to_state} here; {why}",
@@ -529,7 +529,7 @@ def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> Non
             ):
                 continue  # a line that makes it the leader may be missing
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 LEADER_WRITES_ISR,
                 event,
                 f"{_name(event)}: broker {event.broker} changes the ISR to {_set(event.isr)} here, "
@@ -567,7 +567,7 @@ def _starts_once(bench: RuleContext, events: list[Event]) -> None:
             if mark is not None:
                 if less:
                     why += f", and began anew at {mark.where}: what its disk lost is lost"
-                    bench.report(Kind.EXPLAINED, COMMITTED_IS_KEPT, b, why)
+                    bench.report(FindingKind.EXPLAINED, COMMITTED_IS_KEPT, b, why)
                 continue
             sure = (
                 history.contiguous(a, b)
@@ -577,7 +577,7 @@ def _starts_once(bench: RuleContext, events: list[Event]) -> None:
             )
             if sure or less:
                 more = "" if sure else "; a new start of its process may be missing"
-                kind = Kind.VIOLATION if sure else Kind.INCOMPLETE
+                kind = FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE
                 bench.report(kind, STARTS_ONCE, b, why + more)
 
 
@@ -601,7 +601,7 @@ def _one_start(bench: RuleContext, events: list[Event]) -> None:
                 continue
             sure = same_life(history, first, other)
             bench.report(
-                Kind.VIOLATION if sure else Kind.INCOMPLETE,
+                FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_LEADER,
                 other,
                 f"{_name(other)}: broker {other.broker} starts as leader in leader epoch {epoch} "
@@ -637,7 +637,7 @@ def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
         ):
             continue
         bench.report(
-            Kind.VIOLATION,
+            FindingKind.VIOLATION,
             ONE_LEADER,
             event,
             f"{_name(event)}: leader {event.leader} is logged here as the one of the election, and "

@@ -1,4 +1,4 @@
-"""What a replica truncates: never what it knew to be committed, unless its leader lost it.
+"""Rules about truncation: no replica truncates what it knew to be committed.
 
 A replica's high watermark only grows while its process lives, and is at most what the leader had
 committed; so a cut below it takes committed records away. A process that starts again may know
@@ -21,7 +21,7 @@ from conformance.pipeline.findings import (
     CUT_TO_EPOCH_END,
     STARTS_FROM_LOG,
     WATERMARK_IN_LOG,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.rule_context import RuleContext
 
@@ -29,12 +29,15 @@ _TELLS = frozenset(
     ("leader_started", "follower_started", "high_watermark_loaded", RAISED, FOLLOWED)
 )
 _STARTS = frozenset(("leader_started", "follower_started"))
+_RECOVERING = "RECOVERING"
+_STATES = frozenset(("partition_changed", "leader_and_isr_received", "metadata_cached"))
 _TO_WATERMARK = "truncates_to_high_watermark"
 _CUTS = frozenset(("log_truncated", "truncation_chosen"))
 _OWN_WORDS = "truncation_below_high_watermark"
 _FOLLOWS = frozenset(("leader_and_isr_received", "follower_started"))
 _SKEW = 1000  # milliseconds by which a leader's clock may be ahead of its follower's
 _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
+_SINCE_LED = 60_000  # milliseconds for which a leader goes on that another one was elected beside
 _AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that comes of it
 
 
@@ -46,6 +49,7 @@ def check(bench: RuleContext) -> None:
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     leaders: dict[tuple[str, int], list[Event]] = defaultdict(list)
     said: list[Event] = []
+    unclean = _unclean_elections(bench.history.events)
     for event in bench.innocent(bench.history.events):
         if event.tp is None or event.broker is None:
             continue
@@ -57,9 +61,44 @@ def check(bench: RuleContext) -> None:
             said.append(event)
     for event in said:
         bench.looked(COMMITTED_IS_KEPT)
-        _blame(bench, event, event, leaders)
+        _blame(bench, event, event, leaders, unclean)
     for _, events in sorted(replicas.items()):
-        _keeps(bench, sorted(events, key=lambda each: (each.at, bench.history.key(each))), leaders)
+        _keeps(
+            bench,
+            sorted(events, key=lambda each: (each.at, bench.history.key(each))),
+            leaders,
+            unclean,
+        )
+
+
+def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Event]]:
+    """Elections of a leader that no line shows in the ISR before: up to 1.0 the controller says so
+    itself, from 3.2 on in the state (KIP-704), and else the states tell, by their zkVersions."""
+    shown: dict[tuple[str, int, int], list[list[int]]] = defaultdict(list)
+    found: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    states = []
+    for event in events:
+        if event.tp is None:
+            continue
+        if event.kind == "unclean_election" or event.detail == _RECOVERING:
+            found[event.tp].append(event)
+        elif event.kind in _STATES and event.version is not None:
+            states.append(event)
+            if event.isr is not None:
+                shown[*event.tp, event.version].append(event.isr)
+    for event in states:
+        before = shown.get((event.topic or "", event.partition or 0, (event.version or 0) - 1), [])
+        leader = event.leader
+        if (
+            before
+            and leader is not None
+            and leader >= 0
+            and all(leader not in isr for isr in before)
+        ):
+            found[event.topic or "", event.partition or 0].append(event)
+    for some in found.values():
+        some.sort(key=lambda each: (each.at, each.where))
+    return found
 
 
 def _starts_from_its_log(bench: RuleContext) -> None:
@@ -105,7 +144,7 @@ def _compared(
     if not bench.lacks(other, one.where):
         return
     bench.report(
-        Kind.VIOLATION,
+        FindingKind.VIOLATION,
         STARTS_FROM_LOG,
         other,
         f"{other.topic}-{other.partition}: offset {offset} is told by broker {other.broker} here, "
@@ -123,7 +162,7 @@ def _within_the_log(bench: RuleContext) -> None:
         bench.looked(WATERMARK_IN_LOG)
         if mark > end:
             bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 WATERMARK_IN_LOG,
                 event,
                 f"{event.topic}-{event.partition}: broker {event.broker} starts in leader epoch "
@@ -191,7 +230,7 @@ def _cut_to_epoch_end(
     sure = sure and not bench.history.clock_was_set(followed, cut)
     more = "" if sure else "; a later start of either process may be missing"
     bench.report(
-        Kind.VIOLATION if sure else Kind.INCOMPLETE,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         CUT_TO_EPOCH_END,
         cut,
         f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
@@ -202,7 +241,10 @@ def _cut_to_epoch_end(
 
 
 def _keeps(
-    bench: RuleContext, events: list[Event], leaders: Mapping[tuple[str, int], list[Event]]
+    bench: RuleContext,
+    events: list[Event],
+    leaders: Mapping[tuple[str, int], list[Event]],
+    unclean: Mapping[tuple[str, int], list[Event]],
 ) -> None:
     """One replica's lines, from whichever log; the clock is its broker's own in all of them."""
     known: Event | None = None
@@ -216,11 +258,15 @@ def _keeps(
         elif known is not None and mark is not None and event.offset is not None:
             bench.looked(COMMITTED_IS_KEPT)
             if event.offset < mark:
-                _blame(bench, event, known, leaders)
+                _blame(bench, event, known, leaders, unclean)
 
 
 def _blame(
-    bench: RuleContext, cut: Event, known: Event, leaders: Mapping[tuple[str, int], list[Event]]
+    bench: RuleContext,
+    cut: Event,
+    known: Event,
+    leaders: Mapping[tuple[str, int], list[Event]],
+    unclean: Mapping[tuple[str, int], list[Event]],
 ) -> None:
     """A cut below the high watermark that `known` tells: whose fault is it?"""
     assert cut.tp is not None
@@ -231,21 +277,28 @@ def _blame(
     )
     leader = _leader_of(cut, leaders.get(cut.tp, ()))
     if leader is not None and (leader.offset or 0) < mark:
-        kind = Kind.EXPLAINED
+        kind = FindingKind.EXPLAINED
         why += (
             f"its leader, broker {leader.broker}, began with a log that ended at {leader.offset}, "
             f"at {leader.where}: what was committed is lost, by its disk or by an unclean election"
         )
+    elif elections := [
+        each
+        for each in unclean.get(cut.tp, ())
+        if known.at - _SINCE_LED <= each.at <= cut.at + _SKEW
+    ]:
+        kind = FindingKind.EXPLAINED
+        why += f"its leader was elected from outside the ISR, at {elections[-1].where}"
     elif (
         leader is not None
         and bench.history.same_process(known, cut)
         and not bench.history.clock_was_set(known, cut)
         and not _may_have_lost(cut, mark, leader, leaders[cut.tp])
     ):
-        kind = Kind.VIOLATION
+        kind = FindingKind.VIOLATION
         why += f"its leader had all up to {leader.offset} at {leader.where}"
     else:
-        kind = Kind.INCOMPLETE
+        kind = FindingKind.INCOMPLETE
         why += "what its leader had, or a new start of its process, may be missing"
     bench.report(kind, COMMITTED_IS_KEPT, cut, why, f"an offset of {mark} or more")
 

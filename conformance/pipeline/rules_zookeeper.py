@@ -1,4 +1,4 @@
-"""What clusters wrote into ZooKeeper, by its own transaction log: rules that need that order.
+"""Rules about ZooKeeper's transaction log: what needs the order of all writes.
 
 **A request for moves is seen.** Its znode is created while a controller watches for it, so that
 the session of that controller is notified, and notifications come in the order of zxids. Whatever a
@@ -40,7 +40,7 @@ from conformance.pipeline.findings import (
     EPOCH_VERSION,
     ONE_CLUSTER,
     REQUEST_SEEN,
-    Kind,
+    FindingKind,
 )
 from conformance.pipeline.request_rows import release_number
 from conformance.pipeline.rule_context import RuleContext
@@ -61,7 +61,7 @@ def check(bench: RuleContext, release: str | None) -> None:
     mixed = known.mixed()
     if mixed is not None:
         bench.report(
-            Kind.NOT_JUDGED,
+            FindingKind.NOT_JUDGED,
             ONE_CLUSTER,
             mixed[1],
             f"the transactions of two ZooKeepers lie together: {mixed[1].offset:#x} is another one "
@@ -88,7 +88,7 @@ def check(bench: RuleContext, release: str | None) -> None:
 
 
 @dataclass
-class _Request:
+class _OperatorsRequest:
     """A request for moves that stands, and what was dealt with since."""
 
     made: Operation
@@ -130,7 +130,7 @@ class _Keeper:
         self.bench = bench
         self.alone = release is not None and release_number(release) >= _WATCHED_ALONE
         self.controller: Operation | None = None
-        self.request: _Request | None = None
+        self.request: _OperatorsRequest | None = None
         self.unwatched = False
         self.queued = 1
         self.last_topic = 0
@@ -212,7 +212,7 @@ class _Keeper:
             judged = judged and not self.moving & set(partitions)
             since = one.zxid
             if judged:
-                self.request = _Request(one, partitions, _Rounds(since), _Rounds(since))
+                self.request = _OperatorsRequest(one, partitions, _Rounds(since), _Rounds(since))
             return
         if not own:
             if self.request is not None:
@@ -222,7 +222,7 @@ class _Keeper:
         self.unwatched = not own and (one.op == "Delete" or self.unwatched)
 
     @staticmethod
-    def _is_for(request: _Request, one: Operation) -> bool:
+    def _is_for(request: _OperatorsRequest, one: Operation) -> bool:
         """Whether a write of the controller's may come of the request."""
         if one.path == REQUEST:
             return True
@@ -261,7 +261,12 @@ class _Keeper:
                 self._go_on(self.request, self.request.notifications, cause, one, 1)
 
     def _go_on(
-        self, request: _Request, rounds: _Rounds, cause: Operation, act: Operation, ahead: int
+        self,
+        request: _OperatorsRequest,
+        rounds: _Rounds,
+        cause: Operation,
+        act: Operation,
+        ahead: int,
     ) -> None:
         rounds.take(cause, act, 1 if self.alone else ahead)
         if rounds.sure and not request.told:
@@ -269,28 +274,28 @@ class _Keeper:
             self.bench.looked(REQUEST_SEEN)
             later = rounds.acts[-1]
             self.bench.report(
-                Kind.VIOLATION,
+                FindingKind.VIOLATION,
                 REQUEST_SEEN,
                 request.made.event,
                 f"{self._missed(request)}, which was queued behind it, at {later[1].event.where}: "
                 "the request was not seen" + self._lines_about(later[0]),
             )
 
-    def _undecided(self, request: _Request) -> None:
+    def _undecided(self, request: _OperatorsRequest) -> None:
         """The request stands, and the log or the controllership is over."""
         if request.told or not (request.topics.acts or request.notifications.acts):
             return
         self.bench.looked(REQUEST_SEEN)
         acts = [*request.topics.acts, *request.notifications.acts]
         self.bench.report(
-            Kind.INCOMPLETE,
+            FindingKind.INCOMPLETE,
             REQUEST_SEEN,
             request.made.event,
             f"{self._missed(request)}, at {acts[-1][1].event.where}; that may have been queued "
             "before the request",
         )
 
-    def _missed(self, request: _Request) -> str:
+    def _missed(self, request: _OperatorsRequest) -> str:
         controller = self.controller
         assert controller is not None
         acts = sorted(
@@ -327,7 +332,7 @@ class _Keeper:
             self.bench.looked(EPOCH_VERSION)
             if data != before + 1:
                 self.bench.report(
-                    Kind.VIOLATION,
+                    FindingKind.VIOLATION,
                     EPOCH_VERSION,
                     one.event,
                     f"/controller_epoch is {data} under version {version} (transaction "
@@ -357,10 +362,10 @@ class _Keeper:
             f"{one.zxid:#x}, and /controller_epoch is {newest} since {where.zxid:#x}, at "
             f"{where.event.where}"
         )
-        kind, why = Kind.VIOLATION, ""
+        kind, why = FindingKind.VIOLATION, ""
         if under < newest and not self.bench.history.fenced:
             known = self.bench.history.oldest_release > (0,)
-            kind = Kind.EXPLAINED if known else Kind.INCOMPLETE
+            kind = FindingKind.EXPLAINED if known else FindingKind.INCOMPLETE
             why = "; up to 2.0 nothing keeps a deposed controller from writing (KAFKA-6082)"
         self.bench.report(
             kind, CONTROLLER_EPOCHS_GROW, event, what + why, f"controller epoch {newest}"

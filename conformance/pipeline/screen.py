@@ -1,4 +1,4 @@
-"""One partition's lines by themselves: is there anything among them to look at more closely?
+"""A quick screen of one partition's lines: is there anything that needs a closer look?
 
 Every rule is applied to its lines, beside what the whole cluster needs of its lines (`Within`):
 restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, it is

@@ -1,4 +1,4 @@
-"""The one place that makes a Spark session: quiet, local by default, gone at exit."""
+"""Creates Spark sessions: quiet, local by default, stopped at exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine on Spark: files are read in parallel, clusters are judged in parallel."""
+"""The engine on Spark: it reads files and judges clusters in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that are too long for memory, on disk in parts: each row in the part that its key says."""
+"""Tables too long for memory, on disk in parts by a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output folder of an ingestion: written whole or not at all, and known again as ours."""
+"""The output folder of an ingestion: written completely or not at all, and marked as ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same judgement over logs as they grow: a query of Structured Streaming.
+"""The check of growing logs as a query of Spark's Structured Streaming.
 
     growing logs -> lines by partition -> the state of each partition -> what it hands on
                  -> what the cluster needs ----------------------------> the state of each cluster

@@ -1,5 +1,4 @@
-"""What is known of one cluster whose logs grow: the events that still matter, and what was
-reported.
+"""State of one cluster whose logs grow: events that still matter, and what was reported.
 
 Each judgement is that of `insync check` on all that was kept, so a watched cluster is judged by
 the same rules. A finding is reported when it has stood in two judgements, because a line of another
@@ -24,7 +23,7 @@ from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.cluster_evidence import for_clocks
 from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
-from conformance.pipeline.findings import Finding, Kind
+from conformance.pipeline.findings import Finding, FindingKind
 from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
@@ -183,7 +182,7 @@ class Standing:
         findings = [_finding(each) for each in self.reported.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
         looked = {name: Counter(self.looked.get(name, {})) for name in ("checked", "fired")}
-        if not self.checked and any(each.kind == Kind.NOT_JUDGED.value for each in findings):
+        if not self.checked and any(each.kind == FindingKind.NOT_JUDGED.value for each in findings):
             looked = {name: Counter() for name in looked}  # all of it was KRaft's
         return Judged(
             findings,

@@ -1,4 +1,4 @@
-"""The human report: the same facts as the JSON, in a few tables, which the page shows as well."""
+"""The report for people: the facts of the JSON as tables, on a terminal and on the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.pipeline.causes import causes
-from conformance.pipeline.findings import Kind
+from conformance.pipeline.findings import FindingKind
 from specs.rendering import Table, as_lines
 
 Say = Callable[[str], None]
@@ -68,7 +68,7 @@ def show_check(result: dict[str, Any], say: Say) -> None:
     _show(say, Table(("step", "times"), steps, "Steps of the model that writes of states fit"))
     show_running(recorded, say)
     every = causes(result["findings"])
-    for kind in Kind:
+    for kind in FindingKind:
         some = [cause for cause in every if cause.finding["kind"] == kind.value]
         for cause in some[:_SHOWN]:
             show_finding(dict(cause.finding), say)
@@ -182,7 +182,7 @@ def _skew(least: int | None, most: int | None) -> str:
 
 def show_finding(finding: dict[str, Any], say: Say, before: str = "") -> None:
     """Kind, rule, place, reason, and what was allowed; in one line what is not judged."""
-    if finding["kind"] == Kind.NOT_JUDGED.value:
+    if finding["kind"] == FindingKind.NOT_JUDGED.value:
         say(f"{before}not judged: {finding['file']}:{finding['line']}: {finding['why']}")
         return
     say(f"{before}{finding['kind']}: {finding['rule']}")

@@ -1,4 +1,4 @@
-"""Who controlled, who led, and who was in sync, over time: what a report draws of a cluster."""
+"""Controllers, leaders and ISRs over time, which a report draws."""
 
 from __future__ import annotations
 

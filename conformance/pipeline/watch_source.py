@@ -38,7 +38,7 @@ class GrowingLogs(DataSource):
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         """The reader of one query."""
-        return _Reader(self.options)
+        return _GrowingFilesReader(self.options)
 
 
 @dataclass
@@ -47,7 +47,7 @@ class _PartOfTrigger(InputPartition):
     clusters: tuple[str, ...] = ()
 
 
-class _Reader(DataSourceStreamReader):
+class _GrowingFilesReader(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._folder = options["folder"]
         self._final = options.get("final") == "true"

@@ -1,4 +1,4 @@
-"""The folder of a watch: Spark's checkpoint, what each trigger said, and how things stand."""
+"""The folder of a watch: Spark's checkpoint, the result of each trigger, and the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ZooKeeper's transaction log says, in its one order, and where nothing of it is missing.
+"""Events from ZooKeeper's transaction log in their one order, and where the log has gaps.
 
 Rows of `ingest.znode_rows`, of all files and all servers of an ensemble.
 """

@@ -73,6 +73,7 @@ class LeaderRules:
     expands: int = 0
     shrinks: int = 0
     failures: int = 0
+    refused: bool = False
 
     def lead(self, isr: Iterable[int], now: int) -> None:
         """LeaderAndIsr names it: nothing of before is known of the others, if another led."""
@@ -138,7 +139,8 @@ class LeaderRules:
     def change(self, isr: tuple[int, ...], now: int) -> None:
         """Have another ISR; one change at a time where the controller is asked for it."""
         if not self.switches.asks_controller:
-            self._adopt(isr, now)
+            if not self.refused:  # by ZooKeeper, as another has written
+                self._adopt(isr, now)
         elif self.pending is None:
             self.pending = isr
             self.asked.append(isr)

@@ -39,9 +39,10 @@ class Assignment(NamedTuple):
 
         The way back to the origin is a cancellation, and another order alone is no move.
         """
-        leaving = tuple(one for one in self.origin if one not in target)
-        coming = tuple(one for one in target if one not in self.origin)
-        return Assignment((*target, *leaving), coming, leaving)
+        wanted = tuple(dict.fromkeys(target))
+        leaving = tuple(one for one in self.origin if one not in wanted)
+        coming = tuple(one for one in wanted if one not in self.origin)
+        return Assignment((*wanted, *leaving), coming, leaving)
 
 
 def refusal(target: Sequence[int], current: Sequence[int] | None, live: Collection[int]) -> str:

@@ -80,7 +80,7 @@ def check_assignment(
                 "InvalidReplicaAssignmentException",
                 f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.",
             )
-    if len({len(replicas) for replicas in assignment.values()}) > 1:
+    if len({len(replicas) for replicas in assignment.values()}) != 1:
         raise AssignmentRefused(
             "InvalidReplicaAssignmentException",
             "All partitions should have the same number of replicas.",

@@ -1,1 +1,1 @@
-"""What running processes traced, put together and judged by the model, line by line."""
+"""Traces of running processes, put together and judged by the model, line by line."""

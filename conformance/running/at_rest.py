@@ -1,4 +1,4 @@
-"""What a cluster that came to rest must have come to, asked of the model's state.
+"""What must hold of a cluster at rest, asked of the model's state.
 
 A trace shows what happened, and the model says whether it may. That nothing happens any more is a
 run of the model, too; but it says what must happen once faults are over (`specs/proofs/progress`):
@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from conformance.running.model import Driver
+from conformance.running.partition import PartitionReplay
 from conformance.running.result import MisfitError
-
-if TYPE_CHECKING:
-    from conformance.running.partition import PartitionReplay
 
 _LEADS, _FOLLOWS = 1, 2
 
@@ -70,7 +67,7 @@ def controllership_at_rest(driver: Driver, rest: AtRest) -> None:
                       rest.controller_epochs[broker], epoch)  # fmt: skip
 
 
-def partition_at_rest(replay: PartitionReplay, rest: AtRest) -> None:
+def partition_at_rest(rest: AtRest, replay: PartitionReplay) -> None:
     """Of the brokers that run: `a_leader_is_followed_by_all`, `what_is_sent_is_committed`,
     `the_isr_recovers`; and what each replica knows. MisfitError."""
     read = replay.read

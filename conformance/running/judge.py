@@ -1,5 +1,4 @@
-"""The verdict on the traces of a cluster's processes: partitions on `replication`, who is
-controller on `election`, what controllers do on `cluster`.
+"""The verdict on a cluster's traces, by `replication`, `election` and `cluster`.
 
 Each partition is judged by itself, up to its first line that is no step of the model. What cannot
 be judged, since a file or a line is missing, is unknown, and the rest is judged all the same.
@@ -10,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from conformance.running.at_rest import AtRest
+from conformance.running.at_rest import AtRest, partition_at_rest
 from conformance.running.cluster import replay_cluster, tells_of_controllers
 from conformance.running.controllership import replay_controllership
 from conformance.running.order import Ordered, ordered
@@ -25,7 +25,8 @@ from conformance.trace_report import TraceReport
 from impl.releases import Release
 from model.language import ProtocolError
 from model.systems import system
-from specs.verdict import Kind, Verdict, combine
+from specs.rendering import HIDDEN
+from specs.verdict import FindingKind, Verdict, combine
 
 MOST_BROKERS = 9
 MOST_SHOWN = 8
@@ -37,7 +38,7 @@ class RunningReport(TraceReport):
 
     files: int = 0
     version: str = ""
-    replayed: list[Replayed] = field(default_factory=list)
+    replayed: list[Replayed] = field(default_factory=list, metadata=HIDDEN)
     stuck: int = 0
     """Lines that wait for each other, which no replay has come to."""
 
@@ -77,13 +78,13 @@ def judge_running(
     )  # fmt: skip
     for one in gathered.troubles:
         report.add(
-            Kind.INCOMPLETE, one.file, one.line, "the files of one cluster are whole",
+            FindingKind.INCOMPLETE, one.file, one.line, "the files of one cluster are whole",
             one.why, one.wanted,
         )  # fmt: skip
     why = _why_not(gathered)
     if why:
         report.add(
-            Kind.INCOMPLETE, folder, 1, "a traced cluster is judged by the model", why,
+            FindingKind.INCOMPLETE, folder, 1, "a traced cluster is judged by the model", why,
             "brokers and ZooKeeper of one cluster, of a release with leader epochs asked for",
         )  # fmt: skip
         report.verdict = Verdict.UNKNOWN if gathered.read else Verdict.NOT_CHECKED
@@ -104,7 +105,7 @@ def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> V
             *([f"{len(way) - MOST_SHOWN} more"] if way[MOST_SHOWN:] else []),
         ]
         report.add(
-            Kind.IMPOSSIBLE, first.file, first.number, "an effect comes after its cause",
+            FindingKind.IMPOSSIBLE, first.file, first.number, "an effect comes after its cause",
             f"{len(order.stuck)} lines wait for each other: no order of them is possible, since "
             f"{' comes before '.join([*shown, 'the first'])}",
             "lines as the processes wrote them",
@@ -113,7 +114,7 @@ def _judged(report: RunningReport, gathered: Gathered, rest: AtRest | None) -> V
     passed_over = list(never_taken_up(gathered))
     for line, why in passed_over:
         report.add(
-            Kind.IMPOSSIBLE, line.file, line.number, NEVER_TAKEN_UP, why,
+            FindingKind.IMPOSSIBLE, line.file, line.number, NEVER_TAKEN_UP, why,
             "a write of the controller that takes the request up before it goes on",
         )  # fmt: skip
     whole = not gathered.troubles
@@ -161,14 +162,15 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtR
         # Up to 1.0 the last member leaves an ISR where unclean elections are allowed.
         keeps = Release.of(gathered.version).since("1.1") or not unclean
         more |= {"unclean_leader_election": unclean, "isr_keeps_last_member": keeps}
-        judge = ReplicationJudge(order, brokers, version, {**switches, **more}, rest)
+        at_the_end = partial(partition_at_rest, rest) if rest is not None else None
+        judge = ReplicationJudge(order, brokers, version, {**switches, **more}, at_the_end)
         done = [replay_controllership(order, brokers, version, switches, rest)]
         if tells_of_controllers(order):
             of_topics = {**switches, "unclean_leader_election": unclean}
             done.append(replay_cluster(order, brokers, version, of_topics))
     except ProtocolError as error:
         report.add(
-            Kind.INCOMPLETE, report.path, 1, "the release is one of the model's", str(error),
+            FindingKind.INCOMPLETE, report.path, 1, "the release is one of the model's", str(error),
             "a release that insync versions prints",
         )  # fmt: skip
         report.replayed.append(Replayed("", unknown=str(error)))
@@ -201,13 +203,18 @@ def _explain(report: RunningReport, gathered: Gathered, one: Replayed) -> None:
     place = f"{what} trace, line {one.at.number} ({one.name})"
     if one.misfit is None:
         report.add(
-            Kind.INCOMPLETE, one.at.file, one.at.number, "every line is a step of the model",
+            FindingKind.INCOMPLETE, one.at.file, one.at.number, "every line is a step of the model",
             f"{place}: {one.unknown}; what follows is unknown", "a step that the model has",
         )  # fmt: skip
         return
-    kind, rule, why, allowed = Kind.IMPOSSIBLE, one.misfit.rule, one.misfit.why, one.misfit.allowed
+    kind, rule, why, allowed = (
+        FindingKind.IMPOSSIBLE,
+        one.misfit.rule,
+        one.misfit.why,
+        one.misfit.allowed,
+    )
     if gathered.troubles and _may_be_why(gathered.troubles):
-        one.unknown, one.misfit, kind = why, None, Kind.INCOMPLETE
+        one.unknown, one.misfit, kind = why, None, FindingKind.INCOMPLETE
         why += "; lines are missing that may say why"
     report.add(kind, one.at.file, one.at.number, rule, f"{place}: {why}", allowed)
 

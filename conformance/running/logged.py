@@ -17,7 +17,7 @@ from typing import Any
 
 from conformance.ingest.files import discover
 from conformance.pipeline.corpus import Corpus, Judged
-from conformance.pipeline.findings import BREAKS, Finding, Kind
+from conformance.pipeline.findings import BREAKS, Finding, FindingKind
 from conformance.pipeline.local import LocalEngine
 from impl.core.event_controller import EventController
 from impl.core.events import LogTruncating, ReplicaEvent
@@ -211,7 +211,7 @@ def _settled(world: LoggedWorld, simulator: WideSimulator, claims: WideClaims) -
     return f"the_cluster_comes_to_rest: {what_goes_on(world)}"
 
 
-WRONG = {kind.value for kind in (*BREAKS, Kind.KNOWN_BUG)}
+WRONG = {kind.value for kind in (*BREAKS, FindingKind.KNOWN_BUG)}
 """Findings that no log of a sound cluster may have. What a rule cannot place for want of a line is
 none: of leader epochs that a broker was notified of it asks for lines that Kafka does not write."""
 

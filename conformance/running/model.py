@@ -1,4 +1,4 @@
-"""A model that lines drive: steps taken, refusals reported, values compared."""
+"""A model driven by lines: steps are taken, refusals reported, values compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One order of the lines of several processes: by zxid, epochs and requests, never by a clock.
+"""One order of the lines of several processes: by zxid, epochs and requests, not by clocks.
 
 A process's lines are in its own order; ZooKeeper's by zxid. Between processes a line comes after
 another if it could not be without it: what a broker was notified of a write comes after the write,

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.mapping import AS_RELEASED, UNOBSERVED
-from conformance.running.at_rest import AtRest, partition_at_rest
 from conformance.running.model import Driver
 from conformance.running.order import Ordered, StateWrite, follower_of
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
@@ -32,6 +31,7 @@ MOVED = "a partition moves: who lives is taken out of its ISR (`reassignment`)"
 TAKEN_AWAY = "a move has a replica's log deleted (`reassignment`)"
 SEVERAL = "an answer to a fetch brings several records, and the model's brings one"
 HELD_BACK = "the high watermark waits for who is caught up and not in the ISR yet"
+COUNTED_MEANWHILE = "the high watermark is computed before a fetch that is counted meanwhile"
 UNCOUNTED = "a high watermark does not wait for a member of the ISR that a move takes away"
 EARLIER = "an answer has the high watermark of when it was read"
 NOTHING = "an answer is empty though there are records: it was full, or held back"
@@ -81,9 +81,10 @@ class ReplicationJudge:
 
     def __init__(
         self, order: Ordered, brokers: Iterable[int], version: str,
-        switches: Mapping[str, object], rest: AtRest | None = None,
+        switches: Mapping[str, object],
+        at_the_end: Callable[[PartitionReplay], None] | None = None,
     ) -> None:  # fmt: skip
-        self.order, self.rest = order, rest
+        self.order, self.at_the_end = order, at_the_end
         self.ids = sorted(brokers)
         self.by_request = not switches.get("isr_write_locks", True)
         """Who leads asks the controller for an ISR, and fetches say where logs part (2.7)."""
@@ -96,8 +97,8 @@ class ReplicationJudge:
         """One partition, up to the first line that does not fit; then what it came to at last."""
         self.moves.ledger.load({})
         replay = PartitionReplay(self, partition)
-        if (rest := self.rest) is not None:
-            replay.ends_with(lambda: partition_at_rest(replay, rest))
+        if (check := self.at_the_end) is not None:
+            replay.ends_with(lambda: check(replay))
         return replay.go()
 
     def partitions(self) -> list[str]:
@@ -113,6 +114,9 @@ class PartitionReplay(Driver):
         self.judge, self.order, self.partition = judge, judge.order, partition
         self.bounds = self._bounds()
         self.ends: dict[int, int] = {}  # real log ends, by broker
+        self.ended_at: dict[
+            tuple[int, int], int
+        ] = {}  # by leader and follower, before its last fetch
         self.had: dict[int, set[int]] = {}  # high watermarks of a broker since it was loaded
         self.pending: dict[int, tuple[TraceLine, dict[str, Any]]] = {}
         self.versions: dict[int, int] = {}  # zkVersion -> the model's
@@ -775,6 +779,8 @@ class PartitionReplay(Driver):
             outside = set(self.of) - self.members("replica.isr", b)
             if any(self.read("known_end", b, self.of[one]) == now for one in outside):
                 self.force(HELD_BACK, ("replica.hw", (b,), now))
+            elif any(self.ended_at.get((b, self.of[one])) == now for one in self.of):
+                self.force(COUNTED_MEANWHILE, ("replica.hw", (b,), now))
         self.expect_offset("the high watermark", line.args["now"], self.read("replica.hw", b))
         self.had.setdefault(line.broker, set()).add(line.args["now"])
         if not self.committed or self.committed[-1][0] < line.args["now"]:
@@ -988,7 +994,7 @@ class PartitionReplay(Driver):
                 self._answers_nobody(line, b, f)
             return
         self._heard(line, f, b)
-        self.step(self._answers(line, f, b), b, f)
+        self._counts(line, b, f)
         self._answer_is(b, f, reply, offset)
         take = self.order.takes.get((follower, self.partition, args["correlation"]))
         taken = self._appended_untraced(follower, args["correlation"], offset)
@@ -996,6 +1002,10 @@ class PartitionReplay(Driver):
             taken = self._appended_to(take, offset)
         if taken <= end:
             self._several(line, b, f, taken)
+
+    def _counts(self, line: TraceLine, b: int, f: int) -> None:
+        self.ended_at[b, f] = self.read("known_end", b, f)
+        self.step(self._answers(line, f, b), b, f)
 
     def _fails_to_answer(self, line: TraceLine, b: int, f: int) -> None:
         """What was read for several partitions may be counted for some of them by then."""
@@ -1007,7 +1017,7 @@ class PartitionReplay(Driver):
             self._answers_nobody(line, b, f)
         else:
             self._heard(line, f, b)
-            self.step(self._answers(line, f, b), b, f)
+            self._counts(line, b, f)
             self.step("fetch_is_lost", f, b)
         self.done.forced[FAILED] += 1
 

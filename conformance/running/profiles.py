@@ -1,4 +1,4 @@
-"""What goes wrong in simulated clusters whose traces, or whose log lines, are judged."""
+"""Fault profiles of simulated clusters whose traces or log lines are judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The traces of a cluster's processes: read, held against each other, and what is missing named.
+"""Traces of a cluster's processes, read and compared; missing parts are named.
 
 A file is one start of one process (`impl.server.trace`). A last line that is cut is a process that
 was killed, and is left out. Any other fault ends what can be believed of its file.

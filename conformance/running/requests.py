@@ -1,4 +1,4 @@
-"""Requests that operators put into ZooKeeper: the controller takes up each, in its turn.
+"""Requests that operators put into ZooKeeper: the controller handles each in its turn.
 
 A controller handles what its watches tell in the order in which ZooKeeper wrote it. So once it has
 created the states of topics that are newer than a request to move partitions, it had its turn, and

@@ -1,4 +1,4 @@
-"""What becomes of lines that are replayed: they fit, one does not, or the rest is unknown."""
+"""The result of replaying lines: they fit, one does not, or the rest is unknown."""
 
 from __future__ import annotations
 

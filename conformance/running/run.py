@@ -1,4 +1,4 @@
-"""A traced cluster of real processes, killed, paused and restarted while records are written.
+"""A traced cluster of real processes: killed, paused and restarted while records are written.
 
 What happens to whom, and for how long, follows from a seed; what comes of it does not.
 """

@@ -1,4 +1,4 @@
-"""A simulated cluster that traces as running processes do, so that the model judges what it does.
+"""A simulated cluster that writes traces as running processes do, for the model to judge.
 
 The same lines in the same files as `insync cluster start --trace` leaves, written at the same
 places of the core; who asked whom, and in which order, the simulator's steps say. So a run of
@@ -39,7 +39,7 @@ from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Create, Created, Op
-from specs.verdict import Kind, Verdict
+from specs.verdict import FindingKind, Verdict
 
 NOWHERE = "nowhere"
 """A topic that does not exist."""
@@ -380,6 +380,6 @@ def judged_run(
         report = judge_running(sorted(Path(folder).iterdir()), rest=run.rest)
         if run.broken and report.verdict is Verdict.HOLDS:
             report.verdict = Verdict.BROKEN
-            report.add(Kind.VIOLATION, folder, 0, "the simulator's claims hold", run.broken,
+            report.add(FindingKind.VIOLATION, folder, 0, "the simulator's claims hold", run.broken,
                        "a run in which each claim of `insync simulate` holds")  # fmt: skip
         return report

@@ -1,4 +1,4 @@
-"""Work that goes on in threads of its own while something else is done."""
+"""Background threads whose failures reach the caller."""
 
 from __future__ import annotations
 

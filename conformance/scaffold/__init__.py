@@ -1,4 +1,4 @@
-"""What `insync new` writes: a system, a switch, a claim or a bug of history, each with a test."""
+"""Files that `insync new` writes: a system, a switch, a claim or a bug, each with a test."""
 
 from conformance.scaffold.bugs import new_bug
 from conformance.scaffold.claims import new_claim

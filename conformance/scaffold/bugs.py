@@ -1,4 +1,4 @@
-"""A new bug of history: an entry of the zoo, which `insync zoo` finds anew each time."""
+"""A new historic bug: an entry of the zoo, which `insync zoo` searches for."""
 
 from __future__ import annotations
 

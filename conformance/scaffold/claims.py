@@ -1,4 +1,4 @@
-"""A new claim: a sentence, its formula, and the companion without which it would say nothing."""
+"""A new claim: a sentence, its formula, and the companion that must be reachable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes to Python files as data: nothing is written before everything is known to be right."""
+"""Changes of Python files as data: all are checked before any is written."""
 
 from __future__ import annotations
 

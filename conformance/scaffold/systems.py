@@ -1,4 +1,4 @@
-"""A new system: state, steps and claims that can be explored at once, its place in the table."""
+"""A new system: state, steps and claims that can be explored at once, and its table entry."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Input → expected cases of Kafka's behaviour, answered by the model and by the implementation."""
+"""Cases of Kafka's behaviour (input → expected), answered by the model and the implementation."""

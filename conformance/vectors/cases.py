@@ -1,4 +1,4 @@
-"""Files of cases: read, checked against the schema, each case with its operation."""
+"""Files of cases: read, checked against the schema, each with its operation."""
 
 from __future__ import annotations
 
@@ -44,12 +44,6 @@ def _by_op(*operations: str) -> Callable[[Input], str | None]:
 def _shape(*rules: tuple[str, set[str]]) -> Callable[[Input], str | None]:
     """The first operation all of whose names the input has."""
     return lambda given: next((name for name, keys in rules if keys <= set(given)), None)
-
-
-def _unnamed(*rules: tuple[str, set[str]]) -> Callable[[Input], str | None]:
-    """For an input that names no operation: what only one operation of the file is about."""
-    by_shape = _shape(*rules)
-    return lambda given: None if "op" in given else by_shape(given)
 
 
 def _either(*ways: Callable[[Input], str | None]) -> Callable[[Input], str | None]:
@@ -176,19 +170,19 @@ FILES: dict[str, Callable[[Input], str | None]] = {
 """By file, how the operation of a case is known from its input."""  # fmt: skip
 
 _UNNAMED: dict[str, Callable[[Input], str | None]] = {
-    "assignment": _unnamed(
+    "assignment": _shape(
         ("addPartitions", {"newTotal"}),
         ("addPartitions", {"existing"}),
         ("assign", {"nPartitions"}),
         ("rackAlternatedList", {"racks"}),
     ),
-    "controller_context": _unnamed(
+    "controller_context": _shape(
         ("reassignTo", {"target"}),
         ("assignmentOf", {"query"}),
         ("assignmentOf", {"known"}),
         ("target", {"assignment"}),
     ),
-    "controller_flow": _unnamed(
+    "controller_flow": _shape(
         ("moved", {"trigger"}),
         ("registerController", {"controllerZnode"}),
         ("registerController", {"epochZnode"}),
@@ -200,12 +194,12 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("restarts", {"steps"}),
         ("creation", {"assignment"}),
     ),
-    "election": _unnamed(
+    "election": _shape(
         ("elect", {"strategy"}),
         ("elect", {"assignment"}),
         ("elect", {"isr"}),
     ),
-    "partition_replication": _unnamed(
+    "partition_replication": _shape(
         ("oldFormat", {"becomeLeaderEpoch"}),
         ("assignmentState", {"adding"}),
         ("assignmentState", {"removing"}),
@@ -219,7 +213,7 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("underReplicated", {"replicas"}),
         ("underReplicated", {"isr"}),
     ),
-    "partition_state_machine": _unnamed(
+    "partition_state_machine": _shape(
         ("transition", {"from", "to"}),
         ("effects", {"zkState"}),
         ("effects", {"target"}),
@@ -227,7 +221,7 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("offlineCount", {"steps"}),
         ("initialState", {"live"}),
     ),
-    "reassignment": _unnamed(
+    "reassignment": _shape(
         ("guard", {"entriesLeft"}),
         ("findStates", {"inProgress"}),
         ("throttledReplicas", {"proposed"}),
@@ -235,7 +229,7 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("parseGenerate", {"topics"}),
         ("guard", {"current", "target"}),
     ),
-    "replica_manager": _unnamed(
+    "replica_manager": _shape(
         ("stopReplica", {"delete"}),
         ("leaderAndIsr", {"inReplicas"}),
         ("leaderAndIsr", {"requestLeaderEpoch"}),
@@ -243,20 +237,20 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("fetchVisibility", {"leo", "hw"}),
         ("brokerEpoch", {"request", "current"}),
     ),
-    "replica_state_machine": _unnamed(
+    "replica_state_machine": _shape(
         ("transition", {"from", "to"}),
         ("effects", {"target"}),
         ("startup", {"replica"}),
     ),
-    "request_batch": _unnamed(
+    "request_batch": _shape(
         ("versions", {"ibp"}),
     ),
-    "topic_deletion": _unnamed(
+    "topic_deletion": _shape(
         ("resumeDecision", {"replicaStates"}),
         ("scenario", {"steps"}),
         ("delete", {"live", "assignment"}),
     ),
-    "truncation": _unnamed(
+    "truncation": _shape(
         ("leaderFetchValidation", {"lastFetchedEpoch"}),
         ("offsetTruncationStateOld", {"leaderReplyEndOffset"}),
         ("offsetTruncationState", {"leaderReply"}),
@@ -265,7 +259,7 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("scenario", {"follower"}),
         ("epochFetches", {"truncationOnFetch"}),
     ),
-    "zk_store": _unnamed(
+    "zk_store": _shape(
         ("encode", {"encode"}),
         ("encodeReassign", {"map"}),
         ("propagateIsr", {"sets"}),
@@ -275,7 +269,31 @@ _UNNAMED: dict[str, Callable[[Input], str | None]] = {
         ("createSequential", {"prefix"}),
     ),
 }
-"""By file, what an input without ``op`` is about, where no fuller shape fits."""
+"""By file, what an input is about whose ``op`` is missing or unknown, and no fuller shape fits."""
+
+_SYNONYMS = {
+    "assignReplicasToBrokers": "assign",
+    "getRackAlternatedBrokerList": "rackAlternatedList",
+    "alterReassignments": "apiValidate",
+    "createPartitions": "addPartitions",
+    "decode": "decodeReassign",
+    "propagateLogDirEvent": "propagateLogDir",
+    "propagateIsrChanges": "propagateIsr",
+    "parseExecuteAssignmentArgs": "parseExecute",
+    "parseGenerateAssignmentArgs": "parseGenerate",
+    "generateAssignment": "generate",
+    "executeAssignment": "execute",
+    "partitionReassignmentStatesToString": "statesToString",
+    "replicaMoveStatesToString": "moveStatesToString",
+    "listReassignments": "list",
+    "findPartitionReassignmentStates": "findStates",
+    "calculateMoveMap": "moveMap",
+    "calculateProposedMoveMap": "moveMap",
+    "registerBrokerInZk": "registerBroker",
+    "getOffsetTruncationState": "offsetTruncationState",
+    "preferredReplicaImbalance": "imbalance",
+}
+"""Names of Kafka's methods and near words -> the operations that they are."""
 
 UNKNOWN = "unknown: "
 """What the operation of a case begins with that follows no known schema."""
@@ -304,6 +322,7 @@ def read_cases(path: Path) -> list[Case]:
 
 def _operation(file: str, given: Input) -> str | None:
     """What a case asks, None if it follows no known schema."""
+    given = {**given, "op": _SYNONYMS.get(given["op"], given["op"])} if "op" in given else given
     try:
         found = FILES[file](given)
         return _UNNAMED[file](given) if found is None and file in _UNNAMED else found

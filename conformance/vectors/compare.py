@@ -1,4 +1,4 @@
-"""Whether an answer is what a case expects.
+"""Compares an answer with what a case expects.
 
 An expected object names what was observed, not everything there is: an answer may say more. Where
 the names are data (partitions, brokers, topics), or there are none, the object must be the same.

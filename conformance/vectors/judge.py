@@ -1,4 +1,4 @@
-"""Cases put to one side or to both, and what came of it."""
+"""Puts cases to one side or to both, and reports the results."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def answers_of(side: str) -> Answers:
         from conformance.vectors import model_side
 
         return model_side.ANSWERS
-    from impl import vectors
+    from conformance.vectors import implementation
 
-    return vectors.ANSWERS
+    return implementation.ANSWERS
 
 
 def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> FileResult:

@@ -192,6 +192,8 @@ def _chosen(question: Question) -> elections.ElectedLeader | None:
         case "Reassign":
             return elections.for_reassignment(asked.get("target", assignment), isr, live)
         case "Preferred":
+            if is_led_as_preferred(question, asked.get("leader")):
+                return None
             return elections.for_preferred(assignment, isr, live)
         case "ControlledShutdown":
             going = asked["shuttingDown"]
@@ -203,6 +205,12 @@ def _chosen(question: Question) -> elections.ElectedLeader | None:
             return chosen._replace(recipients=staying)  # KAFKA-7482
         case other:
             raise ValueError(f"no strategy is called {other!r}")
+
+
+def is_led_as_preferred(question: Question, leader: int | None) -> bool:
+    """Up to 1.0 no preferred election is held where the first replica leads already."""
+    led = leader is not None and leader in question["input"]["assignment"][:1]
+    return led and not Release.of(question["release"]).since("1.1")
 
 
 def _elect_by_steps(question: Question) -> dict[str, Any]:
@@ -231,7 +239,8 @@ def _elect_by_steps(question: Question) -> dict[str, Any]:
 def partition_effects(question: Question) -> dict[str, Any]:
     """An offline partition comes online, or stays."""
     asked = question["input"]
-    state, unclean = asked["zkState"], asked["strategy"] == "Offline(true)"
+    state = asked["zkState"]
+    unclean = asked["strategy"] == "Offline(true)" or bool(asked["unclean"])
     scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean)
     newer = state.get("controllerEpoch", asked["controllerEpoch"]) > asked["controllerEpoch"]
     scene.registered(state["leader"], 2 if newer else 1)

@@ -30,19 +30,20 @@ def scenario(question: Question) -> dict[str, Any]:
     seen = []
     for step in asked["steps"]:
         going.notified.clear()
-        _do(going, step)
+        _do(going, step, asked["deleteTopicEnable"])
         seen.append(_observe(going))
     return {"afterStep": seen, "stateMachineCalls": going.rounds}
 
 
-def _do(going: Deletions, step: Mapping[str, Any]) -> None:
+def _do(going: Deletions, step: Mapping[str, Any], enabled: bool) -> None:
     topics, broker = step["topics"], int(step.get("broker", -1))
     chosen = _on(going, topics, step["brokers"])
     match step["do"]:
         case "init":
             going.init(topics, step["ineligible"])
         case "enqueue":
-            going.enqueue(topics)
+            if enabled:
+                going.enqueue(topics)
         case "completeReplicaDeletion":
             going.ended(chosen)
         case "failReplicaDeletion":

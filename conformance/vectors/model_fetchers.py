@@ -13,8 +13,8 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors.shapes import Lacks
 from impl.releases import Release
-from impl.vectors.shapes import Lacks
 
 Question = Mapping[str, Any]
 

@@ -63,13 +63,13 @@ class Flow:
             if joins and self.state.leader != NOBODY:
                 isr = (*self.state.isr, broker)
                 self.state = self.state._replace(isr=isr, version=self.state.version + 1)
-        elif "auto" in step:
+        elif "auto" in step.lower():
             led = self.state.leader == self.assignment[0]
             if self.assignment[0] in self.live and answers.is_imbalanced(not led, 1, SHARE):
                 self._prefer()
         elif "shutdown" in step.lower():
             self._shut_down(broker)
-        elif "elect" in step:
+        elif "elect" in step.lower():
             led = self.state.leader == self.assignment[0]
             # Who leads already: sorted out by the selectors, and by the controller since 2.2.
             if not led or (self.release.since("1.1") and not self.release.since("2.2")):
@@ -106,7 +106,10 @@ def creation(question: Question) -> dict[str, Any]:
     wanted = asked["assignment"]
     number = min(map(int, wanted)) if isinstance(wanted, Mapping) else 0
     replicas = wanted[str(number)] if isinstance(wanted, Mapping) else wanted
-    return Flow(question, replicas, asked["live"]).observe() | {"partition": number}
+    flow = Flow(question, replicas, asked["live"])
+    if not flow.state.isr:  # nobody could lead: no state was written
+        return {"leader": None}
+    return flow.observe() | {"partition": number}
 
 
 def leaders(question: Question) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class Life:
             case "isrUpdateFails":
                 leader.answered(step["error"], now)
             case "becomeLeader":
+                leader.refused = False
                 leader.lead(step["isr"], now)
             case "becomeFollower":
                 leader.follow()
@@ -84,7 +85,9 @@ def leader(question: Question) -> dict[str, Any]:
     """A leader's life."""
     life, seen, before = Life(question), [], 0
     initial = life.observe()
-    for step in question["input"].get("steps", ()):
+    steps = question["input"].get("steps", ())
+    for step, following in zip(steps, [*steps, {}][1:], strict=True):
+        life.leader.refused |= following.get("do") == "isrUpdateFails"
         before = len(life.leader.asked)
         life.do(step)
         seen.append(life.observe())

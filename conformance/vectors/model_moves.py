@@ -209,7 +209,7 @@ def flow(question: Question) -> dict[str, Any]:
 def guard(question: Question) -> dict[str, Any]:
     """Whether an entry of the request is begun, and what it then waits for."""
     asked = question["input"]
-    deleting = bool(asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"))
+    deleting = bool(asked.get("queuedForDeletion"))
     live = asked.get("live", [*asked["current"], *asked["target"]])
     dead = [one for one in asked["target"] if one not in live]
     move = Move(question, asked["current"], asked["target"], deleting, dead)

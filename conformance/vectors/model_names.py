@@ -14,7 +14,8 @@ def validate_name(question: Question) -> dict[str, Any]:
     """Whether a topic may be called so."""
     name = question["input"]["name"]
     text = name if isinstance(name, str) else name["char"] * name["repeat"]
-    return {"valid": topic_names.is_allowed(text)}
+    valid = topic_names.is_allowed(text)
+    return {"valid": valid, "error": None if valid else "InvalidTopicException"}
 
 
 def valid_char(question: Question) -> dict[str, Any]:

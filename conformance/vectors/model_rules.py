@@ -148,7 +148,9 @@ def out_of_sync(question: Question) -> dict[str, Any]:
     end = shown = 0
     checks: list[list[int]] = []
     followers = [one for one in asked["isr"] if one != asked["leader"]]
+    leader_end = asked["leaderLeo"]
     for step in asked["steps"]:
+        leader_end = step.get("leaderEnd", leader_end)
         if "sleep" in step:
             now += step["sleep"]
         elif "fetch" in step:
@@ -157,9 +159,9 @@ def out_of_sync(question: Question) -> dict[str, Any]:
             elif step["fetch"] >= shown:  # all that the fetch before was shown
                 caught_up = max(caught_up, fetched_at)
             end, shown, fetched_at = step["fetch"], step["leaderEnd"], now
-        else:
+        elif "check" in step:
             late = answers.is_out_of_sync(
-                end != asked["leaderLeo"], caught_up, now, asked["lagMs"], _since(question, "2.1")
+                end != leader_end, caught_up, now, asked["lagMs"], _since(question, "2.1")
             )
             checks.append(followers if late else [])
     return {"outOfSyncAtChecks": checks}
@@ -216,27 +218,29 @@ def reassign_to(question: Question) -> dict[str, Any]:
 def assignment_of(question: Question) -> dict[str, Any]:
     """Replicas of partitions; one that is not known has none."""
     asked = question["input"]
-    known = dict.fromkeys(asked["known"], (1, 2, 3))
-    return {"results": [known.get(name, ()) for name in asked["query"]]}
+    return {"results": [list(asked["known"].get(name, ())) for name in asked["query"]]}
 
 
 def imbalance_count(question: Question) -> dict[str, Any]:
     """How many partitions, of topics that are to stay, their first replica does not lead."""
-    asked = question["input"]
+    counts = [_imbalance(one) for one in question["input"].get("moments", [question["input"]])]
+    return {"count": counts[-1], "imbalance": counts[-1], "counts": counts}
+
+
+def _imbalance(asked: Mapping[str, Any]) -> int:
     staying = {
         name: replicas[0] for name, replicas in asked["assignments"].items()
         if replicas and _place(name)[0] not in asked["queuedForDeletion"]
     }  # fmt: skip
     led = asked["leaders"]
-    return {"count": sum(led[name] != first for name, first in staying.items() if name in led)}
+    return sum(led[name] != first for name, first in staying.items() if name in led)
 
 
 def api_validate(question: Question) -> dict[str, Any]:
     """The answer of AlterPartitionReassignments."""
     asked = question["input"]
     wanted = asked.get("target", [1])
-    goes = asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion")
-    known = asked.get("exists", True) and not goes
+    known = asked.get("exists", True) and not asked.get("queuedForDeletion")
     current = asked.get("current", [1, 2]) if known else None
     if wanted is None and known:
         moves_now = asked["adding"] or asked["removing"]
@@ -279,7 +283,7 @@ def initial_state(question: Question) -> dict[str, Any]:
 def replica_startup(question: Question) -> dict[str, Any]:
     """A replica's state when a controller has started."""
     asked = question["input"]
-    lives = asked["replica"] in asked["live"]
+    lives = asked["replica"] in asked["live"] and not asked.get("offlineDir")
     return {"state": partition_states.state_of_replica(lives, _since(question, "2.3"))}
 
 

@@ -29,8 +29,8 @@ from conformance.vectors import (
     model_transitions,
 )
 from conformance.vectors.compare import ByRule
+from conformance.vectors.shapes import reading
 from impl.releases import Release
-from impl.vectors.shapes import reading
 from model.protocol import assignment
 from model.protocol.assignment import AssignmentRefused
 

@@ -69,8 +69,14 @@ def partition_effects(question: Question) -> dict[str, Any]:
         alive = [one for one in asked["live"] if one not in asked.get("shuttingDown", ())]
         found = transitions.created(asked["assignment"], alive, asked["controllerEpoch"])
         effect = NOTHING if refused else found
-    elif state is None or "exception" in (asked.get("zkReadResult"), asked.get("zkSetResult")):
+    elif state is None or {"exception", "NONODE"} & set(
+        map(str, (asked.get("zkReadResult"), asked.get("zkSetResult")))
+    ):
         effect = NOTHING
+    elif asked["strategy"] == "Preferred" and model_controller.is_led_as_preferred(
+        question, state.leader
+    ):
+        effect = MOVED
     else:
         effect = transitions.elected(state, _chosen(question, state), asked["controllerEpoch"])
     answer = {
@@ -174,7 +180,7 @@ def _replica_effect(question: Question, release: Release) -> TransitionOutcome:
                 asked["assignment"],
                 state,
                 asked["controllerEpoch"],
-                going=bool(asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion")),
+                going=bool(asked.get("queuedForDeletion")),
                 keeps_last=release.since("1.1") or not asked.get("unclean"),
                 moves_unled=release.since("2.0"),
                 tells_unled=release.since("2.3"),
@@ -192,7 +198,7 @@ def _is_removal(asked: Mapping[str, Any], question: Question) -> bool:
         return False
     last = len(state["isr"]) == 1 and asked.get("unclean")
     leaves = last and not Release.of(question["release"]).since("1.1")
-    going = asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion")
+    going = asked.get("queuedForDeletion")
     return not (going or leaves or "live" in asked)
 
 

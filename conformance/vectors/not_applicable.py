@@ -1,4 +1,4 @@
-"""What a side does not answer, said beforehand: by side, file and operation, with the reason.
+"""Cases that a side does not answer, declared by side, file and operation, with the reason.
 
 An operation that is neither answered nor listed here is *unanswered*, and no run with one is green.
 """
@@ -90,7 +90,8 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
     "impl": (),
     "model": (
         Except("reassignment", "guard",
-               lambda given: "entriesLeft" in given or not given.get("exists", True),
+               lambda given: "entriesLeft" in given
+               or not given.get("exists", given.get("current", True)),
                "the model's request is about one partition, which exists"),
         Except("reassignment", "guard", lambda given: "live" in given,
                "the model begins with 0.10.1, whose controllers do not ask that targets live",
@@ -100,13 +101,17 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
           for trace in ("reassignTrace", "reassignTraceKip455")),
         Except("controller_flow", "reassign", lambda given: "then" in given,
                "the model's moves go on without brokers that come back"),
+        Except("request_sequences", "sequence",
+               lambda given: given.get("partitionsOnBroker") is False,
+               "the model's cluster has a partition that is on every broker"),
         Except("truncation", "scenario",
                lambda given: not model_fetchers.is_about_two_logs(given),
                "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
         Except("truncation", "fetchState",
                lambda given: not model_fetchers.is_of_one_epoch(given),
                "the model's leader answers about the epoch that was asked, or refuses"),
-        Except("truncation", "epochFetches", lambda given: bool(given.get("truncationOnFetch")),
+        Except("truncation", "epochFetches",
+               lambda given: bool(given.get("truncationOnFetch", "ibp" in given)),
                "logs are cut by what fetches answer in 2.7's own protocol alone: the model has the "
                "one before it"),
     ),

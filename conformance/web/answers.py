@@ -1,4 +1,4 @@
-"""What the page asks, and the answers: each a function from a JSON object to plain data.
+"""Requests of the page and their answers: functions from a JSON object to plain data.
 
 Raises ProtocolError, whose message is shown as it is, for what makes no sense.
 """

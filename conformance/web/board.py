@@ -1,4 +1,4 @@
-"""A system under one version, to be played step by step: what is, what can happen, and why not.
+"""A system played step by step: the state, the steps that can happen, and why others cannot.
 
 A game is a heading and lines, as in a story: `system replication version 2.3 brokers 3`, then
 `broker_becomes_controller broker=1`. Nothing is kept but what can be computed again from these

@@ -1,4 +1,4 @@
-"""A story as cards to print and cut out: a class lays them in order, and the key says if it is so.
+"""A story as cards to print and cut out; a class puts them in order, and a key has the solution.
 
 The cards are shuffled by the story itself, so that the same story gives the same sheet; each has a
 letter, and the key on the last page names the letters in order.

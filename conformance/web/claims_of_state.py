@@ -1,4 +1,4 @@
-"""Which claims hold of a state, or of the step that led to it."""
+"""Which claims hold in a state, or of the step that led to it."""
 
 from __future__ import annotations
 

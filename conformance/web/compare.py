@@ -1,4 +1,4 @@
-"""Two runs of one system in lock-step: the same steps under two versions, or two runs, or a trace.
+"""Two runs of one system in lock-step: two versions, two runs, or a run and a trace.
 
 Row by row each side takes its line. What is refused on one side is passed over there, with the
 reason, so that one sees what becomes of the run without it. The first row whose sides are not the

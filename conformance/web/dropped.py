@@ -1,4 +1,4 @@
-"""Log files that were dropped into the page: kept for a while on this machine, and checked here.
+"""Log files dropped into the page: checked on this machine, and kept for a while.
 
 A set of files is a folder of its own, which goes with the server. What `insync check` says of it is
 what the page shows: the same command, in a process of its own with a limit.

@@ -1,4 +1,4 @@
-"""A run as one page or one text: complete in itself, and readable on paper."""
+"""A run as one self-contained page or text, readable on paper."""
 
 from __future__ import annotations
 

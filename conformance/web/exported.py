@@ -1,4 +1,4 @@
-"""A run for other tools: a Mermaid sequence diagram, and a test of pytest that plays it again."""
+"""A run for other tools: a Mermaid sequence diagram, or a pytest test that plays it again."""
 
 from __future__ import annotations
 

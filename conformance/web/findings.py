@@ -1,4 +1,4 @@
-"""What a command found, as the explorer shows it, where it is not a run from the beginning.
+"""Findings of a command that are no run from the initial state, shown in the explorer.
 
 A counterexample to induction is a state and a step; a guard that was taken out is a run that the
 whole system refuses at that guard; wrong answers to questions are lines without states.

@@ -1,4 +1,4 @@
-"""A run in a page of its own: what repeats from state to state stands there once.
+"""A run as a self-contained page; what repeats from state to state is stored once.
 
 A thousand states are mostly the same rows. `packed` writes each different row, lane, log, badge and
 lamp once, in a table, and a state as numbers into it; the page's own script looks them up again.

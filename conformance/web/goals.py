@@ -1,4 +1,4 @@
-"""Goals of a player: break a claim, reach what is sometimes so, any state in the notation, a step.
+"""Goals of a player: break a claim, reach a `sometimes`, a state, or a step.
 
 A goal is looked for from the beginning or from the state that is shown; the shortest way there is
 found by the same explorer that `insync find` uses. An expression is read as data and never run:

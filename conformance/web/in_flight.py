@@ -1,4 +1,4 @@
-"""What is on its way in a state of each system, as messages from lane to lane.
+"""Messages in flight in a state of each system, from lane to lane.
 
 The model keeps what is in flight in its own way in each system: by epochs, by pairs of brokers, in
 queues. Here each is read as what it is on the wire: a request or an answer, of a name that Kafka

@@ -1,4 +1,4 @@
-"""What is known of a game's states: a tree of lines, so that branches and undo cost nothing."""
+"""The states of a game as a tree, so that branches and undo cost nothing."""
 
 from __future__ import annotations
 

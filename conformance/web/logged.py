@@ -1,4 +1,4 @@
-"""One's own logs beside the protocol: what brokers wrote of one partition, and what was allowed.
+"""Brokers' log lines about one partition, beside what the protocol allowed.
 
 Logs hold no whole state, so there is no board to draw: a row is a line of a log, in the order of
 time, of the partition (or of the controllers) that the first violation is about.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
-from conformance.pipeline.findings import Finding, Kind
+from conformance.pipeline.findings import Finding, FindingKind
 from conformance.pipeline.local import LocalEngine
 from conformance.web.compare import ComparedRow, Comparison, Side
 from conformance.web.run_files import NoRunError
@@ -46,7 +46,7 @@ def with_logs(path: Path) -> LogComparison:
     events = sorted(events_of(corpus.events), key=lambda one: (one.at, one.file, one.line))
     wrong: dict[tuple[str, int], list[Finding]] = defaultdict(list)
     for finding in judged.findings:
-        if finding.kind in (Kind.VIOLATION, Kind.IMPOSSIBLE):
+        if finding.kind in (FindingKind.VIOLATION, FindingKind.IMPOSSIBLE):
             wrong[finding.file, finding.line].append(finding)
     if not events:
         raise NoRunError(f"{path}: holds no line of a broker that is understood")

@@ -1,4 +1,4 @@
-"""The arrows of a state: what is in flight, what a step has sent, and what became of the rest.
+"""Arrows of a state: messages in flight, just sent, delivered or lost.
 
 An arrow goes from lane to lane. What was on its way before a step and is not after it has ended as
 the transition says: it arrived, was lost or refused. What is on its way after it says for how many

@@ -1,4 +1,4 @@
-"""A run as a picture to print: a row a step, what it changed, the logs, the messages as arrows.
+"""A run as a printable picture: a row per step, with its changes, the logs, and messages as arrows.
 
 What became of a message is a mark and a word on its arrow, so that a print without colours says it.
 """

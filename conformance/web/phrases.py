@@ -1,4 +1,4 @@
-"""A step in plain words, and who takes it: `broker_crashes broker=2` is "broker 2 crashes".
+"""A step in plain words, with its actor: `broker_crashes broker=2` is "broker 2 crashes".
 
 The words are made of the transition's own name and parameters, so that no transition lacks them and
 none says what the model does not. The full name stays beside them wherever they are shown. Who

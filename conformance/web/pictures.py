@@ -1,4 +1,4 @@
-"""Pictures of the explorer at telling moments, taken in a browser, and whether they are current.
+"""Screenshots of the explorer for the documents, and whether they are current.
 
 A picture is of what the page shows at an address. Beside the pictures stands `pictures.json`: for
 each the digest of what was to be seen (the states, and the page's own files) and of the file. So a

@@ -1,4 +1,4 @@
-"""A story as what a page plays without a server: its beats, each with the state that it leads to.
+"""A story as frames that a page plays without a server, each with its state.
 
 A beat is a step, a step that is refused, or a claim that is checked. Frames stand packed in a table
 (`frozen.Packer`), so that a page with several runs says what repeats once.

@@ -1,4 +1,4 @@
-"""A run as it is shown, wherever it came from."""
+"""A run as the explorer shows it, from any source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run out of any file that holds one: a story, a trace, or the JSON that a command wrote."""
+"""Reads a run from any file that has one: a story, a trace, or JSON of a command."""
 
 from __future__ import annotations
 

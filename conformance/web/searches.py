@@ -1,4 +1,4 @@
-"""Goals are looked for in processes of their own, so that a search never slows a step of the page.
+"""Searches for goals in processes of their own, so that they never slow the page.
 
 Recording, grounding and compiling hold Python's interpreter lock for up to a tenth of a second; in
 the page's own process each step would wait for that. A child is asked and answers by lines of JSON

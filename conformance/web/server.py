@@ -1,4 +1,4 @@
-"""The explorer's server: on 127.0.0.1 only, for this machine's own page only.
+"""The explorer's server, reachable on 127.0.0.1 only.
 
 Every answer is a function of what is asked (a heading and lines), so nothing is kept for a
 visitor. Requests from other hosts or pages of other origins are refused; nothing is read from

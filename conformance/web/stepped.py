@@ -1,4 +1,4 @@
-"""A trace of any system of the model, played step by step: the adapter's door to the explorer.
+"""A trace of any system of the model, played step by step in the explorer.
 
     {"format": "insync.trace/1", "run": "r1", "system": "topics", "version": "2.3", "brokers": 2}
     {"run": "r1", "node": 1, "seq": 1, "step": "broker_crashes", "args": {"broker": 1},

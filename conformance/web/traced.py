@@ -1,4 +1,4 @@
-"""The run that a recorded trace is, as the model takes it, up to the last line that fits.
+"""A recorded trace as a run of the model, up to the last line that fits.
 
 A trace with parts missing is searched for a run that fits, and that run is shown. Traces of other
 systems than `replication` are played step by step. What does not fit

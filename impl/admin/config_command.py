@@ -1,4 +1,4 @@
-"""Kafka's kafka-configs: what is set for topics and brokers, described and altered.
+"""Kafka's kafka-configs: describe and alter configurations of topics and brokers.
 
 Straight in ZooKeeper, or by requests to brokers (of brokers since 1.1, of topics since 2.5).
 Source: ConfigCommand, AdminZkClient.

@@ -1,4 +1,4 @@
-"""What is set for a topic or a broker, changed in ZooKeeper (``AdminZkClient``)."""
+"""Configurations of a topic or a broker, changed in ZooKeeper (``AdminZkClient``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Kafka's admin tools end where they fail: the stream, the words before, the exit code.
+"""How Kafka's admin tools end when they fail: the stream, the first words, the exit code.
 
 Arguments that make no sense are usage: a line on standard error and exit code 1, in every release
 (``CommandLineUtils.printUsageAndDie``). What fails at work is another matter, by tool and release.

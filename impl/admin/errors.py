@@ -1,4 +1,4 @@
-"""What Kafka's admin tools refuse, under Kafka's names; the message is Kafka's."""
+"""Exceptions of Kafka's admin tools, with Kafka's names and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicas that are to be in certain directories of their brokers: asked for, and looked for.
+"""Moves of replicas between log directories of their broker: requested, and verified.
 
 Source: ReassignPartitionsCommand, alterReplicaLogDirsIgnoreReplicaNotAvailable (1.1 to 2.5),
 executeMoves and findLogDirMoveStates (2.6); KIP-113.

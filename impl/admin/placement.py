@@ -1,4 +1,4 @@
-"""Where replicas are put when nobody says: Kafka's assignment, by rack or not (fact sheet i.2).
+"""Replica placement of new topics and partitions, with or without racks (fact sheet i.2).
 
 ``start`` is the index of the broker that leads partition 0, ``shift`` how far the second replica is
 from the first; Kafka draws both at random, so here they are arguments.

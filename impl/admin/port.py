@@ -1,4 +1,4 @@
-"""What admin tools ask of brokers, where they do not go through ZooKeeper (``Admin``)."""
+"""Requests that admin tools send to brokers where they do not use ZooKeeper (``Admin``)."""
 
 from __future__ import annotations
 

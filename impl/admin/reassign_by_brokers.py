@@ -1,4 +1,4 @@
-"""``kafka-reassign-partitions --bootstrap-server``: moves by asking the controller (KIP-455, j.3).
+"""``kafka-reassign-partitions --bootstrap-server``: moves by the controller (KIP-455, j.3).
 
 The tool does so since 2.6, and its words are those of 2.6 and later; brokers of 2.4 understand it.
 Source: ReassignPartitionsCommand (2.6).

@@ -1,4 +1,4 @@
-"""What ``kafka-reassign-partitions`` says of moves under way (2.6 and later; fact sheet j.3)."""
+"""What ``kafka-reassign-partitions`` prints about moves in progress (2.6; fact sheet j.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How traffic of moving replicas is held back: the names, and what the tool says (KIP-73, KIP-113).
+"""Replication throttles of reassignments: configuration names, and messages (KIP-73, KIP-113).
 
 Source: ReassignPartitionsCommand; article on partition reassignment.
 """

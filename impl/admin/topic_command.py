@@ -178,15 +178,18 @@ class TopicCommand:
         return lines
 
     def _described(self, topic: str, only: Filters, live: set[int], marked: bool) -> Sequence[str]:
-        rows = self._rows(topic)
-        if rows is None:
+        registered = wait(self.client.topic(topic))
+        if registered is None:
             return [f"Topic {topic} doesn't exist!"]
+        rows = self._rows(topic, registered)
         lines = []
         configs = self.configs(topic)
         marked = marked and self.release.since("1.0")
         headed = not only.unavailable and not only.under_replicated
         if headed and (configs or not only.with_overrides):
-            lines.append(topic_lines.header(topic, rows, configs, self.release, marked))
+            lines.append(
+                topic_lines.header(topic, rows, configs, self.release, marked, registered.topic_id)
+            )
         if only.with_overrides:
             return lines
         for row in rows:
@@ -196,10 +199,7 @@ class TopicCommand:
                 lines.append(topic_lines.row(topic, row, self.release, marked))
         return lines
 
-    def _rows(self, topic: str) -> Sequence[PartitionLine] | None:
-        registered = wait(self.client.topic(topic))
-        if registered is None:
-            return None
+    def _rows(self, topic: str, registered: TopicZnode) -> Sequence[PartitionLine]:
         rows = []
         for number, assignment in sorted(registered.partitions.items()):
             state = wait(self.client.state(TopicPartition(topic, number)))

@@ -1,4 +1,4 @@
-"""Which names a topic may have, and which ones are too alike (``Topic``; fact sheet i.1)."""
+"""Valid topic names, and names that collide (``Topic``; fact sheet i.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kafka-topics --bootstrap-server``: topics by asking the brokers (KIP-377, 2.2; i.5).
+"""``kafka-topics --bootstrap-server``: topics by requests to brokers (KIP-377, 2.2; i.5).
 
 Every method returns the lines that the tool prints. Source: TopicCommand.AdminClientTopicService.
 """

@@ -1,4 +1,4 @@
-"""Changes of ISRs that leaders ask of the controller (``DefaultAlterIsrManager``; KIP-497, 2.7).
+"""ISR changes that leaders request from the controller (``DefaultAlterIsrManager``; KIP-497, 2.7).
 
 A change waits until it is answered, or until a LeaderAndIsr has made it void. One request is under
 way at a time, with all changes that wait; whoever sends it takes them by ``batch`` and hands the

@@ -1,4 +1,4 @@
-"""What a broker answers controllers, followers and producers, as pure functions (f, g.6, g.7)."""
+"""Error codes of answers to controllers, followers and producers (fact sheet f, g.6, g.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of brokers and administrators to a controller; before, they wrote to ZooKeeper.
+"""Requests of brokers and administrators to the controller; older releases use ZooKeeper.
 
 AlterIsr (KIP-497, 2.7), AlterPartitionReassignments and ListPartitionReassignments (KIP-455, 2.4),
 ElectLeaders (KIP-183, 2.2: preferred ones; KIP-460, 2.4: unclean ones too). Each is one event of

@@ -1,4 +1,4 @@
-"""A controller's reads that tolerate a malformed znode: it is reported, and read as missing.
+"""A controller's reads of znodes: a malformed one is reported, and treated as missing.
 
 So a partition whose state cannot be read has no leader, a topic whose assignment cannot be read has
 no partitions, and everything else goes on (``Json.parseBytes`` of Kafka's decoders; fact sheet a).

@@ -1,4 +1,4 @@
-"""A controller's connections to brokers: in order on each, in any order between them.
+"""A controller's connections to brokers: ordered per broker, unordered between brokers.
 
 One request is under way at a time. It is sent until it is answered (``RequestSendThread``), so a
 lost answer brings it to the broker twice; when its broker goes, or its controller resigns, what is

@@ -1,4 +1,4 @@
-"""What a controller knows of the cluster, as plain data (``ControllerContext``).
+"""A controller's memory of the cluster, as plain data (``ControllerContext``).
 
 Nothing here reaches ZooKeeper or a broker: it is filled by whoever reads, and asked by the state
 machines, the request batch and the deletion manager.
@@ -150,7 +150,7 @@ class ClusterContext:
         Topics whose deletion has started do not count.
         """
         before = self.partition_state(partition)
-        if not self.is_being_deleted(partition.topic) and before is not state:
+        if not self.is_being_deleted(partition.topic):
             self.offline_partitions += (state is PartitionState.OFFLINE) - (
                 before is PartitionState.OFFLINE
             )

@@ -1,4 +1,4 @@
-"""What every event of a controller uses, constructed once."""
+"""Objects that every event of a controller uses, constructed once."""
 
 from __future__ import annotations
 

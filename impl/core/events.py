@@ -1,4 +1,4 @@
-"""What happens to the replicas of a broker, as typed events for an observer.
+"""Typed events about a broker's replicas, which the core reports to an observer.
 
 The core writes no logs. It calls its observer where Kafka would log, or where somebody who looks on
 (a trace, a test, a claim) must know; ``impl.server.replica_lines`` makes Kafka's lines of them.

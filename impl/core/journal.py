@@ -1,4 +1,4 @@
-"""What a controller reports to a listener: one method per event, which by default does nothing.
+"""The controller's listener: one method per event, which by default does nothing.
 
 The controller writes no logs. It calls this port where Kafka would log; a writer, such as
 ``impl.server.controller_lines``, makes lines of it. Nothing here feeds back.

@@ -1,4 +1,4 @@
-"""What a broker knows of the cluster: from UpdateMetadata (``MetadataCache``; f.4)."""
+"""A broker's metadata cache, filled by UpdateMetadata (``MetadataCache``; f.4)."""
 
 from __future__ import annotations
 

@@ -376,12 +376,12 @@ class Partition(Generic[SomeLog]):
     async def maybe_shrink(self, now_ms: int) -> None:
         """The periodic look at who lags (``maybeShrinkIsr``)."""
         late = self.lagging(now_ms)
-        if late and self.pending is None:
+        if late:
             await self.shrink(late, now_ms)
 
     async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
         """Have another ISR: once it is written, or when the controller agrees (2.7)."""
-        if isr == self.isr or self.pending is not None:
+        if isr == self.isr:
             return
         if self.isr_requests is not None:
             self.pending = isr

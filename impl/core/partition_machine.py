@@ -245,13 +245,14 @@ class PartitionMachine:
 
         That is by what the controller has in memory, whatever it has just read, and ends the
         election: nothing is written, nobody is notified, and the partition is online
-        (``LeaderElectionNotNeededException`` of ``PreferredReplicaPartitionLeaderSelector``,
-        which ``electLeaderForPartition`` swallows).
+        (``electLeaderForPartition`` swallows the exception).
         """
         known = self.context.leadership.get(partition)
-        is_theirs = strategy.kind is Kind.PREFERRED and not self.release.since("1.1")
-        leads = known is not None and self.context.replicas(partition)[:1] == (known.leader,)
-        return known if is_theirs and leads else None
+        if known is None or strategy.kind is not Kind.PREFERRED:
+            return None
+        replicas = self.context.replicas(partition)
+        leads = strategies.leads_as_preferred(replicas, known.leader, self.release)
+        return known if leads else None
 
     def choose(
         self, partition: TopicPartition, state: LeaderIsrAndControllerEpoch, strategy: Strategy

@@ -1,4 +1,4 @@
-"""What a controller sends to brokers, and in which version (fact sheet e)."""
+"""Requests of a controller to brokers, and their versions by release (fact sheet e)."""
 
 from __future__ import annotations
 

@@ -57,6 +57,14 @@ def preferred(
     return Elected(first, tuple(isr), tuple(assignment))
 
 
+def leads_as_preferred(assignment: Sequence[int], leader: int | None, release: Release) -> bool:
+    """Up to 1.0 a preferred election is not held where the first replica leads already.
+
+    ``LeaderElectionNotNeededException`` of ``PreferredReplicaPartitionLeaderSelector``.
+    """
+    return leader is not None and not release.since("1.1") and leader in assignment[:1]
+
+
 def controlled_shutdown(
     assignment: Sequence[int],
     isr: Sequence[int],

@@ -1,4 +1,4 @@
-"""The disk port: what a broker asks of a disk; real files, and disks that fail on demand."""
+"""The disk port: real files, and in-memory disks that fail on demand."""
 
 from impl.disk.atomic import replace_file
 from impl.disk.files import RealDisk

@@ -1,4 +1,4 @@
-"""Real files on a disk that is full for as long as somebody wants it."""
+"""Real files on a disk that can be made full on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk in memory that dies on demand: in the middle of a write, with what was not synced lost.
+"""An in-memory disk that fails on demand, also in the middle of a write; unsynced data is lost.
 
 What survives a loss of power is what POSIX promises and no more. The content of a file is durable
 when the file was synced; an entry of a directory when the directory was. Of what was written

@@ -1,4 +1,4 @@
-"""What a memory disk holds: files and directories as they are, and as a loss of power leaves them.
+"""Files and directories of an in-memory disk: as they are now, and as a power failure leaves them.
 
 Beside its present content each keeps what is durable, and the changes since, in their order.
 """

@@ -1,4 +1,4 @@
-"""What storage asks of a disk. Paths are POSIX paths; every failure is an ``OSError``."""
+"""Operations that storage needs of a disk. Paths are POSIX; every failure is an ``OSError``."""
 
 from __future__ import annotations
 

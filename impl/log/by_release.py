@@ -1,4 +1,4 @@
-"""What of a log depends on the release: the epoch cache's rules, and an index entry's offset.
+"""Release-dependent rules of a log: of the epoch cache, and an index entry's offset.
 
 A release is its numbers: (0, 11) for 0.11, (2, 3) for 2.3. A leader stores messages of format v1
 up to 0.10 and v2 since, or an older one that a topic asks for; what came before is read, and a

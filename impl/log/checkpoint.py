@@ -1,4 +1,4 @@
-"""The high watermark checkpoint: what a broker finds on its disk when it starts again."""
+"""The high watermark checkpoint, which a broker reads when it starts."""
 
 from __future__ import annotations
 

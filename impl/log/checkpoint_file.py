@@ -1,4 +1,4 @@
-"""Kafka's checkpoint files: version, number of entries, then an entry a line; replaced atomically.
+"""Kafka's checkpoint files: version, count, one entry per line; replaced atomically.
 
 ``leader-epoch-checkpoint`` has ``epoch startOffset``; the files of a log directory
 (``replication-offset-checkpoint``, ``recovery-point-offset-checkpoint``,

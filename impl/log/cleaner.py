@@ -1,4 +1,4 @@
-"""Compaction: of each key the latest record stays; a null value deletes its key after a while.
+"""Compaction: the latest record of each key stays; a null value deletes its key after a delay.
 
 Segments below the first that must not be touched are copied without what later records supersede,
 small ones together, and replaced. The dirty part begins where the last cleaning ended. Tombstones

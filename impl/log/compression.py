@@ -1,4 +1,4 @@
-"""Codecs of batches. A log keeps compressed batches as they are: only readers look inside."""
+"""Compression codecs of batches. Logs store compressed batches as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be set for a log, under Kafka's names for topics and for brokers (``LogConfig``)."""
+"""Configurations of a log, under Kafka's names for topics and for brokers (``LogConfig``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the directory of a partition is called, while it is used and when it is to go."""
+"""Names of a partition's directory, in use and marked for deletion."""
 
 from __future__ import annotations
 

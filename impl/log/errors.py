@@ -1,4 +1,4 @@
-"""What can be wrong with stored data; every message names the file and the byte."""
+"""Errors about stored data; every message names the file and the byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each leader epoch begins in a log: ``LeaderEpochFileCache`` of Kafka 2.0 and later."""
+"""The start offset of each leader epoch: ``LeaderEpochFileCache`` of Kafka 2.0 and later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each leader epoch begins in a log, by the rules of 0.11 to 1.1 (KIP-101 before KIP-279)."""
+"""The start offset of each leader epoch, by the rules of 0.11 to 1.1 (KIP-101 before KIP-279)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A partition's directory becomes a log again, after a clean stop or an unclean one.
+"""Loads a log from a partition's directory, after a clean or an unclean shutdown.
 
 After a clean stop the files are believed, and one that contradicts itself is an error that names
 it; only an index, which can be built again, is. After an unclean stop every segment from the one

@@ -1,4 +1,4 @@
-"""What a broker does to its logs from time to time, at Kafka's intervals, when it is asked to."""
+"""Periodic tasks on a broker's logs, at Kafka's intervals."""
 
 from __future__ import annotations
 

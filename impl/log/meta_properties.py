@@ -1,4 +1,4 @@
-"""``meta.properties``: which broker, of which cluster, a log directory belongs to.
+"""``meta.properties``: the broker and the cluster to which a log directory belongs.
 
 Source: BrokerMetadataCheckpoint, KafkaServer.getBrokerIdAndOfflineDirs; the fact sheet, h.6.
 """

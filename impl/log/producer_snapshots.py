@@ -1,4 +1,4 @@
-"""The ``.snapshot`` files of a log: its producers' state as of the offset that is their name.
+"""The ``.snapshot`` files of a log: the state of its producers at the offset in the file's name.
 
 One is written when a segment is rolled and at a clean stop. After a start the newest one that is
 sound and lies within the log is read, and what the log has beyond it is read again. Files that are

@@ -1,4 +1,4 @@
-"""What a log knows of its idempotent producers (KIP-98): id, epoch, sequence of the last batches.
+"""State of idempotent producers in a log (KIP-98): id, epoch, sequences of the last batches.
 
 A leader refuses what does not continue a producer's sequence, and answers a batch that it has
 already with the offsets that it has there. Followers take the state from what they replicate, so a

@@ -1,4 +1,4 @@
-"""One record: what a producer sent, at the offset that the leader gave it."""
+"""One record with its offset and leader epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record batches: the unit that producers send, logs store and fetches hand out.
+"""Record batches: the unit that producers send, logs store and fetches return.
 
 Format v2 (0.11+, magic 2) is written and read; messages of format v0 and v1 are read as batches of
 one (see ``legacy_messages``). Base offset and leader epoch lie outside the checksum, so a leader

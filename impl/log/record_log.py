@@ -1,4 +1,4 @@
-"""A log of numbered records as leaders and fetchers see one, its high watermark included."""
+"""A log of numbered records with a high watermark, as leaders and fetchers use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A region of a segment's file: what a fetch is answered with, unparsed."""
+"""A region of a segment's file: the unparsed bytes with which a fetch is answered."""
 
 from __future__ import annotations
 

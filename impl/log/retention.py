@@ -1,4 +1,4 @@
-"""Which segments go: by time, by size, by the log start (``Log.deleteOldSegments``).
+"""Which segments are deleted: by time, size or log start (``Log.deleteOldSegments``).
 
 A log that is only compacted loses those below its start alone.
 """

@@ -1,4 +1,4 @@
-"""A segment: a ``.log`` file of batches from a base offset on, with its two indexes."""
+"""A segment: a ``.log`` file of batches from a base offset, with its two indexes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A segment that an unclean stop may have torn: the sound batches are kept, indexes built anew.
+"""Recovery of a segment after an unclean shutdown: valid batches stay, indexes are rebuilt.
 
 Source: LogSegment.recover; the fact sheet, section l and trap 29.
 """

@@ -1,4 +1,4 @@
-"""The logs of one broker as its replicas use them: over a log manager, any call may fail.
+"""A broker's logs as its replicas use them, through a log manager; any call may fail.
 
 An OSError takes the directory offline (``LogDirFailureChannel``), a corrupt file the partition;
 both come out as StorageError. Nothing here waits: the calls are coroutines, since to the replicas a

@@ -1,4 +1,4 @@
-"""What a log looks at before it appends a producer's or a leader's bytes (``LogValidator``)."""
+"""Checks of a producer's or a leader's bytes before a log appends them (``LogValidator``)."""
 
 from __future__ import annotations
 

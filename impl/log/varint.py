@@ -1,4 +1,4 @@
-"""Numbers of varying length, as in Protocol Buffers: zigzag, seven bits a byte, low bits first."""
+"""Variable-length numbers as in Protocol Buffers: zigzag, seven bits per byte, low bits first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running broker: everything joined, from its properties file to its sockets.
+"""A running broker, built from its properties file: logs, replicas, controller, sockets.
 
 Start (``KafkaServer.startup``): ZooKeeper, cluster id, broker id, logs, replicas, listener,
 registration, election. Stop: controlled shutdown, then the other way round. Every thread is a

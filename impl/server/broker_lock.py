@@ -1,4 +1,4 @@
-"""The one lock of a broker's replicas, which is let go of while its holder waits for the world."""
+"""The lock of a broker's replicas; released while its holder waits for ZooKeeper or a socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A controller's way to the brokers: one thread each, over a socket (``ControllerChannelManager``).
+"""A controller's connections to brokers, one thread each (``ControllerChannelManager``).
 
 What is queued, sent again and dropped is the core's ``Channels``.
 """

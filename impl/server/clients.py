@@ -1,4 +1,4 @@
-"""A producer and a consumer: they find leaders by asking any broker, and ask again when these move.
+"""A producer and a consumer: they find leaders by Metadata, and retry when leaders move.
 
 At least once: what was not acknowledged in time is sent again, and may then be there twice. An
 idempotent producer (KIP-98) numbers its records, so that a leader knows those that it has.

@@ -1,4 +1,4 @@
-"""A cluster in a directory: its processes started, ended, killed, paused; everything it keeps.
+"""A cluster in a directory: starts, stops, kills and pauses its processes.
 
 DIR/cluster.json          release, brokers and their ports, ZooKeeper
 DIR/.lock                 held by whoever changes the cluster

@@ -1,4 +1,4 @@
-"""Who asks over a socket: frames there and back, in turn, on one connection that comes up again.
+"""A client's connection: requests and responses as frames, in order; it reconnects after a failure.
 
 A sender that hears nothing in time closes its connection, so that an answer can never be taken for
 that of another question.

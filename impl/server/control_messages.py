@@ -1,4 +1,4 @@
-"""What a controller sends to brokers, there and back as Kafka's messages.
+"""Requests of a controller to brokers, and their responses, as Kafka's messages.
 
 Topics have no ids here, so LeaderAndIsr 5 and UpdateMetadata 7 (2.8), which name topics by them,
 go out as the versions before. Source: LeaderAndIsrRequest.json, UpdateMetadataRequest.json,

@@ -1,4 +1,4 @@
-"""Requests to whoever is controller: heard by any broker, handled in the controller's event thread.
+"""Requests to the controller: any broker accepts them, the controller's event thread handles them.
 
 Another broker answers NOT_CONTROLLER, and its asker looks for another one. Source:
 kafka.server.KafkaApis.

@@ -1,4 +1,4 @@
-"""What is set for brokers while they run: for every one of them, and for one (KIP-226, 1.1).
+"""Dynamic configurations: the cluster-wide default, and each broker's own (KIP-226, 1.1).
 
 ``/config/brokers/<default>`` and ``/config/brokers/ID``, read at the start and whenever
 ``/config/changes`` tells of them. Before 1.1 there are the rates of throttles alone. Source:

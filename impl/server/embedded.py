@@ -1,4 +1,4 @@
-"""The embedded ZooKeeper in a process of its own: the store in memory, behind a socket.
+"""The embedded ZooKeeper as a process: the in-memory store behind a socket.
 
 It needs neither Java nor kazoo. What clients ask and hear is JSON in a frame, by our own client
 alone: ZooKeeper's protocol is spoken where there is a real one. Every write is in

@@ -1,4 +1,4 @@
-"""Fetch sessions: what a leader makes of a fetch that is not its fetcher's first (KIP-227, 1.1).
+"""Incremental fetch sessions on a leader (KIP-227, 1.1).
 
 A fetcher asks in full once, for all partitions that it follows at a leader. The leader keeps what
 was asked, and reads the later fetches of the session from what it keeps: they name what changed,

@@ -1,4 +1,4 @@
-"""Followers at work: fetcher threads, each for some partitions of one leader (fact sheet f.5, g.8).
+"""Fetcher threads of a broker, each for some partitions of one leader (fact sheet f.5, g.8).
 
 ``FetcherThread`` has the rules; here it gets a leader behind a socket. A thread holds the replicas'
 lock but while it waits for its leader.

@@ -1,4 +1,4 @@
-"""A consumer that reads a topic as member of a group: it joins, commits, and joins again.
+"""A consumer that is member of a group: it joins, commits offsets, and rejoins.
 
 One thread, which polls, and shows by that that it lives. Source: ConsumerCoordinator,
 ConsumerProtocol (version 0 of subscriptions and assignments), RangeAssignor.

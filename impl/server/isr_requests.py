@@ -1,4 +1,4 @@
-"""A leader's way to have its ISR changed by the controller (KIP-497, 2.7): the thread that asks.
+"""A leader's thread that sends AlterIsr requests to the controller (KIP-497, 2.7).
 
 What waits, and which answers count, is the core's ``AlterIsrManager``. Whoever is controller is
 looked up before each try. Source: kafka.server.DefaultAlterIsrManager; fact sheet g.5.

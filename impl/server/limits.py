@@ -1,4 +1,4 @@
-"""How many connections a listener lets in, how long they may be idle, how much it reads at once.
+"""Limits of a listener: number of connections, idle time, size of a request.
 
 Source: SocketServer (ConnectionQuotas, KIP-402), RequestChannel, MemoryPool (KIP-72).
 """

@@ -1,4 +1,4 @@
-"""A server's side of sockets: every connection is answered in a thread of its own, in order.
+"""A broker's listening socket: one thread per connection, which answers requests in order.
 
 Frames come in whole, and answers go out in pieces: bytes, and regions of files, which nobody looks
 at. Source: kafka.network.SocketServer.

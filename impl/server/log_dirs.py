@@ -1,4 +1,4 @@
-"""Replicas between the directories of one broker: described, moved (KIP-113, 1.1).
+"""Replicas moved between the log directories of one broker, and described (KIP-113, 1.1).
 
 A replica is copied to a ``-future`` log beside its fetches, and takes the place of the old one once
 it has caught up. Whoever calls holds the replica manager's lock. Source:

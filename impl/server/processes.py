@@ -1,4 +1,4 @@
-"""Processes that belong to a directory: started, known, signalled, ended.
+"""Processes that belong to a directory: started, found, signalled, stopped.
 
 A process is known by the lock that it inherited, never by its number alone: a number may belong to
 somebody else by now, a lock that is held does not. Stopped processes hold it too.

@@ -1,4 +1,4 @@
-"""A broker's properties file, under Kafka's names: read, checked, and named where it is wrong."""
+"""A broker's properties file, under Kafka's names: read and checked; errors name the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes a second replicas may copy while they are moved (KIP-73, 0.10.1; KIP-113, 1.1).
+"""Replication quotas: bytes per second while replicas are moved (KIP-73, 0.10.1; KIP-113, 1.1).
 
 Rates are set for a broker in ``/config/brokers``, the replicas that they hold for in a topic's own
 configuration. A leader gives nothing of a throttled partition to a follower that is not in sync

@@ -1,4 +1,4 @@
-"""Kafka's lines about a broker's replicas, by release: what the core reports, in Kafka's words.
+"""Kafka's log lines about a broker's replicas, by release, rendered from the core's events.
 
 server.log and state-change.log; the fact sheet, section m.
 """

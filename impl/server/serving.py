@@ -1,4 +1,4 @@
-"""What producers, consumers and followers get of a broker's logs (fact sheet g.6, g.7, h.2).
+"""What producers, consumers and followers read from a broker's logs (fact sheet g.6, g.7, h.2).
 
 The rules are the core's. Records are handed out as regions of files, unparsed. A request that has
 to wait, waits in its own thread on the replicas' condition: delayed produce and fetch without a

@@ -1,4 +1,4 @@
-"""What is set for topics of their own, as ``/config/topics`` says, kept up to date by notices."""
+"""Topic configurations from ``/config/topics``, kept up to date by notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CreateTopics, CreatePartitions and DeleteTopics: whoever is controller writes ZooKeeper (KIP-4).
+"""CreateTopics, CreatePartitions and DeleteTopics: the controller writes them to ZooKeeper (KIP-4).
 
 What the controller makes of the znodes is its own matter, and comes by its watches. Source:
 AdminManager (2.2 to 2.7), AdminZkClient.

@@ -1,4 +1,4 @@
-"""What one process did, as ``insync.trace/1``: a file a start, a line an event of its core.
+"""The trace of one process, ``insync.trace/1``: one file per start, one line per event of its core.
 
 A line is written by one ``write`` before anybody hears of what it says, so that a process that is
 killed leaves every line whose effect another process has seen; at most its last line is cut. The

@@ -1,4 +1,4 @@
-"""A controller's lines, and its part of a trace: its terms, and what it wrote as it saw things."""
+"""A controller's log lines, and its part of a trace: terms, reads and writes."""
 
 from __future__ import annotations
 

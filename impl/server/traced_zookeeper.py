@@ -1,4 +1,4 @@
-"""The trace of the embedded ZooKeeper: a line a transaction, by its zxid."""
+"""The trace of the embedded ZooKeeper: one line per transaction, by zxid."""
 
 from __future__ import annotations
 

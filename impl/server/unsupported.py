@@ -1,4 +1,4 @@
-"""Properties that Kafka's brokers have and these do not: named at the start, and without effect.
+"""Properties of Kafka's brokers that have no effect here; each is named at the start.
 
 So a properties file of Kafka's own can be given as it is. Source: KafkaConfig, up to 2.7.
 """

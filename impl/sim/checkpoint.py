@@ -1,4 +1,4 @@
-"""The state of a graph of mutable objects, as a value; and back, in place.
+"""The state of a graph of mutable objects, saved as a value and restored in place.
 
 What has no ``save`` of its own (logs on a disk in memory, replicas, fetchers) is kept so. Each
 mutable object that can be reached is kept with a shallow copy of what it holds; on restoring, the

@@ -1,4 +1,4 @@
-"""What the core asks of the world, as values that a driver carries out: one class a port.
+"""Effects of the core's ports, as values that a driver carries out: one class per port.
 
 An effect is awaited by the core and yielded to whoever drives the coroutine, who carries it out at
 once or later, answers, or lets the answer be lost.

@@ -1,4 +1,4 @@
-"""One event of a controller, run from effect to effect, and kept as plain data in between.
+"""One event of a controller, run from effect to effect, and saved as plain data between them.
 
 A coroutine cannot be copied. What an event did is fixed by the memory that it began with and the
 answers that it got; so a suspended event is kept as these two and, where it must go on from a

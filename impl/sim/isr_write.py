@@ -1,4 +1,4 @@
-"""A leader's write of its ISR that waits for ZooKeeper, step by step, and kept as plain data."""
+"""A leader's ISR write that waits for ZooKeeper, step by step, saved as plain data."""
 
 from __future__ import annotations
 

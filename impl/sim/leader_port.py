@@ -1,4 +1,4 @@
-"""What a follower's fetcher asks of its leader, as effects."""
+"""Requests of a follower's fetcher to its leader, as effects."""
 
 from __future__ import annotations
 

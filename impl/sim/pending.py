@@ -1,4 +1,4 @@
-"""Work of the core that waits for ZooKeeper, kept as the answers that it got.
+"""Suspended work of the core that waits for ZooKeeper, saved as the answers that it received.
 
 What a coroutine did follows from its start and the answers that it got. So it is started again,
 gets the same answers, and continues from there; nothing is carried out twice.

@@ -1,4 +1,4 @@
-"""A world of steps: whatever may happen next has a name, and nothing happens by itself.
+"""A world of named steps: whatever may happen next is listed, and nothing happens by itself.
 
 Functions called ``..._unmet`` return the first condition of a step that does not hold, as a
 positive sentence ("it has a ZooKeeper session": it has none), and None if the step may be taken.

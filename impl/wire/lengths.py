@@ -1,4 +1,4 @@
-"""Whether the lengths in a message fit into its bytes: looked at before anything is allocated.
+"""Checks that the lengths in a message fit into its bytes, before anything is allocated.
 
 kio makes room for as many elements as an array says that it has. A few bytes that say two billion
 would end the process. Kafka had it as well, as an OutOfMemoryError (KAFKA-14063, CVE-2022-34917).

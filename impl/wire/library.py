@@ -1,4 +1,4 @@
-"""kio, imported without hypothesis: it looks for that to serve its own tests.
+"""The library kio, imported without hypothesis, which it would load for its own tests.
 
 Whoever starts a broker would wait a third of a second longer for what brokers never use.
 """

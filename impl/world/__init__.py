@@ -1,4 +1,4 @@
-"""The world that runs the implementation: steps, simulator, traces and Kafka's own log lines."""
+"""Simulated worlds that run the implementation: steps, simulator, traces and Kafka's log lines."""
 
 from impl.sim.steps import Step, StepNotPossible
 from impl.world.cluster import Snapshot

@@ -1,4 +1,4 @@
-"""Who may lead: the core's election without its choice, which the caller makes.
+"""Candidates for leader: the core's election, with the choice left to the caller.
 
 A strategy is a function from the assignment, the ISR and the live brokers to the replicas that may
 be elected, in order of preference; empty when the partition must stay without a leader.

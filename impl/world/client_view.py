@@ -1,4 +1,4 @@
-"""What clients were answered, kept beside the cluster: no broker reads it."""
+"""What clients received, recorded beside the cluster; brokers do not read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the LeaderAndIsr requests in flight: each arrives, in any order, or is lost."""
+"""Steps of LeaderAndIsr requests in flight: each arrives, in any order, or is lost."""
 
 from __future__ import annotations
 

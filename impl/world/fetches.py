@@ -1,4 +1,4 @@
-"""Followers and their leaders, one connection each way: requests, answers, lost answers.
+"""Connections of followers to leaders: requests, answers, lost answers.
 
 A fetcher's round is a coroutine that stands where it waits for its leader; what happens meanwhile
 to its partitions it learns when the answer is there.
@@ -34,15 +34,14 @@ MOST_BYTES = 8_192
 class Exchange:
     """What is on a connection; ``replies`` is None until the leader has answered.
 
-    ``asked_in`` and ``answered_in`` are for those who look on: the leader epochs that follower and
-    leader were in at the time. ``is_lost``: the connection broke.
+    ``asked_in`` is for those who look on: the leader epochs that the follower was in then.
+    ``is_lost``: the connection broke.
     """
 
     kind: str
     questions: Mapping[TopicPartition, Any]
     asked_in: Mapping[TopicPartition, int]
     replies: Mapping[TopicPartition, Any] | None = None
-    answered_in: Mapping[TopicPartition, int] | None = None
     is_lost: bool = False
 
     @property
@@ -63,9 +62,6 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         )
         self.round: Coroutine[Any, Any, None] | None = None
         self.exchange: Exchange | None = None
-        self.read_in: Mapping[TopicPartition, int] = {}
-        """For those who look on: in which leader epochs what is being applied was answered. In the
-        middle of it the round may ask where a log begins (ListOffsets)."""
 
     def add(self, replica: Replica) -> None:
         """Follow one more partition."""
@@ -93,8 +89,6 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         """Go on with the round: the answer is here, or there will be none."""
         done = self.exchange
         assert done is not None, "something was asked"
-        if done.kind != "ListOffsets":
-            self.read_in = done.answered_in or {}
         self._go_on({} if done.is_lost else done.replies)
 
     def close(self) -> None:
@@ -141,8 +135,6 @@ def answer(
 ) -> Exchange:  # fmt: skip
     """The leader's answers; where the follower is, is noted, and its ISR may grow by that."""
     replies: Mapping[TopicPartition, Any]
-    hosted = leader.partitions  # as they are now: a log directory may fail in the course of it
-    epochs = {one: hosted[one].leader_epoch for one in asked.questions if one in hosted}
     match asked.kind:
         case "Fetch":
             found = wait(leader.fetch(follower, asked.questions, most_bytes, now_ms))
@@ -154,7 +146,7 @@ def answer(
                 one: wait(leader.list_offset(one, where, for_consumer=False, leader_epoch=epoch))
                 for one, (epoch, where) in asked.questions.items()
             }
-    return replace(asked, replies=replies, answered_in=epochs)
+    return replace(asked, replies=replies)
 
 
 def _sent(reply: FetchReply) -> FetchReply:

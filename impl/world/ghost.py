@@ -1,4 +1,4 @@
-"""Invariants of every world, checked by an observer that keeps history.
+"""Invariants that every world checks, by an observer that keeps the history.
 
 The ghost sees everything and changes nothing. Call ``look()`` after every step; a record counts as
 committed once it has been below the high watermark of a broker that leads.

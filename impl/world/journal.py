@@ -1,4 +1,4 @@
-"""What a world of one partition reports: one method per event, which by default does nothing.
+"""The listener of a one-partition world: one method per event, which by default does nothing.
 
 ``replicas`` gets the events of the core, of all brokers; the others are of the world itself and of
 its controllers. A writer (``impl.world.kafka_log.KafkaLogs``) makes lines of them. Nothing here

@@ -1,4 +1,4 @@
-"""Kafka's own log lines (release 2.3) for what happens in a world of one partition.
+"""Kafka's own log lines (release 2.3) for the events of a one-partition world.
 
 What controllers do and what happens to replicas is said by the lines of running brokers
 (``impl.server.controller_lines``, ``replica_lines``); here is what a broker says of its process,

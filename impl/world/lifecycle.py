@@ -1,4 +1,4 @@
-"""Steps of a broker's life: those of every world, and the checkpoint of its high watermark."""
+"""Steps of a broker's process and session, and its high watermark checkpoint."""
 
 from __future__ import annotations
 

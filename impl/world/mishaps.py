@@ -1,4 +1,4 @@
-"""Faults of any release that walks leave out: disks fail, a machine loses power.
+"""Faults that random walks leave out: failed disks and power failures, in any release.
 
 Kafka asks for no fsync: what a disk has not written yet is gone with the machine. Nothing in
 ZooKeeper tells a broker with a new disk from the one that it was (KIP-966 does, in KRaft).

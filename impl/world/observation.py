@@ -1,4 +1,4 @@
-"""What can be seen of a world: every fact, as nested plain data, and its leaves by path.
+"""The observable state of a world as nested plain data, and its leaves by path.
 
 The shape (broker ids are int keys; epochs, offsets, versions are -1 while there are none):
 

@@ -1,4 +1,4 @@
-"""The small pair of logs that the repository ships: one run, and the same with a planted fault.
+"""The sample logs in the repository: one run, and the same run with a planted fault.
 
     python -m impl.world.sample_logs OUT
 

@@ -1,4 +1,4 @@
-"""A failing run made small: fewer brokers, fewer faults, fewer steps, and it still fails.
+"""A failing run shrunk: fewer brokers, fewer faults, fewer steps, and it still fails.
 
 What counts as failing, the caller says: it is given a replayed run, and answers. Steps
 that are no longer possible once others are gone are left out, so that any part of a run is a run.

@@ -1,4 +1,4 @@
-"""Brokers with in-memory disks and one ZooKeeper, and their faults, written once for all worlds.
+"""Brokers with in-memory disks, one ZooKeeper, and their faults, for several worlds.
 
 Which other steps there are, and how finely a controller's event is seen, is up to each world.
 """

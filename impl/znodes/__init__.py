@@ -1,4 +1,4 @@
-"""Kafka's znodes: where they are, and what is written in them by which release (``ZkData``)."""
+"""Kafka's znodes: their paths, and their content by release (``ZkData``)."""
 
 from impl.znodes.brokers import BrokerInfo, broker_version, decode_broker, encode_broker
 from impl.znodes.cluster import (

@@ -1,4 +1,4 @@
-"""How a broker speaks to ZooKeeper: it asks again when a connection breaks, and checks its epoch.
+"""A broker's access to ZooKeeper: it retries when a connection breaks, and checks its epoch.
 
 ``KafkaZkClient`` and ``ZooKeeperClient``: after a broken connection the operations without answer
 are sent once more, until there is an answer or the session is over. Writes of a controller are

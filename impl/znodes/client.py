@@ -1,4 +1,4 @@
-"""What a controller and a leader ask of ZooKeeper, in Kafka's words (``KafkaZkClient``)."""
+"""ZooKeeper operations of a controller and a leader, with Kafka's names (``KafkaZkClient``)."""
 
 from __future__ import annotations
 

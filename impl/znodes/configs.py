@@ -1,4 +1,4 @@
-"""``/config``: what is set for topics, brokers, clients and users, and the news of a change."""
+"""``/config``: configurations of topics, brokers, clients and users, and change notifications."""
 
 from __future__ import annotations
 

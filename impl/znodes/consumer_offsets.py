@@ -1,4 +1,4 @@
-"""How far groups have read, as clients of 0.8.1 keep it: in ZooKeeper.
+"""Offsets that groups committed to ZooKeeper, as clients of 0.8.1 do.
 
 Version 0 of OffsetCommit and OffsetFetch is carried out there, by whatever broker is asked.
 Source: KafkaApis.handleOffsetCommitRequest, KafkaZkClient.setOrCreateConsumerOffset.

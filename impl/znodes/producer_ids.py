@@ -1,4 +1,4 @@
-"""Ids of idempotent producers: each broker takes blocks of 1000 from ``/latest_producer_id_block``.
+"""Producer ids: each broker reserves blocks of 1000 in ``/latest_producer_id_block``.
 
 Source: ProducerIdManager and ProducerIdBlockZNode (0.11).
 """

@@ -1,4 +1,4 @@
-"""JSON of znodes, written as Kafka writes it and read with the place of whatever is wrong."""
+"""JSON of znodes, written as Kafka writes it; errors name the place in it."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ class ReplicaAssignment:
 
     def reassign_to(self, target: Iterable[int]) -> ReplicaAssignment:
         """The assignment on the way from ``origin`` to a target; going on, turning, or back."""
-        goal, origin = tuple(target), self.origin
+        goal, origin = tuple(dict.fromkeys(target)), self.origin
         return ReplicaAssignment(
-            replicas=tuple(dict.fromkeys((*goal, *origin))),
+            replicas=(*goal, *(one for one in origin if one not in goal)),
             adding=tuple(replica for replica in goal if replica not in origin),
             removing=tuple(replica for replica in origin if replica not in goal),
         )

@@ -1,4 +1,4 @@
-"""The port to ZooKeeper: what a broker and a controller ask of it, one session at a time.
+"""The port to ZooKeeper: operations of a broker and a controller, one session at a time.
 
 ``EmbeddedSession`` answers from memory, ``impl.zookeeper.real.RealSession`` from a server. Whoever
 holds a ``Port`` cannot tell them apart, which a test checks operation by operation.

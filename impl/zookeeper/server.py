@@ -1,4 +1,4 @@
-"""A real ZooKeeper server of our own: one process, one folder, a free port on this machine.
+"""A real ZooKeeper server: one process, one folder, a free port on this machine.
 
 The jars are those that pyspark brings along (ZooKeeper 3.9), or any folder with the same. The
 server is checked to be the one that was started here before anybody may talk to it: a port that

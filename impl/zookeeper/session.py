@@ -1,4 +1,4 @@
-"""One client's view of the embedded ZooKeeper: a session, its watches, and replies that get lost.
+"""A client's session on the embedded ZooKeeper: its watches, and replies that may get lost.
 
 The faults that a real connection has are ordered here, one operation ahead: nothing is random.
 """

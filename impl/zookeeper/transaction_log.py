@@ -1,4 +1,4 @@
-"""ZooKeeper's transaction log, as its own server writes it: what others' tools can read.
+"""ZooKeeper's transaction log, written as its own server writes it, for other tools to read.
 
 A file `version-2/log.ZXID` is named after its first transaction, and begins with a magic number, a
 version and the number of the database. A record is an Adler-32 checksum, a length, a header

@@ -1,4 +1,4 @@
-"""What ZooKeeper holds and what is asked of it: znodes, the operations of a multi, events."""
+"""Data of ZooKeeper: znodes, the operations of a multi, events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Five published designs of Kafka's replication, ZooKeeper elided: history, and a yardstick.
+"""Five published designs of Kafka's replication without ZooKeeper, for comparison.
 
 Quorum changes are atomic and seen at once here; `election` and `replication` add ZooKeeper. The
 capacities (log size, records, epochs) are guards and not pruning bounds, because the numbers of

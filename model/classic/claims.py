@@ -1,4 +1,4 @@
-"""What the five designs promise."""
+"""Claims about the five designs."""
 
 from model.classic.state import OFFSETS, REPLICAS
 from model.classic.words import presumes_leadership, same_record

@@ -1,4 +1,4 @@
-"""`hw_truncation`, `kip_101`, `kip_279`: a follower cuts its log when it hears of a new leader.
+"""`hw_truncation`, `kip_101`, `kip_279`: a follower truncates when it learns of a new leader.
 
 They differ in one thing only: where the cut is (`truncation_offset`). None fences a fetch, so a
 follower may replicate from a leader of another epoch; that is how each of them loses data.

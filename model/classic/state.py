@@ -3,7 +3,7 @@
 from model.language import (
     Bounded,
     Enumeration,
-    Log,
+    LogOf,
     Numbers,
     Record,
     SetOf,
@@ -20,7 +20,7 @@ NEXT_RECORD = Numbers("next record", 0, Bounded("records"), beyond="raise")
 NEXT_EPOCH  = Numbers("next epoch", 0, Bounded("epoch", 1), beyond="raise")
 
 STATE = Record(
-    log=per(REPLICAS, Log(OFFSETS, ENDS, Record(id=RECORDS, epoch=EPOCHS))),
+    log=per(REPLICAS, LogOf(OFFSETS, ENDS, Record(id=RECORDS, epoch=EPOCHS))),
     view=per(REPLICAS, Record(                    # what a replica believes
         hw=ENDS,
         epoch=EPOCHS.or_none,

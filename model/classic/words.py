@@ -1,5 +1,4 @@
-"""The words in which the five designs are written; `l`, `f` in the published rules are spelled
-out."""
+"""Definitions that the five designs share; `l` and `f` of the published rules are spelled out."""
 
 from model.classic.state import OFFSETS
 from model.language import (

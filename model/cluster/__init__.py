@@ -1,4 +1,4 @@
-"""Kafka's controller as it is built, over ZooKeeper's nodes and brokers that are notified.
+"""Kafka's controller as it is built: one event queue, ZooKeeper's watches, requests to brokers.
 
 One event queue and one thread in stages, a queue of requests for each broker, metadata caches, and
 leaders that change the ISR by themselves. Of the logs it is kept who has all that was committed:
@@ -140,7 +140,7 @@ _SWITCHES = (
     "isr_takes_the_living", "leaving_leader_is_notified", "shutdown_fenced",
     "preferred_leaders_stay", "preferred_needs_isr", "requests_left_alone",
     "node_owner_checked", "events_dropped", "broker_data_watched",
-    "log_dirs_fail_alone", "responses_fenced")
+    "log_dirs_fail_alone", "responses_fenced", "controller_epoch_kept")
 
 SYSTEM = System(
     name="cluster",

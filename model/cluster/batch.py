@@ -1,4 +1,4 @@
-"""ControllerBrokerRequestBatch: what is put together, and the one queue that each broker has.
+"""ControllerBrokerRequestBatch: requests are collected in a batch; each broker has one send queue.
 
 LeaderAndIsr goes before UpdateMetadata, and never without it: whoever is notified of a new leader
 is notified of the live brokers, but after it. A queue is memory of the controller, and goes with

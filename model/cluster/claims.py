@@ -1,5 +1,7 @@
-"""What the cluster promises once nothing is under way: all brokers see what ZooKeeper says, and go
-on with it. And what it promises at any time: one leader an epoch, elected cleanly, nothing lost.
+"""Claims about the cluster: leaders, records, and agreement of all brokers at rest.
+
+At rest all brokers see what ZooKeeper says, and act on it. At any time there is one leader per
+epoch, elected cleanly, and no committed record is lost.
 """
 
 from model.cluster.data import fetches_from, leads, mine

@@ -1,5 +1,6 @@
-"""A state is read, and written under the condition that it is as it was read; else all that again.
-And no write of a deposed controller is executed.
+"""Conditional writes of partition states: version conflicts, and fenced controllers.
+
+After a conflict the controller reads the state again. No write of a deposed controller is executed.
 
 Source: PartitionStateMachine.doElectLeaderForPartitions, KafkaZkClient.updateLeaderAndIsr,
 ReplicaStateMachine.doRemoveReplicasFromIsr (2.3); ControllerMovedException (2.1)

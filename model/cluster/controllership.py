@@ -1,4 +1,4 @@
-"""How a controller is deposed: it learns so by an event; `conflicts` has the other way.
+"""How an event tells a controller that it was deposed; `conflicts` has the fenced write.
 
 Source: KafkaController.maybeResign, onControllerResignation
 """

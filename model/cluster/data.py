@@ -1,4 +1,4 @@
-"""What matters of the logs: which replicas hold all that was committed.
+"""Logs, reduced to which replicas hold every committed record.
 
 A leader commits with its ISR, so whoever is out of it lags behind; a follower that fetches becomes
 what its leader is, in both directions. `replication` has the logs.

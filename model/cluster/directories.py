@@ -1,4 +1,4 @@
-"""Log directories that fail under brokers that have others: each replica lies in one of its own.
+"""Failures of single log directories: each replica of a broker is in a directory of its own.
 
 The broker notes what it has lost in ZooKeeper, the controller asks it for every replica, and learns
 from its response which are gone. They count as dead until the broker is started again, or obeys.

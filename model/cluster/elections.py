@@ -1,4 +1,4 @@
-"""Elections of leaders: what they all share, and the partition machine's own, for Offline ones.
+"""Leader elections: what all kinds share, and the election of Offline partitions.
 
 Each kind has three steps: a leader is written for one partition after the other, or nobody may
 lead one; in the end the batch is sent. A strategy takes the first replica of the assignment that

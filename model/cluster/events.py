@@ -1,4 +1,4 @@
-"""The controller's one event queue: first come, first served, and nothing but its thread acts.
+"""The controller's event queue: events are handled in order, by one thread.
 
 A watch is one-shot. It is set again when the handler of its event reads, so that it is set exactly
 while its event is not queued: any number of changes collapse into one event, and a handler finds

@@ -1,4 +1,4 @@
-"""The leader's own hand on the ISR: conditional writes by its cached zkVersion.
+"""How a leader changes the ISR: conditional writes by its cached zkVersion.
 
 Source: Partition.maybeShrinkIsr, maybeExpandIsr (2.3)
 """

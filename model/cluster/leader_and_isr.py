@@ -1,4 +1,4 @@
-"""How a broker takes LeaderAndIsr: each partition for itself, in the order of its queue.
+"""How a broker handles LeaderAndIsr: partition by partition, in the order of its queue.
 
 Source: ReplicaManager.becomeLeaderOrFollower, makeLeaders, makeFollowers (2.3)
 """

@@ -69,9 +69,16 @@ def end_session(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts, and registers; it knows nothing until a controller tells it."""
+    """A process starts, and registers; it knows nothing until a controller tells it.
+
+    Why:   so it obeys a deposed controller too, if that one is the first to notice it
+           (`controller_epoch_kept`).
+    Story: specs/stories/restarted_broker_obeys_the_deposed.story
+    """
     start(now, new, broker)
 
+    if version.controller_epoch_kept:
+        new.seen[broker] = now.zk.epoch
     new.cache = notified(now, "broker_change", but=broker,
         caches=lambda other: without_old_requests(now, other, broker))
     outdate(now, new, broker)

@@ -1,4 +1,4 @@
-"""Brokers that come and go, as the controller notices it.
+"""Starts and failures of brokers, as the controller notices them.
 
 One BrokerChange reads once, and takes up those that are new, those that bounced, and those that are
 gone, one after the other: nothing else is worked on between the three.

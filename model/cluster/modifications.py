@@ -1,4 +1,4 @@
-"""A broker's endpoints change while it runs, and every broker is to hear of that.
+"""Changes of a running broker's endpoints, which the controller sends to every broker.
 
 Source: KafkaController.processBrokerModification, onBrokerUpdate (1.1, KIP-226)
 """

@@ -1,4 +1,4 @@
-"""ISR changes that leaders notify of, so that all brokers hear of them.
+"""ISR change notifications: leaders write them, and the controller sends the new ISR to all.
 
 Source: KafkaController.processIsrChangeNotification, ReplicaManager.maybePropagateIsrChanges (2.3)
 """

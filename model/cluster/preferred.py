@@ -1,4 +1,4 @@
-"""Preferred leaders: as an administrator asks for them, or as the imbalance does.
+"""Preferred leader election, requested by an administrator or started because of imbalance.
 
 Source: KafkaController.onPreferredReplicaElection, checkAndTriggerAutoLeaderRebalance (2.3)
 """

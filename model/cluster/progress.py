@@ -1,4 +1,4 @@
-"""What comes in the end, if nobody is kept from what he can do: leaders, and rest.
+"""Progress claims under fairness: partitions get leaders, and the cluster comes to rest.
 
 Fair is what controllers and brokers do of themselves, and requests that arrive; a fault need not
 happen, nor a new listener, nor anything that people or timers do. A run that meets a limit of the

@@ -1,4 +1,4 @@
-"""The replica state machine: replicas of dead brokers go Offline, and so out of the ISR.
+"""The replica state machine: replicas of dead brokers become Offline and leave the ISR.
 
 The others are notified even if nothing is written: at the same leader epoch they ignore it.
 

@@ -1,4 +1,4 @@
-"""Controlled shutdown: a broker asks to go, and the controller moves what it leads to others first.
+"""Controlled shutdown: the controller moves leadership away before the broker stops.
 
 Source: KafkaServer.controlledShutdown, KafkaController.doControlledShutdown (2.3)
 """

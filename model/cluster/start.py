@@ -1,4 +1,4 @@
-"""Where a cluster starts: up, led and notified, and its controller has just gone."""
+"""The initial state: brokers are up and know their leaders, and the controller has just failed."""
 
 from functools import reduce
 

@@ -1,10 +1,10 @@
-"""Several partitions under ZooKeeper's nodes, the controller's memory, and each broker's picture.
+"""The state: several partitions, ZooKeeper's nodes, the controller's memory, each broker's view.
 
 What a state znode ever said is kept by its zkVersion: a state that a controller cached, one that is
 in a request, one that a broker obeyed or answers clients from, is then a version and no more.
 """
 
-from model.language import BOOL, Bounded, Log, Names, Numbers, Record, SetOf, budget, per
+from model.language import BOOL, Bounded, LogOf, Names, Numbers, Record, SetOf, budget, per
 from model.protocol.state import (
     BROKERS,
     CONTROLLER_EPOCHS,
@@ -111,9 +111,9 @@ STATE = Record(
         bounced=SetOf(BROKERS), dead=SetOf(BROKERS),        # what a BrokerChange has still to do
         unbalanced=SetOf(BROKERS),                          # preferred brokers that a rebalance
                                                             # has still to elect
-        events=Log(EVENT_SLOTS, EVENTS_WAITING, Record(     # the one event queue
+        events=LogOf(EVENT_SLOTS, EVENTS_WAITING, Record(   # the one event queue
             kind=EVENTS, subject=BROKERS.or_none)),
-        queue=per(BROKERS, Log(SLOTS, WAITING, Record(      # requests, one queue for each broker
+        queue=per(BROKERS, LogOf(SLOTS, WAITING, Record(    # requests, one queue for each broker
             kind=REQUESTS, about=per(PARTITIONS, ZK_VERSIONS.or_none), alive=SetOf(BROKERS),
             endpoints=per(BROKERS, ENDPOINTS)))))),
     seen=per(BROKERS, CONTROLLER_EPOCHS),       # the highest controller epoch that a broker knows

@@ -1,5 +1,6 @@
-"""The controller's event thread: one event at a time, in stages, none of which is atomic with the
-next. What the replica machine holds is derived: a replica is Online if its broker is live.
+"""The controller's event thread: one event at a time, in stages with other steps in between.
+
+States of the replica machine are derived: a replica is Online if its broker is live.
 
 Source: KafkaController, PartitionStateMachine, ReplicaStateMachine (2.3)
 """

@@ -1,9 +1,9 @@
-"""What the control plane promises. "There is one controller" is not it: during a long pause two
-brokers believe it. The honest claims are about epochs.
+"""Claims about the control plane, by epochs: two brokers may believe that they are controller.
 
-Nor is it that somebody becomes controller in the end: a session that expires again and again, just
-before its broker wins, can prevent that for ever, and so can a winner that dies unheard while its
-session is kept alive. What is certain is said of what was already done.
+"There is one controller" is not a claim: during a long pause two brokers believe they are it.
+Nor is "somebody becomes controller in the end": a session that expires again and again, just
+before its broker wins, can prevent that for ever, and so can a winner that dies before that is
+noticed while its session is kept alive. The claims are about what was done.
 """
 
 from model.election.state import BROKERS, EPOCHS

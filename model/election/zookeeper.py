@@ -1,4 +1,4 @@
-"""ZooKeeper's part: sessions come and go, and with them their ephemeral nodes."""
+"""ZooKeeper's side: sessions begin and expire, and their ephemeral nodes go with them."""
 
 from model.election.state import BROKERS
 from model.language import NOBODY, not_, require, transition, when

@@ -16,7 +16,7 @@ from model.language.recording import (
     version,
 )
 from model.language.scalars import BLANK
-from model.language.schema import Log, Record, Relation, SetOf, budget, ghost, per
+from model.language.schema import LogOf, Record, Relation, SetOf, budget, ghost, per
 from model.language.sets import ALL
 from model.language.sorts import BOOL, Bounded, Enumeration, Names, Numbers, Sort
 from model.language.system import Bound, Clash, RecordedSystem, System, Version
@@ -53,7 +53,7 @@ __all__ = [
     "Clash",
     "Enumeration",
     "ImpossibleValue",
-    "Log",
+    "LogOf",
     "Names",
     "Numbers",
     "ProtocolError",

@@ -1,4 +1,4 @@
-"""The dumb twin: recorded terms evaluated one by one on sparse states, with nothing clever.
+"""The reference evaluator: recorded terms evaluated one by one on sparse states, unoptimised.
 
 It is the oracle for every other lowering, and the third instantiation of a sort: numbers are
 64-bit integers without bounds (epochs in the tens, offsets in the millions), so that a step of a

@@ -1,4 +1,4 @@
-"""A lens: a step that is written for one partition, as a step of a system that has several.
+"""Transitions written for one partition, made transitions of a system that has several.
 
     shrinks = focused(leader_shrinks_isr, partition=PARTITIONS, on="partitions")
 

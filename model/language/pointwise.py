@@ -1,4 +1,4 @@
-"""Where a pointwise definition over unbounded numbers can differ from blank.
+"""The indices at which a pointwise definition over unbounded numbers may differ from blank.
 
 `new.request = lam(EPOCHS, lambda e: when(e == now.epoch, sent, now.request[e]))` says something of
 every epoch; a sparse state needs the few for which it says something. A definition looks at its

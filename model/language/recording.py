@@ -1,4 +1,4 @@
-"""Recording: a transition's function runs once, over expressions, and leaves requires and writes.
+"""Recording: a transition's function runs once, over expressions; its requires and writes are kept.
 
     @transition(leader=BROKERS, laggard=BROKERS)
     def leader_shrinks_isr(now, new, leader, laggard):
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from model.language import terms as t
 from model.language.errors import ProtocolError, author_line, unknown_name
 from model.language.scalars import Scalar, index_term
-from model.language.schema import Field, Ghost, Log, MapOf, Record, Schema, SetOf
+from model.language.schema import Field, Ghost, LogOf, MapOf, Record, Schema, SetOf
 from model.language.sets import SetValue
 from model.language.sorts import BOOL, Sort
 from model.language.terms import Term
@@ -208,7 +208,7 @@ class New:
         schema, name, _, _ = self._place
         while isinstance(schema, Ghost):
             schema = schema.of
-        if isinstance(schema, Log) and part == "end":
+        if isinstance(schema, LogOf) and part == "end":
             raise ProtocolError(f"{author_line()}: write the log by .append(...) or .cut(...)")
         if not isinstance(schema, Record):
             raise ProtocolError(f"{author_line()}: {name} has no part {part!r}; index it first")

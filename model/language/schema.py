@@ -3,7 +3,7 @@
     STATE = Record(
         zk=Record(leader=BROKERS.or_none, isr=SetOf(BROKERS), version=VERSIONS),
         view=per(BROKERS, Record(leads=BOOL, isr=SetOf(BROKERS))),
-        log=per(BROKERS, Log(OFFSETS, ENDS, Record(id=RECORDS, epoch=EPOCHS))),
+        log=per(BROKERS, LogOf(OFFSETS, ENDS, Record(id=RECORDS, epoch=EPOCHS))),
         won=ghost(Relation(BROKERS, EPOCHS)),
     )
 
@@ -60,7 +60,7 @@ class Record(Schema):
 
 
 @dataclass(frozen=True)
-class Log(Schema):
+class LogOf(Schema):
     """A log: `end` is the exclusive end offset, `at[o]` the record at offset o below it."""
 
     offset: Sort
@@ -147,7 +147,7 @@ def _fields(
     elif isinstance(schema, Ghost):
         for leaf in _fields(schema.of, name, dims, True, log):
             yield _budgeted(leaf, schema.budget)
-    elif isinstance(schema, Log):
+    elif isinstance(schema, LogOf):
         yield Field(f"{name}.end", dims, schema.end, is_ghost)
         yield from _fields(schema.record, f"{name}.at", (*dims, schema.offset), is_ghost, name)
     elif isinstance(schema, Record):

@@ -1,4 +1,4 @@
-"""Can a text tell brokers apart? Where it cannot, renaming them maps runs to runs.
+"""Whether a system treats all brokers alike. If so, renaming brokers maps runs to runs.
 
 Brokers are a scalarset: a text that never names one, never orders them and never takes the least
 of them cannot tell them apart. Then one state may stand for all that differ by brokers' names.

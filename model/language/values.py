@@ -1,4 +1,4 @@
-"""What a protocol author holds in hand: `now.view[leader]`, logs, `.but(isr=smaller)`.
+"""Values that a protocol author writes with: `now.view[leader]`, logs, `.but(isr=smaller)`.
 
 Values are thin wrappers over terms. They are read lazily, so mentioning a record costs nothing.
 None of them has a truth value: `if`, `and`, `or`, `in` raise with the line to write instead.
@@ -25,7 +25,7 @@ from model.language.schema import (
     Field,
     Ghost,
     Leaf,
-    Log,
+    LogOf,
     MapOf,
     Record,
     Relation,
@@ -95,7 +95,7 @@ class MapValue(Value):
 class LogValue(Value):
     """A log: `.end`, the record at an offset below it, `.append(record)`, `.cut(to)`."""
 
-    def __init__(self, schema: Log, end: Scalar, at: Callable[[Term], Value]) -> None:
+    def __init__(self, schema: LogOf, end: Scalar, at: Callable[[Term], Value]) -> None:
         self._schema = schema
         self.end = end
         self._at = at
@@ -160,7 +160,7 @@ def read(schema: Schema, name: str, indices: tuple[Term, ...] = (), mark: str = 
         return SetValue((schema.element,), lambda x: t.get(name + mark, (*indices, x), BOOL))
     if isinstance(schema, Relation):
         return SetValue(schema.elements, lambda *x: t.get(name + mark, (*indices, *x), BOOL))
-    if isinstance(schema, Log):
+    if isinstance(schema, LogOf):
         record = schema.record
         return LogValue(
             schema,
@@ -186,7 +186,7 @@ def blank(schema: Schema) -> Value:
         return SetValue((schema.element,), lambda x: t.FALSE)
     if isinstance(schema, Relation):
         return SetValue(schema.elements, lambda *x: t.FALSE)
-    if isinstance(schema, Log):
+    if isinstance(schema, LogOf):
         record = schema.record
         return LogValue(schema, Scalar(blank_term(schema.end)), lambda offset: blank(record))
     assert isinstance(schema, Record)
@@ -221,7 +221,7 @@ def coerce(schema: Schema, raw: object) -> Value:
         raise ProtocolError(
             f"{author_line()}: write lam({schema.index.name}, rule) for a whole map"
         )
-    if isinstance(schema, Log) and isinstance(raw, LogValue):
+    if isinstance(schema, LogOf) and isinstance(raw, LogValue):
         return raw
     if isinstance(schema, Record):
         if isinstance(raw, RecordValue):
@@ -240,7 +240,7 @@ def choose(schema: Schema, condition: Term, then: Value, other: Value) -> Value:
     """If-then-else over values of any shape."""
     if isinstance(schema, Ghost):
         return choose(schema.of, condition, then, other)
-    if isinstance(schema, Log):
+    if isinstance(schema, LogOf):
         assert isinstance(then, LogValue)
         assert isinstance(other, LogValue)
         record = schema.record
@@ -274,7 +274,7 @@ def equal(schema: Schema, left: Value, right: Value) -> Term:
     """Equality of two values of one shape; logs are equal below their common end."""
     if isinstance(schema, Ghost):
         return equal(schema.of, left, right)
-    if isinstance(schema, Log):
+    if isinstance(schema, LogOf):
         assert isinstance(left, LogValue)
         assert isinstance(right, LogValue)
         same = bind(
@@ -312,7 +312,7 @@ def leaf_terms(
         assert isinstance(value, MapValue)
         variable = t.var(f"@{depth}", schema.index)
         yield from leaf_terms(schema.of, value._at(variable), name, (*variables, variable))
-    elif isinstance(schema, Log):
+    elif isinstance(schema, LogOf):
         assert isinstance(value, LogValue)
         yield Field(f"{name}.end", (), schema.end), variables, value.end.term
         variable = t.var(f"@{depth}", schema.offset)

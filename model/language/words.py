@@ -1,4 +1,4 @@
-"""The words of the notation: what a protocol text may say besides reading and writing fields."""
+"""Functions of the notation for protocol texts, besides reading and writing fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text that systems share, one file for each actor; a system is composed of it.
+"""Transitions and definitions that several systems share, one file for each actor.
 
 Thirty-five transitions have one name in several systems. Where such steps are the same, their
 conditions and writes are functions here, and each system's transition adds what only that system

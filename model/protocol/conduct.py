@@ -1,4 +1,4 @@
-"""How controllers keep to their part: resigned, without a session, and deposed.
+"""Claims about single steps of controllers: resigned, without a session, or deposed.
 
 One text for every system with a controller whose memory is the record `cache`; a system says what
 its controller's task is called before it has any, what counts as going on, and what it may not

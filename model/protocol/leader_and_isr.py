@@ -1,4 +1,4 @@
-"""By what a broker obeys a LeaderAndIsr or refuses it: controller epoch, leader epoch, leader.
+"""Checks by which a broker obeys or refuses a LeaderAndIsr: controller epoch, leader epoch, leader.
 
 The conditions are over values: where a system keeps the epochs that a broker has seen, and what is
 on its way, is its own affair. What becomes of the broker's replica differs, too: `replication` has

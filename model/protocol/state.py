@@ -1,4 +1,4 @@
-"""The parts of the state that the shared text is about, under the names that it knows them by."""
+"""The parts of a system's state that shared transitions use, under common names."""
 
 from model.language import BOOL, Bounded, Enumeration, Numbers, SetOf, per
 from model.language.schema import Schema

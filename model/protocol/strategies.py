@@ -1,4 +1,4 @@
-"""The four ways in which a controller chooses a leader, where assignments have an order.
+"""The four leader election strategies, where assignments have an order.
 
 A strategy gives a `Choice` over expressions. Whoever is elected has the leader epoch after the
 registered one, the leader of before too. `replication` lets any live ISR member win; what is said

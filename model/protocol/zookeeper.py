@@ -1,4 +1,4 @@
-"""ZooKeeper ends sessions, and the nodes that live and die with them."""
+"""ZooKeeper expires sessions and removes their ephemeral nodes."""
 
 from model.language import (
     NOBODY,

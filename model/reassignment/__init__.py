@@ -1,4 +1,4 @@
-"""One partition that moves from its original replicas to others, and who may die on the way.
+"""Reassignment of one partition, with failures of brokers and controllers at any step.
 
 The controller has its procedure step by step, with a look at ZooKeeper, a write, or a batch of
 requests in each. What is abstracted: a fetch brings a follower everything its leader has, at once;

@@ -1,4 +1,4 @@
-"""What an administrator does: creates the topic, asks for moves, withdraws them, deletes the topic.
+"""Steps of an administrator: create the topic, ask for moves, withdraw them, delete the topic.
 
 Source: ReassignPartitionsCommand.executeAssignment (2.3)
 """

@@ -1,4 +1,4 @@
-"""What a reassignment promises, and its limits, each with its condition.
+"""Claims about reassignment, and its limits, each with its condition.
 
 Kafka looks at the ISR once, at step 4, and takes the old replicas for dispensable from then on. A
 target that is dropped between step 4 and step 9 is the gap: the last copy may be deleted. That and

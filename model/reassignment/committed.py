@@ -1,4 +1,4 @@
-"""What is committed: the records of a leader's log that its whole ISR has, as far as it knows."""
+"""Which records are committed: those of a leader's log that its ISR has, as far as it knows."""
 
 from model.language import ALL, all_of, any_of, every, implies, version
 from model.language.sets import as_set

@@ -1,4 +1,4 @@
-"""How controllers keep to their part: resigned, without a session, and deposed."""
+"""Claims about single steps of controllers: resigned, without a session, or deposed."""
 
 from model.language import all_of, any_of, some, sometimes
 from model.protocol.conduct import cut_off, who_has_a_task, who_is_cut_off, who_is_deposed

@@ -1,4 +1,4 @@
-"""What a controller does when it is elected, and when brokers come and go.
+"""What a controller does when it is elected, and when brokers start and fail.
 
 It is one thread: an event is handled when no other is. A leader that died is replaced by any live
 member of the ISR, which covers every order of the assignment.

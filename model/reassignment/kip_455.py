@@ -1,4 +1,4 @@
-"""Moves that can be changed and cancelled, since 2.4: they stand in the topic's own znode.
+"""Reassignments since 2.4: the topic's znode has them, and they can be changed and cancelled.
 
 The znode has the replicas of both lists, and which of them are being added and removed. A request
 goes to the controller, which answers when it has written the znode; the znode under /admin is

@@ -1,4 +1,4 @@
-"""How a broker takes LeaderAndIsr and StopReplica: it leads, follows, stops, deletes, or refuses.
+"""How a broker handles LeaderAndIsr and StopReplica: it leads, follows, stops, deletes, or refuses.
 
 What one controller sends to one broker arrives in order; controllers have a connection each.
 

@@ -1,4 +1,4 @@
-"""Lists of replicas, as the place of each broker: what is in them, and how they are joined.
+"""Lists of replicas, kept as the position of each broker: membership and concatenation.
 
 `those` makes a set of a rule, for the requests and for what a controller keeps.
 """

@@ -1,4 +1,4 @@
-"""How a broker takes UpdateMetadata: it sends clients to the leader that is named there.
+"""How a broker handles UpdateMetadata: it sends clients to the leader named there.
 
 Up to its arrival a broker sends them where it sent them before: to a replica that is removed,
 perhaps.

@@ -1,4 +1,4 @@
-"""What comes of a move in the end, if nobody is kept from what he can do.
+"""Progress claims under fairness: what a reassignment comes to in the end.
 
 Fair are the steps of controllers, leaders and followers, and requests that arrive; faults need not
 happen, and administrators and producers need not do anything.

@@ -1,4 +1,4 @@
-"""The data, and the leader's hand on the ISR: appends, fetches, conditional writes.
+"""Replicas: appends, fetches, and the leader's conditional writes of the ISR.
 
 A fetch and its answer are one step, and bring everything that the leader has. `replication` has
 the same in its true steps.

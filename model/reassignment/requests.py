@@ -1,4 +1,4 @@
-"""How a controller takes up a request, or drops it: the guards of a reassignment.
+"""How a controller accepts or drops a request: the guards of a reassignment.
 
 Source: KafkaController.maybeTriggerPartitionReassignment (2.3)
 """

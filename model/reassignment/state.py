@@ -1,4 +1,4 @@
-"""One partition that moves: its znodes, the controller's context, orders in flight, its replicas.
+"""The state: znodes of one partition, the controller's context, requests in flight, its replicas.
 
 A list of replicas is kept as the place of each broker in it: none for who is not listed. Records
 have no offsets: a replica has a set of them, and a fetch brings all that its leader has.

@@ -1,4 +1,4 @@
-"""How a controller writes: fenced by its epoch, conditional on the version; and what it sends then.
+"""Writes of a controller, fenced by its epoch and by zkVersion, and the requests that follow them.
 
 A write of the partition's state has a new leader epoch. Refusals and lost replies are steps of
 their own, the same for every write: what a controller is about to write, its task says.

@@ -1,4 +1,4 @@
-"""`replication` as brokers of 2.7 speak it: the controller writes the ISR that a leader asks for.
+"""AlterIsr, since 2.7: a leader asks for an ISR change, and the controller writes it.
 
 A leader sends what it wants to the controller (AlterIsr, KIP-497), and goes on meanwhile: it
 appends, answers fetches, takes a LeaderAndIsr, and commits what the members of both ISRs have. The

@@ -1,4 +1,4 @@
-"""What replication promises: what was committed is never lost, and logs agree below it.
+"""Claims about replication: committed records are never lost, and logs agree below the HW.
 
 That a broker's high watermark never falls is not among it: a follower's does, when its next leader
 is one round behind (`insync` shows it in 22 steps). What consumers see is what an acting leader

@@ -1,5 +1,7 @@
-"""What clients may rely on: what was acknowledged with acks=all stays, and what was read is read
-again. With acks=1 a record may be lost after it was acknowledged."""
+"""Claims about clients: records acknowledged with acks=all stay, and so do records once read.
+
+With acks=1 a record may be lost after it was acknowledged.
+"""
 
 from model.language import (
     all_of,

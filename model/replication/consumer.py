@@ -1,4 +1,4 @@
-"""Consumers: they read below the high watermark of a broker that believes it leads.
+"""Consumers: they read below the high watermark of a broker that believes that it leads.
 
 Whether that broker still leads they cannot know: a consumer of a deposed leader must read what
 consumers of its successor read. What was read is history, kept by offset.

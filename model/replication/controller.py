@@ -1,4 +1,4 @@
-"""The controller's hand on the partition: read, decide, write by version, send LeaderAndIsr.
+"""Steps of the controller: read the state, elect, write it by version, send LeaderAndIsr.
 
 Every write is a multi that checks /controller_epoch, so only the newest controller's writes pass.
 """

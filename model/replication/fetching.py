@@ -1,4 +1,4 @@
-"""Records and the high watermark: fetch as request and answer, the HW one round behind."""
+"""Records and the high watermark: fetch requests and answers; a follower's HW is a round behind."""
 
 from model.language import (
     BLANK,

@@ -1,4 +1,4 @@
-"""The leader's own hand on the ISR: conditional writes by its cached zkVersion, and their answers.
+"""How a leader changes the ISR: conditional writes by its cached zkVersion, and their answers.
 
 ZooKeeper executes a write, or refuses it, before the leader hears of it. Between the two its
 process may crash, its session may end, and the controller may write the state; what else the

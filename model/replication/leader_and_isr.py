@@ -1,4 +1,4 @@
-"""How a broker takes a LeaderAndIsr: it becomes leader, becomes follower, or refuses.
+"""How a broker handles LeaderAndIsr: it becomes leader, becomes follower, or refuses.
 
 Source: ReplicaManager.becomeLeaderOrFollower, Partition.makeLeader, Partition.makeFollower (2.3).
 """

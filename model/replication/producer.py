@@ -1,4 +1,4 @@
-"""Producers: records with acks=0, 1 or all, and what each is promised.
+"""Producers: records sent with acks=0, 1 or all, and when each is acknowledged.
 
 Which acks a record was sent with is nobody's memory but the producer's, and history here: a leader
 answers acks=1 when the record is in its log, acks=all when its high watermark has passed it. That

@@ -1,9 +1,9 @@
-"""One partition under ZooKeeper: its znode, who believes what, logs, and all that is in flight."""
+"""The state: one partition's znode, each broker's view of it, logs, and messages in flight."""
 
 from model.language import (
     BOOL,
     Bounded,
-    Log,
+    LogOf,
     Names,
     Numbers,
     Record,
@@ -64,7 +64,7 @@ STATE = Record(
     # wrote, and under which version that is registered
     isr_write=per(BROKERS, Record(
         state=ISR_WRITES, isr=SetOf(BROKERS), state_epoch=CONTROLLER_EPOCHS, version=ZK_VERSIONS)),
-    log=per(BROKERS, Log(OFFSETS, ENDS, Record(id=RECORDS, epoch=LEADER_EPOCHS))),
+    log=per(BROKERS, LogOf(OFFSETS, ENDS, Record(id=RECORDS, epoch=LEADER_EPOCHS))),
     # One fetcher request at a time from each follower to each leader, with its answer
     fetch=per(BROKERS, per(BROKERS, Record(
         state=FETCH, epoch=LEADER_EPOCHS.or_none,

@@ -107,7 +107,8 @@ _SWITCHES = (
     "deletion_resumed", "leaderless_replicas_stop", "additions_undone", "partitions_leave_first",
     "offline_becomes_ineligible", "dead_replicas_taken_offline", "preferred_needs_isr",
     "requests_left_alone",
-    "stops_fenced", "topics_have_ids", "dead_replicas_stay")
+    "stops_fenced", "topics_have_ids", "dead_replicas_stay",
+    "controller_epoch_kept")
 
 _RELEASES = presets(_SWITCHES)
 _NEWEST = list(_RELEASES.values())[-1]

@@ -1,4 +1,4 @@
-"""What an administrator writes into ZooKeeper: the controller hears of it by its watches.
+"""Requests that an administrator writes into ZooKeeper; watches notify the controller.
 
 Source: kafka.admin.TopicCommand, AdminUtils / AdminZkClient
 """

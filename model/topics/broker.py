@@ -1,4 +1,4 @@
-"""A broker's side: it leads or follows, stops, deletes; and what is in its directories.
+"""A broker's side: it leads, follows, stops and deletes replicas in its directories.
 
 A directory is found by its name. What lies in it from an earlier topic of that name is taken for
 the topic's own: epochs and offsets begin again with each topic, so that nothing tells them apart.

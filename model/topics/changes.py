@@ -1,4 +1,4 @@
-"""Brokers fail and start, as the controller sees it by its watch of /brokers/ids.
+"""Failures and starts of brokers, as the controller's watch of /brokers/ids shows them.
 
 That watch needs no notification of its own: the controller compares what it knows with what is
 registered, and sees a difference or not, however often the watch fired. One broker is one event.

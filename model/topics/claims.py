@@ -1,4 +1,4 @@
-"""What the life of a topic promises: what is deleted is gone, what is asked for is done.
+"""Claims about a topic's life: a deleted topic is gone, and each request is carried out.
 
 That a deleted topic's data never comes back is not among it without a condition: a topic is known
 by its name alone up to 2.7, and a broker that was away when it was deleted may bring it back.

@@ -1,5 +1,6 @@
-"""The last of a deletion: memory, states, the topic's node, the request. Each can be the last that
-this controller did; the next finds what is left, and does the rest.
+"""The last steps of a deletion, which the next controller completes if this one fails.
+
+In order: memory, states, the topic's znode, the request.
 
 Source: TopicDeletionManager.completeDeleteTopic, KafkaZkClient.deleteTopicZNode
 """

@@ -1,4 +1,4 @@
-"""How each keeps to its part: administrators, processes, and controllers that are none any more."""
+"""Claims about single steps: of administrators, of processes, and of deposed controllers."""
 
 from model.language import (
     all_of,

@@ -1,4 +1,4 @@
-"""A topic, or a partition, comes to life: five batches, between any two of which all may be lost.
+"""Creation of a topic or a partition in five batches; a failure between two loses the rest.
 
 Source: KafkaController.TopicChange, PartitionModifications, onNewPartitionCreation
 """

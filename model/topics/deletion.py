@@ -1,4 +1,4 @@
-"""The topic deletion manager: when a deletion starts, waits, is tried again, and is complete.
+"""The topic deletion manager: when a deletion starts, waits, is retried, and is complete.
 
 Source: kafka.controller.TopicDeletionManager (2.4), KafkaController.TopicDeletion
 """

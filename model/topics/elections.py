@@ -1,4 +1,4 @@
-"""The partition state machine's way to Online: a first state is created, or a leader elected.
+"""The partition state machine's transition to Online: the first state, or an election.
 
 Reading a state and the conditional write of it are one step, but where a leader's write comes
 between them: that is what `outdated` says, and the controller then reads again (`conflicts`).

@@ -1,4 +1,4 @@
-"""Leaders are moved though they live: to the preferred replica, and off a broker that asks to go.
+"""Elections while the leader is alive: of the preferred replica, and at controlled shutdown.
 
 Source: KafkaController.onPreferredReplicaElection, doControlledShutdown (2.3)
 """

@@ -1,4 +1,4 @@
-"""Who leads, and what a state is written over: elections of all four kinds, and conflicts."""
+"""What all four kinds of election share: who leads, which state is overwritten, and conflicts."""
 
 from model.language import (
     all_of,

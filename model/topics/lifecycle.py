@@ -52,9 +52,15 @@ def broker_crashes(now, new, broker):
 
 @transition(ends="lost", broker=BROKERS)
 def broker_starts(now, new, broker):
-    """A process starts, and registers under a new session."""
+    """A process starts, and registers under a new session. It knows no controller epoch, and obeys
+    a deposed controller too, if that one is the first to notice it (`controller_epoch_kept`).
+
+    Story: specs/stories/deposed_controller_brings_a_topic_back.story
+    """
     start(now, new, broker)
 
+    if version.controller_epoch_kept:
+        new.seen[broker] = now.zk.epoch
     if version.broker_epoch:
         drop_requests(now, new, broker)
 

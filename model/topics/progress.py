@@ -1,4 +1,4 @@
-"""What happens in the end, with all brokers alive: a topic is created, a topic is deleted.
+"""Progress claims with all brokers alive: a topic is created, a topic is deleted.
 
 A disk that fails to delete is left out: such a deletion waits until a broker starts, or until the
 next controller does.

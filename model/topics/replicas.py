@@ -1,4 +1,4 @@
-"""The replica state machine's batches: to Online with a LeaderAndIsr, to Offline out of the ISR.
+"""Batches of the replica state machine: to Online by a LeaderAndIsr, to Offline out of the ISR.
 
 Source: kafka.controller.ZkReplicaStateMachine.doHandleStateChanges, removeReplicasFromIsr (2.4)
 """

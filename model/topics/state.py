@@ -1,4 +1,4 @@
-"""One topic by its name: its znodes, what controllers know of it, requests, brokers' directories.
+"""The state: one topic's znodes, controllers' memory, requests, brokers' directories.
 
 Nothing here counts how often the topic was created: a directory is of the topic as it is now, or
 *stale*, of a topic of that name that was deleted. Creation makes stale what it finds.

@@ -1,4 +1,4 @@
-"""The controller's two state machines as tables: what a state may follow. All else is derived.
+"""The controller's two state machines as tables of valid previous states. All else is derived.
 
 A transition that its table does not have is skipped: the element stays as it was, and the rest of
 the batch goes on. The model's steps move states by `moved` and by nothing else, the claim

@@ -1,4 +1,4 @@
-"""What several actors say about the topic's znodes: replica lists, and watches that fire once.
+"""Definitions about the topic's znodes that several actors share: replica lists, one-shot watches.
 
 A change sets a notification for each controller that watches; changes before it is taken collapse
 into one, and the controller reads again what is there then.

@@ -1,4 +1,4 @@
-"""Each flag of the sheet of bugs, and the switch and value that it is here.
+"""Flags of the published list of bugs, each with the switch and the value that it is here.
 
 A flag names the guard that a bug lacks; a switch names what the protocol decides, and so several
 flags may be one switch. What an entry of the zoo throws back is what its flag is; flags that the

@@ -1,4 +1,4 @@
-"""Bugs and limits that were added after the sheet of 48."""
+"""Bugs and limits beyond the list of 48."""
 
 from model.zoo.entry import Expression, ZooEntry
 

@@ -1,4 +1,4 @@
-"""What a release is known for: bugs of the zoo that a version has, and bounds that show them."""
+"""Known bugs of a release: entries of the zoo that it has, and bounds that show them."""
 
 from __future__ import annotations
 

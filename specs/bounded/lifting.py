@@ -1,4 +1,4 @@
-"""Bounds that are no bounds: numbers without an upper end, for runs of a given length.
+"""Bounds that cannot be reached: numbers without an upper end, for runs of a given length.
 
 A run is finite, so are the numbers in it. A lifted bound begins as small as it can be and is raised
 whenever a run, as long as those looked at, comes to where the bound would be met; then no step of

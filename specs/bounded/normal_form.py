@@ -1,4 +1,4 @@
-"""Which runs need not be looked at: each has one beside it that is looked at.
+"""Runs that the search may leave out: an equivalent run in normal form is searched instead.
 
 Of all runs of one length that settle a claim, the search wants the first in the order of the
 instances. That one never has two neighbouring steps that could as well be exchanged and are in the

@@ -1,4 +1,4 @@
-"""Runs of no step, of one, of two, ...: the first length with a run that settles the claim."""
+"""Runs of no step, of one, of two and so on, up to the first length that settles the claim."""
 
 from __future__ import annotations
 

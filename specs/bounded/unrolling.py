@@ -1,4 +1,4 @@
-"""The recorded transitions as one formula that grows by a step at a time.
+"""Recorded transitions unrolled into one formula that grows by a step at a time.
 
 Every position of a run has a state of its own and a choice of one instance; a run is a solution.
 The solver keeps what it learned about shorter runs.

@@ -1,4 +1,4 @@
-"""The chain: what the executable `replication` does is what the form that is proved does.
+"""The refinement: every step of the executable `replication` is one of the form that is proved.
 
 `lines` says which steps of `replication_history` each transition is; `composed` takes both along as
 one system; `refinement` proves by induction what the two have in common, for any number of brokers,

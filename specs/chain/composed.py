@@ -1,4 +1,4 @@
-"""`replication` and the proof's form side by side, as one system: each step takes both along.
+"""`replication` and the form that is proved, composed as one system whose steps move both.
 
 A step of the one is recorded with the steps of the other that its line names (`specs.chain.lines`):
 their writes are added to its own, each reading what the one before it left, and what they require
@@ -26,7 +26,7 @@ from model.language.recording import (
     record,
 )
 from model.language.scalars import Scalar
-from model.language.schema import Ghost, Leaf, Log, MapOf, Relation, Schema, SetOf
+from model.language.schema import Ghost, Leaf, LogOf, MapOf, Relation, Schema, SetOf
 from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.system import RecordedSystem
 from model.language.terms import Term
@@ -68,8 +68,8 @@ def _there(schema: Schema, alike: bool) -> Any:
         return SetOf(over_same_sorts(schema.element))
     if isinstance(schema, Relation):
         return Relation(*(over_same_sorts(sort) for sort in schema.elements))
-    if isinstance(schema, Log):
-        return Log(schema.offset, schema.end, _there(schema.record, alike))
+    if isinstance(schema, LogOf):
+        return LogOf(schema.offset, schema.end, _there(schema.record, alike))
     assert isinstance(schema, Record)
     return Record(**{name: _there(part, alike) for name, part in schema.parts.items()})
 

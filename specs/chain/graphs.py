@@ -1,4 +1,4 @@
-"""The chain on every step of a complete small state space, by the explorer: the proof's twin.
+"""The refinement checked by the explorer: on every step of a complete small state space.
 
 What the proof by induction says of any state that obeys its invariants is asked here of every state
 that is reached: that the two sides have in common what the coupling says, that the proof's form

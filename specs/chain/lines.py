@@ -1,4 +1,4 @@
-"""The map: what each transition of `replication` is, in `replication_history`.
+"""The refinement map: which `replication_history` steps each transition of `replication` is.
 
 A line names the steps there that a transition is, in the order in which they are taken, each with
 its parameters, read off the state before and after the transition here; a stage may have

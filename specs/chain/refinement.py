@@ -1,4 +1,4 @@
-"""Why `replication` is the form that is proved: what is the same on both sides, for any number.
+"""Why `replication` refines the form that is proved: the relation between both states.
 
 A simulation: these invariants say of a state of `replication` and one of the proof's form what they
 have in common. They hold initially, and every step of the one, taken with the steps that its line

@@ -1,4 +1,4 @@
-"""The chain of 2.7: `replication` with AlterIsr refines the form whose leaders go on meanwhile.
+"""The refinement of 2.7, whose leaders go on while an ISR write is pending (AlterIsr).
 
 The same as of 2.5 (`specs.chain.lines`, `specs.chain.refinement`) but for the ways of an ISR write.
 It is sent to the controller, and written by it later, as in the proof's form; which goes on waiting

@@ -1,4 +1,4 @@
-"""What a search for invariants came to."""
+"""The result of a search for invariants."""
 
 from __future__ import annotations
 

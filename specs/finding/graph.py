@@ -1,4 +1,4 @@
-"""Who needs whom: the invariants of a proof, each with those that its obligations lean on.
+"""Dependencies between the invariants of a proof: which ones each invariant's obligations use.
 
 By the solver's unsatisfiable cores, of each obligation for any number of brokers: one way to prove
 it, and of that way nothing can be left out.

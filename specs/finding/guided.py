@@ -1,4 +1,4 @@
-"""What is missing in a proof that is given: clauses made from counterexamples to induction.
+"""Candidate invariants made from counterexamples to induction, to complete a proof that is given.
 
 A state that obeys all that is known, and a step after which a goal does not hold, is one that no
 run reaches. What it has and no state has that was reached (`observed.Generaliser`), over the

@@ -1,4 +1,4 @@
-"""Which candidates steps keep: the largest inductive set among them, within a small scope.
+"""Which candidates every step preserves: the largest inductive subset, within a small scope.
 
 A state that obeys every candidate, and a step after which some do not hold, refutes those: they
 are left out, and the rest is asked again. What remains is kept by every step there. States are

@@ -1,4 +1,4 @@
-"""Invariants that were found, as text: a file that stands in `specs/proofs` as it is."""
+"""Found invariants as text: a file that can be put into `specs/proofs` as it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from model.language import System
 from model.language import terms as t
 from model.language.scalars import Scalar
-from model.language.schema import Ghost, Leaf, Log, MapOf, Record, Relation, Schema, SetOf
+from model.language.schema import Ghost, Leaf, LogOf, MapOf, Record, Relation, Schema, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Sort
 from model.language.terms import Term
 from specs.finding.found import Found
@@ -159,7 +159,7 @@ def _steps(schema: Schema, parts: list[str], indices: list[str]) -> Iterator[str
         elif isinstance(schema, (SetOf, Relation)):
             yield f".has({', '.join(indices)})"
             return
-        elif isinstance(schema, Log):
+        elif isinstance(schema, LogOf):
             if parts.pop(0) == "end":
                 yield ".end"
                 return

@@ -1,4 +1,4 @@
-"""What was reached: states of small bounds as columns, and which clauses hold in all of them.
+"""Reached states within small bounds as columns, and the clauses that hold in all of them.
 
 The native engine visits the states. A row is a state with values for the variables of a slice; a
 literal is a column of bits, and a clause holds if no row lacks all of its literals.

@@ -1,4 +1,4 @@
-"""From a claim to the invariants that prove it: candidates, what steps keep of them, the fewest.
+"""From a claim to invariants that prove it: candidates, the inductive ones, the fewest of these.
 
 The way: literals from provenance (`vocabulary`); clauses of one or two of them that hold in every
 state that was reached within small bounds (`observed`); the largest set of them that steps keep
@@ -42,7 +42,8 @@ from specs.finding.vocabulary import REACH, Literal, Phrases, Slice, Vocabulary
 from specs.induction import told
 from specs.invariants import Invariant, Proof, folded, is_folded
 from specs.lowering.instances import Instance
-from specs.prover import IMPLIED, Obligation, ProofResult, prove
+from specs.obligations import Obligation
+from specs.prover import IMPLIED, ProofResult, prove
 from specs.rendering import as_data
 from specs.splitting import substituted
 

@@ -1,4 +1,4 @@
-"""The literals of which invariants are sought: what steps and claims say of fields, made general.
+"""Literals from which invariants are built: conditions of steps and claims, generalised.
 
 Provenance: two numbers are compared only if some guard or claim compares their fields, some write
 copies the one into the other (over two fields between), or one step raises both. An index is a

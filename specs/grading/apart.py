@@ -1,4 +1,4 @@
-"""An answer judged in a process of its own, for it may be a program that never ends, or ends all.
+"""An answer judged in a process of its own, because a learner's program may never end or may fail.
 
 What a program prints goes to standard error, so that it cannot be taken for a verdict.
 """

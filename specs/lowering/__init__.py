@@ -1,4 +1,4 @@
-"""Recorded terms made into something that runs or is asked: one way to each target.
+"""Recorded terms compiled to code or formulas: one lowering for each target.
 
     enumerated, grounding   fields as cells, quantifiers unrolled; what machine code and Python are
                             made of (`frozen`: cells that never change; `packing`: 64-bit words;

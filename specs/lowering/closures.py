@@ -1,4 +1,4 @@
-"""The twin, quick enough for a page: the same answers, each term made into a function once.
+"""The evaluator for a page: each term compiled to a Python closure once, for quick answers.
 
 The plain twin looks at a term again whenever it is asked. Here a term becomes a function of a state
 and an environment when it is first asked for, which calls the functions of its parts; terms are

@@ -1,4 +1,4 @@
-"""Cells that no reachable state changes, and instances that they make impossible.
+"""Cells that keep their initial value in every reachable state, and instances that never fire.
 
 A least fixpoint: assume that every cell keeps its initial value, simplify all guards and writes
 under that assumption, and drop the assumption for each cell that some possible instance may give

@@ -1,4 +1,4 @@
-"""The enumerated instance: every field becomes cells, every transition its instances.
+"""Grounding within bounds: every field becomes cells, every transition its instances.
 
 Parameters take every value of their sorts; what remains of guards and writes are terms over
 `cell`s only (`enumerated`), with a check wherever a value could leave its domain.

@@ -1,4 +1,4 @@
-"""What grounding makes: the cells of a state, and each transition with its parameters chosen."""
+"""The result of grounding: the cells of a state, and transitions with chosen parameters."""
 
 from __future__ import annotations
 

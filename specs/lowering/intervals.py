@@ -1,4 +1,4 @@
-"""How large a number term can get: enough to see which writes need no domain check."""
+"""Intervals of number terms, to see which writes need no domain check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms over cells as LLVM instructions; where a cell's value comes from is left to the layout."""
+"""Terms over cells as LLVM instructions; a layout says where each cell's value comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Successors as LLVM IR: the tree of all guards, walked for several states side by side.
+"""Successors as LLVM IR: one tree of all guards, evaluated for several states at once.
 
 Every lane has one state. A condition is judged in all lanes at once, and a branch is entered as
 soon as some lane needs it; a mask disables the other lanes inside. Branches that depend on one

@@ -1,4 +1,4 @@
-"""Terms over packed states: cells shifted out of their words, and written back into them."""
+"""Terms over packed states: cells are shifted out of words, and written back into them."""
 
 from __future__ import annotations
 

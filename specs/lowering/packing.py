@@ -1,4 +1,4 @@
-"""States as a few 64-bit words: where each cell of an enumerated state lies.
+"""States packed into 64-bit words: the place of each cell of an enumerated state.
 
 A cell takes as many bits as its domain needs; none straddles two words, and a cell that no step
 ever changes takes none. The cells that belong to one broker alone lie together, in the same order

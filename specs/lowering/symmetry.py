@@ -1,4 +1,4 @@
-"""Symmetry over brokers: one state stands for all that differ by the names of brokers only.
+"""Symmetry over brokers: one representative of all states that differ by broker ids only.
 
 `model/language/symmetry.py` says where it is sound. `canonical_text` is the IR that turns a packed
 state into the least of its orbit. Exact: the blocks of single brokers are sorted by what they hold,

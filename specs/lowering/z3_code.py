@@ -1,4 +1,4 @@
-"""The lowering to Z3: one narrow file meets the solver.
+"""The lowering to Z3: the only file that builds solver terms.
 
 Unbounded: brokers are an uninterpreted sort, numbers are mathematical integers, every field is an
 uninterpreted function, and a step is a functional update: no primed symbols, no frame axioms, no

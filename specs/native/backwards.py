@@ -1,4 +1,4 @@
-"""The inner loops of looking back: which states lie on a shortest way to what settled a claim.
+"""Inner loops of the backward search for states on a shortest path.
 
 The arguments are those of the loops in `driver`; `marks` has a word of bits for every state.
 """

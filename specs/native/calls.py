@@ -1,4 +1,4 @@
-"""What numba has no words for: calls of machine code by its address, and prefetching.
+"""Calls that numba lacks: machine code by its address, and prefetching.
 
 A system's own code (see `specs.lowering.native_code`) is called by address, so that the loops know
 nothing of any system and their compiled form is kept on disk until they change.

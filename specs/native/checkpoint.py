@@ -1,4 +1,4 @@
-"""Checkpoints of a search: whole levels on disk, and the name of what they belong to.
+"""Checkpoints of a search: whole levels on disk, named by everything that determines them.
 
 A folder holds `checkpoint.json` and one file of states that it names. Both are written under
 temporary names and renamed, the description last, so that the last good checkpoint stays whatever

@@ -1,4 +1,4 @@
-"""Where numba keeps the compiled loops: in a folder named by all the files that make them.
+"""The cache of compiled loops of numba: a folder named by all source files that make them.
 
 Numba knows a function by the file that it stands in, but what it compiles has functions of other
 files inside: after a change of the hash function, say, in one file, the loops of another would

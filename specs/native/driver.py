@@ -1,4 +1,4 @@
-"""The inner loops of exploration: expand, look up, insert. Compiled once by numba for all systems.
+"""Inner loops of exploration: expand, look up, insert. Numba compiles them once for all systems.
 
 States are expanded until there is a block of successors, and then the whole block is hashed, looked
 up and inserted: each of these steps is a short loop whose next rounds do not wait for the last.

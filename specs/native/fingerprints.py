@@ -1,4 +1,4 @@
-"""Fingerprints instead of states: half the memory, and a reported chance to miss something.
+"""Fingerprints instead of whole states: half the memory, and a reported chance to miss a state.
 
 Only on request. The table keeps 64 bits of a state's hash and the states themselves are kept for
 two levels only. Two states with one fingerprint count as one, so that what was not found is

@@ -1,4 +1,4 @@
-"""Loops of exploration: the graph of states where a condition is false, and its components.
+"""Inner loops on graphs: the states where a condition is false, and their components.
 
 States are numbered without gaps, shard after shard (`offsets`), whatever room the shards reserved.
 No step is kept from the exploration: states are expanded once more, and successors looked up.

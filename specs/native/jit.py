@@ -1,4 +1,4 @@
-"""From IR text to callable machine code, kept on disk by the hash of everything that shaped it."""
+"""From LLVM IR to callable machine code, cached on disk by a hash of everything that shaped it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One system's machine code, ready to run: lowering, packing, compiling, in the right order."""
+"""The machine code of one system: lowered, packed and compiled."""
 
 from __future__ import annotations
 

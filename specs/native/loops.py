@@ -1,4 +1,4 @@
-"""What happens in the end, natively: fair components of the states where a condition is false."""
+"""Progress claims in machine code: fair components of the states where a condition is false."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native search: breadth-first over packed states, one worker or several, level by level.
+"""Breadth-first search in machine code over packed states, level by level, by one or more workers.
 
 Counts, levels, verdicts and runs are those of the plain engine, for any number of workers. With
 several, states are sharded by hash: each worker expands its own states and sorts the successors by

@@ -1,4 +1,4 @@
-"""Shortest runs, found by looking back: no parents are stored while exploring.
+"""Shortest runs, found by searching backwards: exploration stores no parents.
 
 For each claim that was settled, every state of its level that settles it is marked (for a claim
 about steps, every state from which a step breaks it, one level before); then, level by level

@@ -1,4 +1,4 @@
-"""Where visited states are: one array of states and one exact table over it, both in shards."""
+"""The store of visited states: an array of states and an exact hash table over it, in shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Visited states and the exact table over them.
+"""One shard of the visited states, and the exact hash table over it.
 
 States lie in `states`, `words` 64-bit words each, one region of the array for each shard, in the
 order in which they were found. `table` is open addressing over them, one part of equal size for

@@ -1,4 +1,4 @@
-"""Following observed lines of a real run natively: any epochs and offsets, many thousands a second.
+"""Native replay of observed lines of a run with any epochs and offsets, many thousands a second.
 
     kernel = Unbounded(moves, observable)      # NotNative for a system that has no such code
     kernel.load(state)

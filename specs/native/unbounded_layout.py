@@ -1,4 +1,4 @@
-"""Where the cells of a state are when epochs and offsets have no end: one array of 64-bit numbers.
+"""Layout of a state with unbounded epochs and offsets: one array of 64-bit numbers.
 
     shape[field] = kind, least index * 4, number of indices * 4 (0: endless), stride * 4
     meta[field]  = base, capacity, count

@@ -1,4 +1,4 @@
-"""Lines of a trace as arrays, and which steps of the model each may be: what a kernel is given.
+"""Lines of a trace as arrays, with the steps of the model that each may be: a kernel's input.
 
 Nothing here needs a compiler: it is also how lines are kept that are judged without one.
 """

@@ -1,4 +1,4 @@
-"""Following observed lines on a state without bounds: the compiled loop, and what it calls.
+"""The compiled loop that replays lines on a state without bounds.
 
 Each line has a step, its arguments and the places that changed. A move is taken if it is possible
 and changes those places, to those codes, and no others that can be observed. Where nothing fits the

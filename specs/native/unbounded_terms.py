@@ -1,4 +1,4 @@
-"""One LLVM function over cells without bounds: its terms, its loops, its early returns.
+"""One LLVM function over cells without bounds: its terms, loops and early returns.
 
 Unlike `specs.lowering.llvm_terms` nothing is enumerated: parameters and the variables of
 quantifiers are values of the moment, and a quantifier is a loop. A field that is read at an index

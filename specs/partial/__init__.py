@@ -1,4 +1,4 @@
-"""Runs that fit what was seen of them: steps on states of real values, and the search for them."""
+"""Runs that fit a trace with parts missing: steps on states of real values, and the search."""
 
 from specs.partial.ledger import Ledger
 from specs.partial.moves import Moves, TransitionMove

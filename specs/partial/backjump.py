@@ -1,4 +1,4 @@
-"""A run that fits lines which name no step: planned from change to change, with back-jumps.
+"""Runs that fit lines which name no step: planned from change to change, with back-jumping.
 
 Lines that fit as it is ask for nothing: the steps between them are put off until a line shows
 something new. What is new is brought about by a plan that worked before, or by one that is made.

@@ -1,4 +1,4 @@
-"""Hidden steps with a purpose: what a step still lacks is brought about by those that can.
+"""Hidden steps in a search: only those that can establish what a step still lacks.
 
 A requirement that fails reads some cells; the steps that write them are tried, and what those lack
 is brought about in turn. This finds most hidden steps at once, and proves nothing when it fails.

@@ -1,4 +1,4 @@
-"""One state that steps change in place and that can be taken back, change by change.
+"""One state that steps change in place, with a record of changes so that each can be undone.
 
 The state is sparse, as the twin's is: field -> {index -> code}, and what is blank is left out.
 `mark` and `undo` make trying a step as cheap as what it changes, however long the logs are.

@@ -1,4 +1,4 @@
-"""Plans that worked, tried again where the same kind of thing is seen: by other brokers, later.
+"""Plans that worked before, tried again for the same kind of line with other brokers.
 
 What happens between two lines repeats itself. A plan is kept with its numbers as distances from
 what is registered, and tried under every exchange of the brokers; each of its steps must be
@@ -21,10 +21,10 @@ MOST_KEPT = 16
 MOST_EXCHANGED = 4
 """With more members than this, plans are tried for the very same members only."""
 
-Habit = tuple[tuple[TransitionMove, tuple[int, ...]], ...]
+CachedPlan = tuple[tuple[TransitionMove, tuple[int, ...]], ...]
 """Steps, with numbers as distances."""
 
-Kind = tuple[tuple[int, int | None], ...]
+GoalKind = tuple[tuple[int, int | None], ...]
 
 
 class PlanCache:
@@ -32,7 +32,7 @@ class PlanCache:
 
     def __init__(self, moves: Moves, rising: frozenset[int]) -> None:
         self.moves, self.ledger, self.rising = moves, moves.ledger, rising
-        self._kept: dict[Kind, list[Habit]] = {}
+        self._kept: dict[GoalKind, list[CachedPlan]] = {}
         self._measures: dict[Sort, tuple[int, ...]] = {}
         members: set[int] = set()
         for move in moves.by_name.values():
@@ -61,7 +61,7 @@ class PlanCache:
             and getattr(leaf.sort.high, "bound", None) == bound
         )[:1]
 
-    def kind(self, goal: Goal) -> Kind:
+    def kind(self, goal: Goal) -> GoalKind:
         """What is wrong, whoever it is about."""
         read = self.ledger.read
         found: list[tuple[int, int | None]] = []
@@ -71,18 +71,18 @@ class PlanCache:
                 found.append((number, code - here if number in self.rising else None))
         return tuple(sorted(found, key=str))
 
-    def keep(self, kind: Kind, plan: list[Step], zeros: dict[Sort, int]) -> None:
+    def keep(self, kind: GoalKind, plan: list[Step], zeros: dict[Sort, int]) -> None:
         """A plan that worked; `zeros` is what numbers were distinguished from when it began."""
-        habit = tuple(
+        known = tuple(
             (move, tuple(
                 value - zeros.get(sort, 0) for sort, value in zip(move.sorts, given, strict=True)
             ))
             for move, given in plan
         )  # fmt: skip
         kept = self._kept.setdefault(kind, [])
-        if habit in kept:
-            kept.remove(habit)
-        kept.insert(0, habit)
+        if known in kept:
+            kept.remove(known)
+        kept.insert(0, known)
         del kept[MOST_KEPT:]
 
     def zeros(self) -> dict[Sort, int]:
@@ -93,23 +93,23 @@ class PlanCache:
             for number in numbers
         }
 
-    def ways(self, kind: Kind, most: int, fits: Callable[[], bool]) -> Iterator[list[Step]]:
+    def ways(self, kind: GoalKind, most: int, fits: Callable[[], bool]) -> Iterator[list[Step]]:
         """Plans that work here; the ledger shows each until the next is asked for."""
         zeros, mark = self.zeros(), self.ledger.mark()
-        for habit in list(self._kept.get(kind, ())):
-            if len(habit) > most:
+        for known in list(self._kept.get(kind, ())):
+            if len(known) > most:
                 continue
             for exchange in self._exchanges:
-                plan = self._retaken(habit, exchange, zeros)
+                plan = self._retaken(known, exchange, zeros)
                 if plan is not None and fits():
                     yield plan
                 self.ledger.undo(mark)
 
     def _retaken(
-        self, habit: Habit, exchange: dict[int, int], zeros: dict[Sort, int]
+        self, known: CachedPlan, exchange: dict[int, int], zeros: dict[Sort, int]
     ) -> list[Step] | None:
         plan: list[Step] = []
-        for move, numbers in habit:
+        for move, numbers in known:
             given = tuple(
                 number + zeros.get(sort, 0)
                 if isinstance(sort, Numbers)

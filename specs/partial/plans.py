@@ -1,4 +1,4 @@
-"""Hidden steps planned back from what is seen: what a step lacks others bring about first.
+"""Hidden steps planned backwards from an observed line: other steps establish what a step lacks.
 
 A step that writes a cell is tried as if it were possible. If what is wanted would hold then, the
 step is brought about in earnest, and what it lacks in turn. If not, the cells that its value is

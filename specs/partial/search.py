@@ -1,4 +1,4 @@
-"""A run of the model that fits lines with parts missing: depth-first, remembering what failed.
+"""A run of the model that fits a partial trace: depth-first, with failed states remembered.
 
 Between two lines there may be hidden steps, up to a limit. What is judged is the accepted path
 alone: a line holds as soon as one run to it goes on to the end. The search says `holds` with that

@@ -1,4 +1,4 @@
-"""Ways over one line: its own step, hidden steps before it, and what it shows afterwards."""
+"""Explanations of one line: its own step, hidden steps before it, and the values that it shows."""
 
 from __future__ import annotations
 

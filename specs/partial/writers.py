@@ -1,4 +1,4 @@
-"""Who writes a cell, what a requirement looks at, and what a written value is made of.
+"""Which steps write a cell, which cells a requirement reads, and what a written value depends on.
 
 All of it is read off the recorded text once, and compiled: places are asked for at every turn.
 """

@@ -1,4 +1,4 @@
-"""Recorded terms as Python source over the cells of a ledger, and how writes are enumerated."""
+"""Recorded terms as Python source over a ledger's cells, and how writes are enumerated."""
 
 from __future__ import annotations
 

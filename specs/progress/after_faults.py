@@ -1,4 +1,4 @@
-"""A system in which faults end: its own transitions, of which some are not taken any more then.
+"""A system whose faults end: from then on some of its transitions are not taken any more.
 
 Nothing is written a second time: a transition is the system's own, with one more guard. Which of
 its instances are faults is said by a rule over the state and its parameters; `faults_end` may

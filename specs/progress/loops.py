@@ -1,4 +1,4 @@
-"""A claim of progress asked of an explorer: does it hold within bounds, or is there a loop?"""
+"""A progress claim checked by an explorer: it holds within bounds, or there is a loop."""
 
 from __future__ import annotations
 

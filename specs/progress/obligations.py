@@ -1,4 +1,4 @@
-"""A ranking as obligations: formulas of first order about one state, or one step.
+"""A ranking as obligations: first-order formulas about one state or one step.
 
 Trusted, with what the prover trusts: that these together say what `specs.progress.ranking` tells.
 Each is asked of a state in which the claim does not hold, and of a step to another such state.
@@ -14,13 +14,13 @@ import z3
 
 from model.language import RecordedSystem, SetOf
 from model.language import terms as t
+from model.language.properties import Condition
 from model.language.recording import Recorded, fields_read, nodes, record_condition
 from model.language.scalars import Scalar, scalar
 from model.language.sets import SetValue, as_set
 from model.language.sorts import BOOL, Enumeration, Numbers, Sort
 from model.language.terms import Term
 from model.language.values import read
-from specs.invariants import Formula
 from specs.lowering.z3_code import State, Z3Code
 from specs.obligations import Formulas, Goal
 from specs.progress.ranking import Awaited, Rank, Ranking
@@ -79,7 +79,7 @@ class RankingObligations:
 
     # -- terms --------------------------------------------------------------------------------
 
-    def _predicate(self, name: str, formula: Formula, over: Sequence[Sort]) -> Predicate:
+    def _predicate(self, name: str, formula: Condition, over: Sequence[Sort]) -> Predicate:
         matrix = self.formulas.matrix(name, formula, over)
         return Predicate(matrix.variables, matrix.term)
 

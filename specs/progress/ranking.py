@@ -26,9 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from model.language.properties import Condition
 from model.language.sorts import Sort
 from model.language.system import System
-from specs.invariants import Formula
 
 Values = Callable[..., Sequence[Any]]
 
@@ -46,9 +46,9 @@ class Rank:
     name: str
     sentence: str
     over: tuple[Sort, ...]
-    holds: Formula
+    holds: Condition
     taken_by: Mapping[str, Values]
-    limits: Mapping[int, Formula] = field(default_factory=dict)
+    limits: Mapping[int, Condition] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Least:
     one for which it does.
     """
 
-    such: Formula
-    or_less: Formula
+    such: Condition
+    or_less: Condition
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Awaited:
     """
 
     step: str
-    when: Formula
+    when: Condition
     arguments: Callable[..., Mapping[str, Any]]
     over: tuple[Sort, ...] = ()
     least: Least | None = None
@@ -88,7 +88,7 @@ class Ranking:
 
     ranks: tuple[Rank, ...]
     awaited: tuple[Awaited, ...]
-    stays: Formula | None = None
+    stays: Condition | None = None
     twin: System | None = None
     bounds: Mapping[str, int] = field(default_factory=dict)
 

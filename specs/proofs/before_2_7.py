@@ -1,4 +1,4 @@
-"""What is true of releases that lose what they commit, 2.5 and 2.6: which commits are kept anyway.
+"""Invariants of 2.5 and 2.6, which lose committed records: which commits are kept anyway.
 
 `no_message_loss` assumes two things that no release up to 2.6 has (and that every fetch is fenced,
 which is so since 2.5): a leader that cannot tell

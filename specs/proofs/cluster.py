@@ -1,4 +1,4 @@
-"""What whole controllers and brokers keep of a partition's state, as it was written, by zkVersion.
+"""Invariants of whole controllers and brokers: copies of a partition's state, by zkVersion.
 
 A state that was written is never written again, so that whoever has a version, in memory or in a
 request, has a state that ZooKeeper had.

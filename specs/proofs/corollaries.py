@@ -1,4 +1,4 @@
-"""What follows from the invariants of no_message_loss, for clients: said of states and of steps."""
+"""Corollaries of no_message_loss for clients, about states and about steps."""
 
 from model.language import all_of, every, implies, not_, some
 from model.replication.history.claims import holds_committed, leads

@@ -1,4 +1,4 @@
-"""Why the elections that replication assumes are those that controllers make.
+"""Why the elections that replication assumes are those that controllers carry out.
 
 `replication` has a controllership of its own, in coarser steps than `election`. Here the
 invariants of `single_controller` are read off it, as they stand in their proof, and kept by every

@@ -1,5 +1,4 @@
-"""What controllers keep of one topic: the newest, whose writes pass the fence, knows what it writes
-over."""
+"""Invariants of controllers of one topic: who passes the fence knows what it overwrites."""
 
 from model.language import all_of, any_of, every, implies, is_none, not_, when
 from model.protocol.state import BROKERS

@@ -1,4 +1,4 @@
-"""Stories: text files in the protocol's words, played on the model and compared with a recording.
+"""Stories: text files in the protocol's terms, played on the model and compared with a recording.
 
     # A deposed leader tries to shrink the ISR with a stale version.
     # Shows: the conditional write fences it, and that it does not notice.

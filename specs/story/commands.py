@@ -1,4 +1,4 @@
-"""The lines of a story, each looked up in the recorded system before anything is played.
+"""The lines of a story, each resolved in the recorded system before anything is played.
 
 A line is a step by its name with its parameters, `leader_shrinks_isr leader=1 replica=3`, or one
 of the words of `WORDS` and what it takes.

@@ -1,4 +1,4 @@
-"""A run becomes a story: what an engine found, as a text that anybody can play, edit and keep."""
+"""A run written as a story: text that anybody can play, edit and keep."""
 
 from __future__ import annotations
 

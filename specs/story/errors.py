@@ -1,4 +1,4 @@
-"""What is wrong with a story: the file, the line, the word, and what would be right."""
+"""Errors in a story: the file, the line, the word, and what would be right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sparse state as leaves that a person reads: `replica[1].isr`, `log[2]`, `zk.version`.
+"""A sparse state as readable leaves: `replica[1].isr`, `log[2]`, `zk.version`.
 
 The same paths and texts as `specs.reading` gives for enumerated states, but over states whose
 numbers have no limit.

@@ -1,4 +1,4 @@
-"""Plays a story on the dumb twin: numbers without limits, and a reason wherever a step fails."""
+"""Plays a story on the reference evaluator: unbounded numbers, a reason for each failed step."""
 
 from __future__ import annotations
 

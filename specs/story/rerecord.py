@@ -1,4 +1,4 @@
-"""The text that a story has after it was played, and how it differs from the text that it had."""
+"""A story's text with its output recorded anew, and the difference from the old text."""
 
 from __future__ import annotations
 

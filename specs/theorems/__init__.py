@@ -1,4 +1,4 @@
-"""Claims beside the two main ones: what follows from their invariants, and what functions promise.
+"""Claims beside the two main ones: corollaries of their invariants, and properties of functions.
 
 `insync prove --all` proves them, each labelled with what it is about: they are corollaries of an
 induction that is proved by itself, inductions of their own, or theorems about a pure function.

@@ -1,4 +1,4 @@
-"""A batch of records, of whatever size, is as many single steps of the form that is proved.
+"""A batch of records of any size equals as many single steps of the form that is proved.
 
 In `replication_history` a leader appends one record at a time, and a follower one of what arrives.
 Kafka's append batches, and a fetch is answered with several. Here it is shown that a batch of n

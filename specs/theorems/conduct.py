@@ -1,4 +1,4 @@
-"""What single steps of whole controllers keep to, for any number of brokers and partitions.
+"""Claims about single steps of whole controllers, for any number of brokers and partitions.
 
 These claims about steps need no invariant: a step keeps to them from whatever state, reachable or
 not. So what is explored within bounds is a theorem of the texts of `topics` and `cluster`: the

@@ -1,4 +1,4 @@
-"""What follows from the invariants of a proof: in every state, or of every step.
+"""Corollaries of a proof's invariants: in every state, or of every step.
 
 A claim about steps needs no induction of its own: a step from any state that obeys the invariants
 must keep to it. The invariants are those of `single_controller` and `no_message_loss`, and it is

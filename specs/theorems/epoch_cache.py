@@ -1,4 +1,4 @@
-"""The leader epoch cache against the log that it stands for, for logs and caches of any length.
+"""The leader epoch cache agrees with its log, for logs and caches of any length.
 
 The cache has entries (epoch, start), rising in both. It stands for a log if every record lies in
 the part of one entry, and carries its epoch. Each operation then keeps that, and the answer to "up

@@ -1,4 +1,4 @@
-"""Claims of whole controllers by induction: what every step keeps, and what follows from it.
+"""Claims of whole controllers by induction: what every step preserves, and its corollaries.
 
 The invariants hold initially and are kept by every step, for any number of brokers and partitions,
 and the claim follows from them. Where `cluster` starts is said of the brokers by number, and so by

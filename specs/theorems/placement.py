@@ -1,4 +1,4 @@
-"""Where replicas go: the placement that knows no racks, for any number of brokers and partitions.
+"""Placement of replicas without racks, for any number of brokers and partitions.
 
 Of n brokers the leader of partition p is the one at (p + start) mod n, and follower number k the
 one at (leader + 1 + (shift + k) mod (n - 1)) mod n; shift is the same for all replicas of one

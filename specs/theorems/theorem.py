@@ -1,4 +1,4 @@
-"""A theorem: obligations that a solver answers, and an honest label of what they are about."""
+"""A theorem: obligations for a solver, and a label that says exactly what they cover."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from specs.prover import Obligation
+from specs.obligations import Obligation
 from specs.solvers import PROVED, RLIMIT, SolverQuery
 from specs.verdict import Verdict
 

@@ -1,4 +1,4 @@
-"""The lowering to TLA+: a readable module and its configuration, for those who trust TLC more.
+"""The lowering to TLA+: a readable module and its configuration, for the model checker TLC.
 
     export = exported(recorded, recorded.system.limits({}))
     export.name, export.module, export.configuration

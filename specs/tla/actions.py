@@ -1,4 +1,4 @@
-"""A transition as an action: what it requires with the reasons, what it writes, what stays."""
+"""A transition as an action: requirements with their reasons, writes, and UNCHANGED."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The author's own words: local names, words of the protocol, names of bound variables.
+"""Names from the author's source: local variables, protocol definitions, bound variables.
 
 A recording keeps what a transition requires and writes, not what its author called the parts. This
 listens while the text is recorded once more: `cut = common_end(now, follower, leader)` says that a

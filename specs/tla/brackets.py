@@ -1,4 +1,4 @@
-"""What stands between brackets: records, functions, tuples, sets, EXCEPT, arguments."""
+"""Bracketed TLA+ expressions: records, functions, tuples, sets, EXCEPT, arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded terms as TLA+ expressions, in the author's words where the author had one."""
+"""Recorded terms as TLA+ expressions, with the author's names where there are any."""
 
 from __future__ import annotations
 

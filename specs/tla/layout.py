@@ -1,4 +1,4 @@
-"""How a TLA+ expression stands on the page: on one line where it fits, else broken by its shape.
+"""Line breaks of a TLA+ expression: on one line where it fits, else broken by its structure.
 
 A node knows how tightly its outermost operator binds, so that parentheses stand only where they
 are needed. Lists of conjuncts and disjuncts are sensitive to columns: a broken one is bulleted,

@@ -1,4 +1,4 @@
-"""Where the instance ends: what a step would write beyond a bound makes it no step.
+"""Bounds of the instance: a step that would write beyond a bound is disabled.
 
 The engines prune a successor whose written value, or the index it is written at, is above its
 sort's upper end. The same is an enabling condition here, so that TLC never makes such a state. A

@@ -1,11 +1,11 @@
-"""What a step makes of a log: longer by a record, cut, another's copy, or anything else."""
+"""How a step changes a log: an append, a truncation, a copy, or anything else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from model.language import Log
+from model.language import LogOf
 from model.language import terms as t
 from model.language.schema import fields
 from model.language.terms import Term
@@ -15,7 +15,7 @@ from specs.tla.layout import LayoutNode, Word
 from specs.tla.places import NameScope
 from specs.tla.rewriting import assume
 from specs.tla.rewriting import replace as rewritten
-from specs.tla.written import Leaves, Written, WrittenPlace
+from specs.tla.written import Leaves, WrittenLeaf, WrittenPlace
 
 
 class LogDefinitions:
@@ -33,7 +33,7 @@ class LogDefinitions:
     ) -> LayoutNode:
         """The new log, given the text of what it is before the step."""
         schema = place.schema
-        assert isinstance(schema, Log)
+        assert isinstance(schema, LogOf)
         old_end = t.get(f"{place.name}.end", place.indices, schema.end)
         end = leaves[f"{place.name}.end"].term if f"{place.name}.end" in leaves else old_end
         records = {n: w for n, w in leaves.items() if n != f"{place.name}.end"}
@@ -53,7 +53,7 @@ class LogDefinitions:
                 return call("Append", own, self._value(cell, added, scope))
         inner, name = self._of.bind(offset, "position", scope)
         shifted = inner.binding(offset, f"{name} - 1")
-        remaining = {n: Written(w.term, w.variables[1:]) for n, w in records.items()}
+        remaining = {n: WrittenLeaf(w.term, w.variables[1:]) for n, w in records.items()}
         top = self._of.of(end, scope).flat()
         # A part that is not written keeps its value, at every position.
         before = (
@@ -83,13 +83,13 @@ class LogDefinitions:
 
 def appended(
     records: Leaves, offset: Term, end: Term, place: WrittenPlace
-) -> dict[str, Written] | None:
+) -> dict[str, WrittenLeaf] | None:
     """The record that an append adds; None if more than that changes below the end."""
-    added: dict[str, Written] = {}
+    added: dict[str, WrittenLeaf] = {}
     for name, written in records.items():
         below_end = assume(written.term, t.eq(offset, end), False)
         if below_end is not t.get(name, (*place.indices, offset), below_end.sort):
             return None
         at_end = rewritten(written.term, {offset: end})
-        added[name] = Written(at_end, written.variables[1:])
+        added[name] = WrittenLeaf(at_end, written.variables[1:])
     return added

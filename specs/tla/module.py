@@ -1,4 +1,4 @@
-"""The module as a whole: constants, words, the initial state, actions, claims."""
+"""A whole TLA+ module: constants, definitions, the initial state, actions, claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of the module: constants for bounds, sets for sorts, and no name for two things.
+"""Names in a module: constants for bounds, sets for sorts; each name is used once.
 
 TLA+ has one space of names: a parameter may not be called as a variable of the module is. Such a
 parameter becomes `the_replica`.

@@ -1,4 +1,4 @@
-"""The author's local names as a LET: `cut` is said once, and used by its name."""
+"""The author's local names as LET: `cut` is defined once, and used by its name."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Places of the state: the text that reads them, and which names mean what there."""
+"""Parts of the state: the expressions that read them, and their names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from model.language import Log, Record, Sort
+from model.language import LogOf, Record, Sort
 from model.language.schema import Field, MapOf, Schema
 from model.language.terms import Term
 from specs.tla.layout import LayoutNode
@@ -75,9 +75,9 @@ class Places:
             elif isinstance(schema, Record):
                 part = parts.pop(0)
                 text, schema = f"{text}.{part}" if text else part + prime, schema.parts[part]
-            elif isinstance(schema, Log) and parts.pop(0) == "end":
+            elif isinstance(schema, LogOf) and parts.pop(0) == "end":
                 return f"Len({text})", schema, used
-            elif isinstance(schema, Log):
+            elif isinstance(schema, LogOf):
                 offset = self._write(indices[used], scope).flat()
                 text = f"{self._names.helper('At')}({text}, {offset})"
                 schema, used = schema.record, used + 1
@@ -102,12 +102,12 @@ class Places:
         for part in name.split("."):
             while isinstance(schema, MapOf):
                 schema = schema.of
-            schema = schema.record if isinstance(schema, Log) else schema
+            schema = schema.record if isinstance(schema, LogOf) else schema
             if isinstance(schema, Record) and part in schema.parts:
                 schema = schema.parts[part]
         while isinstance(schema, MapOf):
             schema = schema.of
-        schema = schema.record if isinstance(schema, Log) else schema
+        schema = schema.record if isinstance(schema, LogOf) else schema
         return list(schema.parts) if isinstance(schema, Record) else []
 
     def part_of(self, term: Term, scope: NameScope) -> tuple[str, str, list[str]] | None:

@@ -1,4 +1,4 @@
-"""Terms rewritten into terms: a part replaced by another, and equality up to bound names."""
+"""Terms rewritten: a subterm replaced by another, and equality up to bound names."""
 
 from __future__ import annotations
 

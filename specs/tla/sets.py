@@ -1,4 +1,4 @@
-"""Truth of membership as a set: what `isr.without(b)` recorded becomes `isr \\ {b}` again.
+r"""Membership conditions as sets: what `isr.without(b)` recorded becomes `isr \ {b}` again.
 
 A set is recorded as the truth that an element is in it. Where that truth is made of other sets and
 single elements it is written with the operators of sets, otherwise as `{x \\in S : P}`.

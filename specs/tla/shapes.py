@@ -1,4 +1,4 @@
-"""The state's shape in TLA+: records, functions, sets, sequences; its types and its blank values.
+"""The state in TLA+: records, functions, sets, sequences, with their types and blank values.
 
 A record stays a record, `per(...)` a function, a set a set, a relation a set of tuples, a log a
 sequence: the record at offset o is `At(log, o)`, and the log's end is `Len(log)`. So a state has
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from model.language import Log, Record, Relation, SetOf
+from model.language import LogOf, Record, Relation, SetOf
 from model.language.scalars import blank_term
 from model.language.schema import Ghost, Leaf, MapOf, Schema, fields
 from model.language.terms import Term
@@ -68,7 +68,7 @@ class Shapes:
             return Prefix("SUBSET ", self._names.domain(schema.element), SETS)
         if isinstance(schema, Relation):
             return Prefix("SUBSET ", self.tuples(schema), SETS)
-        if isinstance(schema, Log):
+        if isinstance(schema, LogOf):
             self._names.helper("Logs")
             return call("Logs", self.type(schema.record), self._names.domain(schema.end))
         if isinstance(schema, MapOf):
@@ -89,7 +89,7 @@ class Shapes:
             return self._names.value(schema.sort, blank_term(schema.sort).args[0])
         if isinstance(schema, (SetOf, Relation)):
             return Word("{}")
-        if isinstance(schema, Log):
+        if isinstance(schema, LogOf):
             return Word("<<>>")
         if isinstance(schema, MapOf):
             variable = self._names.local(snake(schema.index.name), used)

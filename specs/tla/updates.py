@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from model.language import Log, Record, Relation, SetOf
+from model.language import LogOf, Record, Relation, SetOf
 from model.language import terms as t
 from model.language.errors import ProtocolError
 from model.language.recording import Write
@@ -24,7 +24,7 @@ from specs.tla.logs import LogDefinitions
 from specs.tla.places import NO_PLACE, NameScope
 from specs.tla.rewriting import assume
 from specs.tla.shapes import below, is_blank
-from specs.tla.written import Leaves, Written, WrittenPlace
+from specs.tla.written import Leaves, WrittenLeaf, WrittenPlace
 
 
 class Updates:
@@ -103,7 +103,7 @@ class Updates:
             return self._function(place, leaves, scope)
         if isinstance(schema, Record):
             return self._record(place, leaves, scope)
-        if isinstance(schema, Log):
+        if isinstance(schema, LogOf):
             return self._logs.value(place, self._kept(place, scope), leaves, scope)
         written = leaves[place.name]
         if isinstance(schema, (SetOf, Relation)):
@@ -115,7 +115,7 @@ class Updates:
             return self._of.set(written.variables, everything, written.term, scope)
         return self._of.of(written.term, scope)
 
-    def _before(self, place: WrittenPlace, name: str, written: Written) -> Term | None:
+    def _before(self, place: WrittenPlace, name: str, written: WrittenLeaf) -> Term | None:
         """What the leaf holds before the step; nothing, if the initial state is being made."""
         if place.text is None:
             return None
@@ -157,7 +157,8 @@ class Updates:
         wanted = self._heard.rule(self._step, place.name, index)
         inner, name = self._of.bind(index, wanted, scope)
         inner_leaves = {
-            field: Written(written.term, written.variables[1:]) for field, written in leaves.items()
+            field: WrittenLeaf(written.term, written.variables[1:])
+            for field, written in leaves.items()
         }
         domain = self._of.names.domain(place.schema.index)
         body = self._value(place.at(index, name), inner_leaves, inner)
@@ -230,10 +231,10 @@ class Updates:
 
 
 def _is_log(place: WrittenPlace) -> bool:
-    return isinstance(place.schema, Log)
+    return isinstance(place.schema, LogOf)
 
 
-def _decided_by(written: Written, condition: Term) -> bool:
+def _decided_by(written: WrittenLeaf, condition: Term) -> bool:
     """Is the value a choice by the condition? A choice between truths is an `and` or an `or`."""
     if any(variable.args[0] in condition.free for variable in written.variables):
         return False
@@ -243,15 +244,15 @@ def _decided_by(written: Written, condition: Term) -> bool:
     return term.op in ("and", "or") and (condition in term.args or t.not_(condition) in term.args)
 
 
-def _leaves(writes: Sequence[Write]) -> dict[str, Written]:
-    return {write.field: Written(write.value, write.variables) for write in writes}
+def _leaves(writes: Sequence[Write]) -> dict[str, WrittenLeaf]:
+    return {write.field: WrittenLeaf(write.value, write.variables) for write in writes}
 
 
 def _belongs(field: str, name: str) -> bool:
     return field == name or field.startswith(f"{name}.")
 
 
-def _under(leaves: Leaves, place: WrittenPlace) -> dict[str, Written]:
+def _under(leaves: Leaves, place: WrittenPlace) -> dict[str, WrittenLeaf]:
     return {name: one for name, one in leaves.items() if _belongs(name, place.name)}
 
 

@@ -1,4 +1,4 @@
-"""The module's own small vocabulary, in TLA+: only what a module uses is written into it."""
+"""The module's own operators in TLA+; only those that a module uses are written into it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A place of the state, and what a step writes below it."""
+"""A part of the state, and what a step writes within it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class WrittenPlace:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenLeaf:
     """The new value of a leaf; `variables` are its indices that are not chosen yet."""
 
     term: Term
     variables: tuple[Term, ...]
 
 
-Leaves = Mapping[str, Written]
+Leaves = Mapping[str, WrittenLeaf]

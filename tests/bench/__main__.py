@@ -26,7 +26,7 @@ from typing import Any
 import llvmlite
 import numba
 
-from tests.bench.measure import FULL, QUICK, Measured, Plan, explored
+from tests.bench.measure import FULL, QUICK, Measured, MeasurePlan, explored
 from tests.bench.setup import SetUp, set_ups
 
 HEAD = (
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no size is called like {chosen.only!r}; there are {names}")
     before = os.getloadavg()
     began = set_ups(plan.set_ups, cold_loops=not chosen.quick)
-    measured = explored(Plan(sizes, plan.rounds, plan.twin_rounds, plan.set_ups))
+    measured = explored(MeasurePlan(sizes, plan.rounds, plan.twin_rounds, plan.set_ups))
     after = os.getloadavg()
     _show(began, measured, before, after)
     wrong = disagreements(measured)

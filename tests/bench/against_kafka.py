@@ -51,7 +51,7 @@ _SENT = re.compile(r"^(\d+) records sent, [\d.]+ records/sec \(([\d.]+) MB/sec\)
 
 
 @dataclass(frozen=True)
-class Figures:
+class RoundFigures:
     """Of one round: MB are of 1024 * 1024 bytes, as the tests have them; ``read`` are records.
 
     ``write_cpu_ms`` and ``read_cpu_ms`` are the brokers' for a MB, all three together.
@@ -130,7 +130,7 @@ def ours(folder: Path, scripts: Scripts) -> Iterator[tuple[Processes, str]]:
 CLUSTERS = {OURS: ours, KAFKAS: kafkas}
 
 
-def measured(name: str, scripts: Scripts, records: int, folder: Path) -> Figures:
+def measured(name: str, scripts: Scripts, records: int, folder: Path) -> RoundFigures:
     """One round on a new cluster, whose brokers have warmed up on another topic."""
     with CLUSTERS[name](folder, scripts) as (processes, servers):
         _send(scripts, servers, "warm", records)
@@ -145,7 +145,7 @@ def measured(name: str, scripts: Scripts, records: int, folder: Path) -> Figures
         heads, values = (line.split(", ") for line in out.splitlines()[-2:])
         read = dict(zip(heads, values, strict=True))
     megabytes = records * RECORD_BYTES / 2**20
-    return Figures(
+    return RoundFigures(
         name, load, rate, latency, float(read["fetch.MB.sec"]),
         1000 * (written - began) / megabytes, 1000 * (whole - written) / megabytes,
         sent, int(read["data.consumed.in.nMsg"]),
@@ -176,7 +176,7 @@ def _send(scripts: Scripts, servers: str, topic: str, records: int) -> tuple[int
     return int(sent), float(rate), float(latency)
 
 
-def summary(found: Sequence[Figures]) -> dict[str, float]:
+def summary(found: Sequence[RoundFigures]) -> dict[str, float]:
     """The ratios of the medians, ours to Kafka's; none where one of them did not run."""
     ratios = {}
     for what in ("write_mb_s", "read_mb_s", "write_cpu_ms", "read_cpu_ms"):
@@ -208,7 +208,7 @@ def main(arguments: Sequence[str]) -> int:
         print(error, file=sys.stderr)
         return 64
     names = [given.only] if given.only else list(CLUSTERS)
-    found: list[Figures] = []
+    found: list[RoundFigures] = []
     print("brokers    load  write MB/s  latency ms  read MB/s  write CPU ms/MB  read CPU ms/MB")
     with tempfile.TemporaryDirectory(prefix="insync-against-") as folder:
         for number in range(given.rounds):

@@ -42,7 +42,7 @@ EVERY_S = 0.005
 PATIENCE_S = 30.0
 
 
-class Sender(threading.Thread):
+class ProbeThread(threading.Thread):
     """Sends records to one broker, whether it leads or not, and notes when it took one."""
 
     def __init__(self, address: tuple[str, int]) -> None:
@@ -70,9 +70,9 @@ class Sender(threading.Thread):
 
 
 @contextlib.contextmanager
-def sending(cluster: Cluster) -> Iterator[dict[int, Sender]]:
+def sending(cluster: Cluster) -> Iterator[dict[int, ProbeThread]]:
     """Senders to all brokers, by broker."""
-    senders = dict(zip(cluster.brokers, map(Sender, cluster.addresses()), strict=True))
+    senders = dict(zip(cluster.brokers, map(ProbeThread, cluster.addresses()), strict=True))
     for one in senders.values():
         one.start()
     try:

@@ -37,7 +37,7 @@ from tests.impl.log.crashes import Wrong, campaign
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """How much is measured."""
 
     rounds: int
@@ -49,12 +49,12 @@ class Plan:
     kill_points: int
 
 
-FULL = Plan(5, 5, 2_000, 10_000, 1_000_000, 400_000_000, 10_000)
-QUICK = Plan(1, 1, 400, 1_000, 4_000, 4_000_000, 30)
+FULL = BenchPlan(5, 5, 2_000, 10_000, 1_000_000, 400_000_000, 10_000)
+QUICK = BenchPlan(1, 1, 400, 1_000, 4_000, 4_000_000, 30)
 
 
 @dataclass(frozen=True)
-class Figure:
+class MeasuredFigure:
     """One measured number beside its goal; ``at_least`` says on which side of it is well."""
 
     name: str
@@ -83,9 +83,9 @@ def timed(rounds: int, work: Callable[[], object]) -> tuple[float, float]:
     return median(cpus), median(walls)
 
 
-def worlds(plan: Plan, folder: Path) -> list[Figure]:
+def worlds(plan: BenchPlan, folder: Path) -> list[MeasuredFigure]:
     """Steps a second."""
-    found: list[Figure] = []
+    found: list[MeasuredFigure] = []
     steps = plan.small_runs * plan.small_steps
 
     def small(faults: str) -> None:
@@ -102,10 +102,10 @@ def worlds(plan: Plan, folder: Path) -> list[Figure]:
     for faults in ("everything", "none"):
         cpu, wall = timed(plan.rounds, lambda faults=faults: small(faults))  # type: ignore[misc]
         name = f"small, {faults}"
-        found.append(Figure(name, steps / cpu, "steps/s", 20_000, wall=steps / wall))
+        found.append(MeasuredFigure(name, steps / cpu, "steps/s", 20_000, wall=steps / wall))
         cpu, wall = timed(plan.rounds, lambda faults=faults: traced(faults))  # type: ignore[misc]
         name = f"small, {faults}, traced"
-        found.append(Figure(name, steps / cpu, "steps/s", 8_000, wall=steps / wall))
+        found.append(MeasuredFigure(name, steps / cpu, "steps/s", 8_000, wall=steps / wall))
 
     def wide(faults: str) -> None:
         simulator = WideSimulator(WideWorld(), 1, faults)
@@ -116,11 +116,11 @@ def worlds(plan: Plan, folder: Path) -> list[Figure]:
         cpu, wall = timed(plan.rounds, lambda faults=faults: wide(faults))  # type: ignore[misc]
         name = f"wide, {faults}, {plan.wide_steps:,} steps"
         goal = 2.0 * plan.wide_steps / 10_000
-        found.append(Figure(name, cpu, "s", goal, at_least=False, wall=wall))
+        found.append(MeasuredFigure(name, cpu, "s", goal, at_least=False, wall=wall))
     return found
 
 
-def memory(plan: Plan) -> list[Figure]:
+def memory(plan: BenchPlan) -> list[MeasuredFigure]:
     """What the process holds after a tenth of a long run, and how much more at its end."""
     simulator = WideSimulator(WideWorld(), 1, "everything")
     for _ in range(plan.long_steps // 10):
@@ -130,9 +130,11 @@ def memory(plan: Plan) -> list[Figure]:
         simulator.advance()
     late = _resident_mb()
     return [
-        Figure(f"held after {plan.long_steps // 10:,} steps", early, "MB"),
-        Figure(f"held after {plan.long_steps:,} steps", late, "MB", early * 1.1, at_least=False),
-        Figure("the most ever held", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        MeasuredFigure(f"held after {plan.long_steps // 10:,} steps", early, "MB"),
+        MeasuredFigure(
+            f"held after {plan.long_steps:,} steps", late, "MB", early * 1.1, at_least=False),
+        MeasuredFigure(
+            "the most ever held", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
                "MB"),
     ]  # fmt: skip
 
@@ -142,9 +144,9 @@ def _resident_mb() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def storage(plan: Plan, folder: Path) -> tuple[list[Figure], list[str]]:
+def storage(plan: BenchPlan, folder: Path) -> tuple[list[MeasuredFigure], list[str]]:
     """The log on disk, and what went wrong with it."""
-    found: list[Figure] = []
+    found: list[MeasuredFigure] = []
     wrong: list[str] = []
     goals = {"append": 100.0, "scan": 200.0}
     for record_bytes in (100, 1_000):
@@ -154,14 +156,16 @@ def storage(plan: Plan, folder: Path) -> tuple[list[Figure], list[str]]:
         for name in ("copy", "append", "scan"):
             task = bench.tasks[name]
             shown = f"log, records of {record_bytes:,} bytes: {name}"
-            found.append(Figure(shown, task.cpu_rate, "MB/s", goals.get(name), wall=task.rate))
+            found.append(
+                MeasuredFigure(shown, task.cpu_rate, "MB/s", goals.get(name), wall=task.rate)
+            )
         wrong += bench.wrong
     return found, wrong
 
 
-def crashes(plan: Plan) -> tuple[list[Figure], list[str]]:
+def crashes(plan: BenchPlan) -> tuple[list[MeasuredFigure], list[str]]:
     """Random moments of death, and what was lost."""
-    found: list[Figure] = []
+    found: list[MeasuredFigure] = []
     kinds = {"killed": (False, False), "without power": (True, False), "lying disk": (True, True)}
     for name, (power, lies) in kinds.items():
         try:
@@ -169,7 +173,7 @@ def crashes(plan: Plan) -> tuple[list[Figure], list[str]]:
         except Wrong as error:
             return found, [f"{name}: {error}"]
         points = float(tally.killed.total())
-        found.append(Figure(f"deaths survived, {name}", points, "deaths", plan.kill_points))
+        found.append(MeasuredFigure(f"deaths survived, {name}", points, "deaths", plan.kill_points))
     return found, []
 
 
@@ -207,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong or missed else 0
 
 
-def _show(figures: Sequence[Figure], before: tuple[float, ...]) -> None:
+def _show(figures: Sequence[MeasuredFigure], before: tuple[float, ...]) -> None:
     width = max(len(one.name) for one in figures)
     print(f"{'':{width}}  {'per cpu':>10}  {'wall':>10}  {'':8}  goal")
     for one in figures:

@@ -36,7 +36,7 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True)
-class Figure:
+class LockstepRate:
     """A rate: steps or edges of a round, a second of processor time and of the wall's."""
 
     what: str
@@ -45,7 +45,7 @@ class Figure:
     per_wall_s: float
 
 
-def measured(what: str, rounds: int, work: Callable[[int], int]) -> Figure:
+def measured(what: str, rounds: int, work: Callable[[int], int]) -> LockstepRate:
     """The median of some rounds; the work is called with its round, and says how much it did."""
     work(0)  # compiled before the clock starts
     found = []
@@ -56,10 +56,10 @@ def measured(what: str, rounds: int, work: Callable[[int], int]) -> Figure:
             (count, count / (time.process_time() - cpu), count / (time.perf_counter() - wall))
         )
     counts, cpus, walls = zip(*found, strict=True)
-    return Figure(what, int(median(counts)), round(median(cpus)), round(median(walls)))
+    return LockstepRate(what, int(median(counts)), round(median(cpus)), round(median(walls)))
 
 
-def figures(quick: bool, edges: bool = True) -> list[Figure]:
+def figures(quick: bool, edges: bool = True) -> list[LockstepRate]:
     """All of them, one after the other; those of edges take longest."""
     Lockstep(BOUNDS)
     rounds, seeds, steps = (1, 1, 100) if quick else (ROUNDS, 8, 400)
@@ -84,7 +84,7 @@ def figures(quick: bool, edges: bool = True) -> list[Figure]:
     return [*found, *(_edges(name, rounds, states) for name in MAPPED if edges)]
 
 
-def _edges(system: str, rounds: int, states: int) -> Figure:
+def _edges(system: str, rounds: int, states: int) -> LockstepRate:
     about = map_of(system)
 
     def walked(number: int) -> int:

@@ -17,7 +17,7 @@ from specs.plain import PlainSearch
 
 
 @dataclass(frozen=True)
-class Size:
+class GraphSize:
     """One way to explore one graph. `claims` None judges all claims; loops are never looked for.
 
     `twin`: plain Python explores it too. `expected`: as another checker counts it.
@@ -50,7 +50,7 @@ class Size:
 class Measured:
     """What one size took: seconds of every round, and the bytes of states and tables."""
 
-    size: Size
+    size: GraphSize
     walls: list[float] = field(default_factory=list)
     cpus: list[float] = field(default_factory=list)
     twin_walls: list[float] = field(default_factory=list)
@@ -102,16 +102,16 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasurePlan:
     """What is measured, how often, and whose set-up."""
 
-    sizes: Sequence[Size]
+    sizes: Sequence[GraphSize]
     rounds: int
     twin_rounds: int
     set_ups: Sequence[str]
 
 
-def explored(plan: Plan) -> list[Measured]:
+def explored(plan: MeasurePlan) -> list[Measured]:
     """All sizes, round by round, so that what disturbs the machine disturbs all of them."""
     found = [Measured(size) for size in plan.sizes]
     for round_ in range(plan.rounds):
@@ -145,18 +145,18 @@ def _explore_plainly(one: Measured) -> None:
     one.counts.append((sum(search.levels), search.generated, len(search.levels)))
 
 
-def _kip_320(log: int, epoch: int, **more: Any) -> Size:
+def _kip_320(log: int, epoch: int, **more: Any) -> GraphSize:
     """The published design at one size, as its numbers are usually given: log, records, epoch."""
     also = " orbits" * bool(more.get("symmetry")) + f" {more.get('workers', 1)} workers" * (
         more.get("workers", 1) > 1
     )
-    return Size(
+    return GraphSize(
         f"kip_320 ({log},{log},{epoch}){also}", "classic", "kip_320",
         (("log", log), ("records", log), ("epoch", epoch)), ("strong_isr",), **more,
     )  # fmt: skip
 
 
-FULL = Plan(
+FULL = MeasurePlan(
     sizes=[
         _kip_320(2, 1, twin=True, expected=39_619),
         _kip_320(2, 1, symmetry=True, expected=6_713),
@@ -167,28 +167,28 @@ FULL = Plan(
         _kip_320(3, 2, symmetry=True),
         _kip_320(2, 3),
         _kip_320(2, 3, workers=2),
-        Size("election", "election", "2.3", twin=True),
-        Size("election brokers=3", "election", "2.3", (("brokers", 3),)),
-        Size(
+        GraphSize("election", "election", "2.3", twin=True),
+        GraphSize("election brokers=3", "election", "2.3", (("brokers", 3),)),
+        GraphSize(
             "election brokers=3 orbits", "election", "2.3", (("brokers", 3),), symmetry=True
         ),
-        Size(
+        GraphSize(
             "replication epoch=1 versions=1", "replication", "2.5",
             (("epoch", 1), ("versions", 1)), twin=True,
         ),
-        Size("replication", "replication", "2.5"),
-        Size("replication orbits", "replication", "2.5", symmetry=True),
+        GraphSize("replication", "replication", "2.5"),
+        GraphSize("replication orbits", "replication", "2.5", symmetry=True),
     ],
     rounds=5,
     twin_rounds=2,
     set_ups=("classic", "election", "replication"),
 )  # fmt: skip
 
-QUICK = Plan(
+QUICK = MeasurePlan(
     sizes=[
         _kip_320(1, 1, twin=True, expected=6_787),
         _kip_320(1, 1, symmetry=True),
-        Size("election epoch=1", "election", "2.3", (("epoch", 1),), twin=True),
+        GraphSize("election epoch=1", "election", "2.3", (("epoch", 1),), twin=True),
     ],
     rounds=1,
     twin_rounds=1,

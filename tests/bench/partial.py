@@ -42,7 +42,7 @@ SEEDS, LONG_SEEDS = (1, 2, 3, 4, 5, 6, 7), (1, 7, 10)
 
 
 @dataclass(frozen=True)
-class Size:
+class TraceSize:
     """Traces of one kind and length."""
 
     kind: str
@@ -63,7 +63,7 @@ def trace_of(kind: str, seed: int, lines: int) -> PartialTrace:
     return dataclasses.replace(trace, events=tuple(kept))
 
 
-def measured(size: Size, folder: Path) -> dict[str, Any]:
+def measured(size: TraceSize, folder: Path) -> dict[str, Any]:
     """Every seed judged once, from its file."""
     walls, cpus, lines = list[float](), list[float](), 0
     verdicts: dict[str, int] = {}
@@ -87,13 +87,15 @@ def measured(size: Size, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sizes(quick: bool, only: str, seeds: tuple[int, ...] | None) -> list[Size]:
+def sizes(quick: bool, only: str, seeds: tuple[int, ...] | None) -> list[TraceSize]:
     """What is measured."""
     kinds = [kind for kind in ("named", "nameless", "changes") if only in kind]
     if quick:
-        return [Size(kind, 300, seeds or (3,)) for kind in kinds]
-    short = [Size(kind, SHORT, seeds or SEEDS) for kind in kinds]
-    return short + [Size(kind, LONG, seeds or LONG_SEEDS) for kind in kinds if kind != "changes"]
+        return [TraceSize(kind, 300, seeds or (3,)) for kind in kinds]
+    short = [TraceSize(kind, SHORT, seeds or SEEDS) for kind in kinds]
+    return short + [
+        TraceSize(kind, LONG, seeds or LONG_SEEDS) for kind in kinds if kind != "changes"
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ import json
 
 from impl.disk.memory import MemoryFile
 from tests.bench import impl
-from tests.bench.impl import QUICK, Figure, crashes, main
+from tests.bench.impl import QUICK, MeasuredFigure, crashes, main
 
 
 def test_a_quick_run_tells_every_figure_in_a_table_and_in_json(tmp_path, capsys):
@@ -24,17 +24,17 @@ def test_a_quick_run_tells_every_figure_in_a_table_and_in_json(tmp_path, capsys)
 
 
 def test_a_figure_on_the_wrong_side_of_its_goal_is_missed():
-    assert Figure("steps", 20_001, "steps/s", 20_000).well
-    assert not Figure("steps", 19_999, "steps/s", 20_000).well
-    assert Figure("run", 1.9, "s", 2, at_least=False).well
-    assert not Figure("run", 2.1, "s", 2, at_least=False).well
-    assert Figure("copy", 1, "MB/s").well
+    assert MeasuredFigure("steps", 20_001, "steps/s", 20_000).well
+    assert not MeasuredFigure("steps", 19_999, "steps/s", 20_000).well
+    assert MeasuredFigure("run", 1.9, "s", 2, at_least=False).well
+    assert not MeasuredFigure("run", 2.1, "s", 2, at_least=False).well
+    assert MeasuredFigure("copy", 1, "MB/s").well
 
 
 def test_a_disk_whose_syncs_do_nothing_loses_something_that_is_reported(monkeypatch):
     monkeypatch.setattr(MemoryFile, "sync", lambda file: None)
 
-    _, lost = crashes(impl.Plan(1, 1, 1, 1, 1, 1, 400))
+    _, lost = crashes(impl.BenchPlan(1, 1, 1, 1, 1, 1, 400))
 
     assert lost
     assert lost[0].startswith("without power: ")

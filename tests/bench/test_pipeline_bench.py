@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.__main__ import disagreements, main
-from tests.bench.pipeline.generated import Size
+from tests.bench.pipeline.generated import LogSize
 
 
 def test_a_small_size_is_measured_and_what_was_planted_is_found(tmp_path: Path, capsys):
@@ -39,7 +39,7 @@ def test_runs_that_find_different_things_are_reported():
 
 def test_the_same_seed_writes_the_same_logs(tmp_path: Path):
     for name in ("one", "other"):
-        generated.write(Size(500, 3, seed=7), tmp_path / name)
+        generated.write(LogSize(500, 3, seed=7), tmp_path / name)
 
     texts = [
         [path.read_text() for path in sorted((tmp_path / name).rglob("*.log*"))]

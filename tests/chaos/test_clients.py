@@ -6,8 +6,8 @@ import pytest
 
 from conformance.chaos import clients as known
 from conformance.chaos import workload as work
-from conformance.chaos.clients import ALL, CLIENTS, ProducerKind, WrongClients, clients_named
-from conformance.chaos.history import ClientHistory, ProduceAttempt, Read
+from conformance.chaos.clients import CLIENTS, WrongClients, clients_named
+from conformance.chaos.history import ALL, ClientHistory, ProduceAttempt, ProducerKind, Read
 from conformance.chaos.judge import verdict_on
 from conformance.chaos.workload import Member, Workload
 from specs.verdict import Verdict

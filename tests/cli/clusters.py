@@ -72,7 +72,7 @@ def isrs(folder: Path, topic: str) -> list[tuple[int, set[int]]]:
     return found
 
 
-class Sender(threading.Thread):
+class SenderThread(threading.Thread):
     """Sends numbered records with acks=all, one after the other, until it is asked to end."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:

@@ -12,7 +12,7 @@ from conformance.trace_report import TraceReport
 from impl import KINDS, read_trace
 from impl.core.partition import Partition as ServedPartition
 from impl.world.simulator import steps_of
-from specs.verdict import Kind, Verdict
+from specs.verdict import FindingKind, Verdict
 from tests.planting import takes_anybody
 
 
@@ -24,7 +24,9 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         if path.name != "seed-2.ndjson":
             return TraceReport(str(path), Verdict.HOLDS)
         report = TraceReport(str(path), Verdict.BROKEN)
-        report.add(Kind.IMPOSSIBLE, str(path), 12, "follower_appends is possible", "no", "less")
+        report.add(
+            FindingKind.IMPOSSIBLE, str(path), 12, "follower_appends is possible", "no", "less"
+        )
         return report
 
     monkeypatch.setattr(conformance.replay, "check_trace", check_trace)

@@ -16,7 +16,7 @@ from click.testing import Result
 from impl.server.cluster import Cluster
 from tests.cli.clusters import (
     SETTINGS,
-    Sender,
+    SenderThread,
     answer,
     done,
     eventually,
@@ -50,7 +50,7 @@ def tour(folder: Path, kind: str, version: str) -> Toured:
     for topic in ("orders", "doomed"):
         done(f"topics --create --zookeeper {folder} --topic {topic} "
              "--replica-assignment 1:2:3,2:3:1,3:1:2")  # fmt: skip
-    sender = Sender(Cluster(folder), "orders")
+    sender = SenderThread(Cluster(folder), "orders")
     sender.start()
     try:
         kill_the_controller(folder)

@@ -21,7 +21,7 @@ CALM = {"crashes": 0, "expiries": 0, "lingering": 0, "controllers": 1, "versions
 
 
 @dataclass(frozen=True)
-class Row:
+class CoverageRow:
     """One instance, how many states it has, and what it fires that no row above it does."""
 
     states: int
@@ -48,7 +48,7 @@ class Row:
 
 
 ROWS = (
-    Row(
+    CoverageRow(
         594,
         {"requests": 1},
         (
@@ -69,7 +69,7 @@ ROWS = (
             "rebalance_timer_fires",
         ),
     ),
-    Row(
+    CoverageRow(
         1_308,
         {"endpoints": 1},
         (
@@ -78,7 +78,7 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         1_638,
         {"expiries": 1},
         (
@@ -109,7 +109,7 @@ ROWS = (
             "session_expires",
         ),
     ),
-    Row(
+    CoverageRow(
         1_750,
         {"lingering": 1},
         (
@@ -118,21 +118,21 @@ ROWS = (
             "session_ends_before_its_nodes",
         ),
     ),
-    Row(
+    CoverageRow(
         1_520,
         {"expiries": 1},
         ("controller_overlooks_bounced_brokers",),
         without=("bounces_seen",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         2_478,
         {"lingering": 1},
         ("broker_takes_its_old_node_for_its_own",),
         without=("node_owner_checked",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         115,
         {"losses": 1},
         (
@@ -141,7 +141,7 @@ ROWS = (
         ),
         without=("winner_finds_itself",),
     ),
-    Row(
+    CoverageRow(
         3_576,
         {"shutdowns": 1},
         (
@@ -159,7 +159,7 @@ ROWS = (
             "shutdown_request_arrives",
         ),
     ),
-    Row(
+    CoverageRow(
         8_420,
         {"losses": 1, "shutdowns": 1},
         (
@@ -168,19 +168,19 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         11_852,
         {"crashes": 1, "expiries": 1},
         ("broker_crashes",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         8_926,
         {"expiries": 2, "versions": 1},
         ("controller_finds_brokers_unchanged",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         12_321,
         {"expiries": 1, "controllers": 2, "versions": 1},
         (
@@ -189,14 +189,14 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         14_113,
         {"expiries": 1, "controllers": 2, "versions": 1},
         ("controller_resigns_and_goes_on",),
         without=("events_dropped",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         25_352,
         {"losses": 1, "expiries": 1, "controllers": 2, "versions": 1},
         (
@@ -205,7 +205,7 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         10_882,
         {"expiries": 1, "requests": 1},
         (
@@ -214,13 +214,13 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         26_328,
         {"expiries": 1, "endpoints": 1},
         ("controller_finds_endpoints_unchanged",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         41_753,
         {"expiries": 1, "shutdowns": 1, "versions": 1},
         (
@@ -230,7 +230,7 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         28_039,
         {"directories": 1},
         (
@@ -244,25 +244,25 @@ ROWS = (
         ),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         1_164_426,
         {"directories": 1, "crashes": 1, "expiries": 1, "versions": 3},
         ("log_directory_is_repaired",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         1_154,
         {"requests": 1},
         ("controller_elects_preferred",),
         without=("preferred_leaders_stay",),
     ),
-    Row(
+    CoverageRow(
         1_237_347,
         {"expiries": 1, "shutdowns": 1, "controllers": 2},
         ("controller_leaves_replica",),
         deep=True,
     ),
-    Row(
+    CoverageRow(
         2_939_579,
         dict(CLUSTER.limits({})),
         ("controller_finds_a_newer_controller",),
@@ -295,4 +295,4 @@ def story_coverage() -> tuple[set[str], set[tuple[str, str]]]:
     return fired, refused
 
 
-__all__ = ["CALM", "CLUSTER", "ROWS", "Row", "story_coverage", "variants"]
+__all__ = ["CALM", "CLUSTER", "ROWS", "CoverageRow", "story_coverage", "variants"]

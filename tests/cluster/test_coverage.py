@@ -9,7 +9,7 @@ import pytest
 from specs.explorer import explore
 from specs.redundant_guards import Marks, marks_of
 from specs.surgery import guards_of
-from tests.cluster.coverage import ROWS, Row, story_coverage, variants
+from tests.cluster.coverage import ROWS, CoverageRow, story_coverage, variants
 
 PLAIN = 50_000
 """States up to which generated Python is sooner done than machine code is made."""
@@ -36,7 +36,7 @@ def each_row() -> list[Any]:
 
 
 @pytest.mark.parametrize("row", each_row(), ids=str)
-def test_a_row_fires_what_it_is_there_for(row: Row):
+def test_a_row_fires_what_it_is_there_for(row: CoverageRow):
     engine = "python" if row.states <= PLAIN else "native"
 
     found = explore(row.recorded, row.limits, [], engine=engine)

@@ -52,7 +52,7 @@ def plain(
 
 
 @dataclass
-class Asked:
+class ElectionSystem:
     """A system of one step, an election, and its twin that answers on any state."""
 
     name: str
@@ -101,7 +101,7 @@ def cases() -> Iterator[tuple[Brokers, Brokers, Brokers, Brokers]]:
 
 @pytest.mark.parametrize("name", ["clean", "unclean", "reassign", "preferred", "shutdown"])
 def test_a_strategy_in_the_notation_chooses_as_the_one_over_lists(name: str):
-    asked = Asked(name)
+    asked = ElectionSystem(name)
 
     for order, isr, live, going in cases():
         expected = plain(name, order, isr, live, going)

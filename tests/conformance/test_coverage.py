@@ -19,10 +19,10 @@ from conformance.cli.edges import edges
 from conformance.cli.lockstep import lockstep
 from conformance.cli.vectors import vectors
 from conformance.coverage import CoreCoverage, read, reasons
+from conformance.vectors.implementation.stage import ControllerStage
 from impl.core import strategies
 from impl.core.event_controller import EventController
 from impl.releases import Release
-from impl.vectors.stage import ControllerStage
 from specs.rendering import as_data
 
 STRATEGIES = "impl.core.strategies"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from conformance.ingest.dialects import ANY
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.releases import Release
 from impl.server.controller_lines import ControllerLines
 from impl.server.log4j_files import CONTROLLER, Log4jFiles
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import TopicPartition, encode_reassignment, paths
 from impl.zookeeper.port import wait
 

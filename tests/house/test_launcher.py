@@ -36,7 +36,7 @@ esac
 """
 
 
-class Machine:
+class FreshMachine:
     """A checkout in a folder with a space in its name, and a PATH that holds only what we put."""
 
     def __init__(self, folder: Path) -> None:
@@ -57,11 +57,11 @@ class Machine:
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
-    def with_python(self) -> Machine:
+    def with_python(self) -> FreshMachine:
         self.put("python3", f'exec "{sys.executable}" "$@"')
         return self
 
-    def with_uv(self) -> Machine:
+    def with_uv(self) -> FreshMachine:
         self.put("uv", FAKE_UV)
         return self
 
@@ -87,8 +87,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def machine(tmp_path: Path) -> FreshMachine:
+    return FreshMachine(tmp_path)
 
 
 @pytest.mark.parametrize("script", ["insync", ".ci/run"])
@@ -99,7 +99,7 @@ def test_every_script_is_correct_shell_and_may_be_run(script: str):
     assert os.access(ROOT / script, os.X_OK)
 
 
-def test_an_old_python_is_refused_with_one_line_that_names_it(machine: Machine):
+def test_an_old_python_is_refused_with_one_line_that_names_it(machine: FreshMachine):
     machine.put("python3", "case $2 in *platform*) echo 3.9.2 ;; *) exit 1 ;; esac")
 
     code, out, err = machine.run("verify")
@@ -110,7 +110,7 @@ def test_an_old_python_is_refused_with_one_line_that_names_it(machine: Machine):
     assert "3.11 or newer and found 3.9.2" in err
 
 
-def test_a_machine_without_python_is_reported(machine: Machine):
+def test_a_machine_without_python_is_reported(machine: FreshMachine):
     code, _, err = machine.run("verify")
 
     assert code == UNAVAILABLE
@@ -118,7 +118,7 @@ def test_a_machine_without_python_is_reported(machine: Machine):
     assert "found none" in err
 
 
-def test_a_python_without_venv_is_refused_with_the_package_to_install(machine: Machine):
+def test_a_python_without_venv_is_refused_with_the_package_to_install(machine: FreshMachine):
     machine.put("python3", f'case $2 in *ensurepip*) exit 1 ;; esac; exec "{sys.executable}" "$@"')
 
     code, _, err = machine.run("verify")
@@ -128,7 +128,7 @@ def test_a_python_without_venv_is_refused_with_the_package_to_install(machine: M
     assert "apt-get install python3-venv" in err
 
 
-def test_the_first_launch_sets_up_with_hashes_and_the_second_only_runs(machine: Machine):
+def test_the_first_launch_sets_up_with_hashes_and_the_second_only_runs(machine: FreshMachine):
     machine.with_python().with_uv()
 
     first = machine.run("explore", "two words")
@@ -149,7 +149,7 @@ def test_the_first_launch_sets_up_with_hashes_and_the_second_only_runs(machine: 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
 def test_a_changed_file_brings_the_set_up_back_without_starting_from_nothing(
-    machine: Machine, name: str
+    machine: FreshMachine, name: str
 ):
     machine.with_python().with_uv().run("versions")
     with (machine.home / name).open("a") as file:
@@ -162,7 +162,7 @@ def test_a_changed_file_brings_the_set_up_back_without_starting_from_nothing(
     assert [call.split()[1] for call in machine.uv_calls()[before:]] == ["sync", "install"]
 
 
-def test_a_checkout_that_moved_is_set_up_again(machine: Machine):
+def test_a_checkout_that_moved_is_set_up_again(machine: FreshMachine):
     machine.with_python().with_uv().run("versions")
     machine.home = machine.home.rename(machine.home.with_name("elsewhere"))
 
@@ -172,7 +172,7 @@ def test_a_checkout_that_moved_is_set_up_again(machine: Machine):
     assert len(machine.uv_calls()) > before
 
 
-def test_a_set_up_that_failed_is_not_taken_for_a_finished_one(machine: Machine):
+def test_a_set_up_that_failed_is_not_taken_for_a_finished_one(machine: FreshMachine):
     machine.with_python().with_uv()
     failure = machine.calls.with_name(machine.calls.name + ".fails")
     failure.touch()
@@ -186,7 +186,7 @@ def test_a_set_up_that_failed_is_not_taken_for_a_finished_one(machine: Machine):
     assert again[:2] == (0, "ran -m conformance.cli verify\n")
 
 
-def test_two_launches_at_once_set_up_once(machine: Machine):
+def test_two_launches_at_once_set_up_once(machine: FreshMachine):
     machine.with_python().with_uv()
 
     launches = [machine.start("versions", UV_SLOW="1") for _ in range(2)]
@@ -196,7 +196,7 @@ def test_two_launches_at_once_set_up_once(machine: Machine):
     assert [call.split()[0] for call in machine.uv_calls()] == ["venv", "pip", "pip"]
 
 
-def test_the_launcher_may_be_called_through_a_link(machine: Machine):
+def test_the_launcher_may_be_called_through_a_link(machine: FreshMachine):
     machine.with_python().with_uv()
     (machine.bin / "insync").symlink_to(machine.home / "insync")
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-IMPL = Path(__file__).parents[2] / "impl"
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("model", "specs", "impl", "conformance")
+IMPL = ROOT / "impl"
 CORE = IMPL / "core"
 
 FORBIDDEN = {
@@ -22,16 +25,33 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.py"))
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> set[str]:
     """What a file imports, by full name; what is taken from a package counts as a module."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             found.update(one.name for one in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             found.add(node.module)
             found.update(f"{node.module}.{one.name}" for one in node.names)
     return found
+
+
+def modules_used(path: Path, named: Collection[str]) -> set[str]:
+    """The modules among ``named`` that a file imports; a package only for names of its own."""
+    found: set[str] = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            found.update(one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            inside = (f"{node.module}.{one.name}" for one in node.names)
+            found.update(one if one in named else node.module for one in inside)
+    return found & set(named)
 
 
 def core_modules() -> set[str]:
@@ -66,7 +86,7 @@ def test_the_core_knows_neither_the_shell_nor_the_simulator() -> None:
     wrong = {
         path.name: sorted(one for one in imports(path) if one.startswith(outside))
         for path in files(CORE)
-        for outside in ("impl.server", "impl.sim", "impl.world", "impl.vectors", "impl.admin")
+        for outside in ("impl.server", "impl.sim", "impl.world", "impl.admin")
         if any(one.startswith(outside) for one in imports(path))
     }
 
@@ -91,54 +111,29 @@ def test_no_method_of_the_implementation_is_replaced_at_run_time() -> None:
     assert wrong == []
 
 
-def test_no_modules_of_the_implementation_import_one_another_in_a_circle() -> None:
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    """Imports for types alone and imports within functions count as well."""
     named = {
-        ".".join(path.relative_to(IMPL.parent).with_suffix("").parts): imports(path)
-        for path in files(IMPL)
-        if path.stem != "__init__"
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for room in PACKAGES
+        for path in files(ROOT / room)
     }
-    uses = {one: sorted(asked & (named.keys() - {one})) for one, asked in named.items()}
+    uses = {one: modules_used(path, named) - {one} for one, path in named.items()}
 
     TopologicalSorter(uses).prepare()  # CycleError names the circle
-
-
-OPEN_ROOMS = ("conformance/pipeline",)
-"""Rooms whose classes may still share a name; to be shortened, never to be added to."""
-
-
-def settled(folder: Path) -> list[Path]:
-    """The files of a folder that are in no open room."""
-    root = IMPL.parent
-    return [
-        path
-        for path in files(folder)
-        if not path.relative_to(root).as_posix().startswith(tuple(f"{one}/" for one in OPEN_ROOMS))
-    ]
 
 
 def twice(paths: Iterable[Path]) -> set[str]:
     """Class names that stand in several places of some files."""
     names = Counter(
-        node.name
-        for path in paths
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ClassDef)
+        node.name for path in paths for node in tree(path).body if isinstance(node, ast.ClassDef)
     )
     return {name for name, times in names.items() if times > 1}
 
 
-def test_no_class_name_stands_twice_in_the_implementation() -> None:
-    assert twice(files(IMPL)) == set()
-
-
-def test_no_class_name_stands_twice_in_the_specification_and_its_checks() -> None:
-    rooms = (IMPL.parent / room for room in ("model", "specs", "conformance"))
-
-    assert twice(path for room in rooms for path in settled(room)) == set()
-
-
-def test_an_open_room_is_one_that_there_is() -> None:
-    assert [one for one in OPEN_ROOMS if not (IMPL.parent / one).exists()] == []
+def test_no_class_name_stands_twice() -> None:
+    """Neither in one package nor in two, and not in the tests beside them either."""
+    assert twice(path for room in (*PACKAGES, "tests") for path in files(ROOT / room)) == set()
 
 
 def test_what_systems_share_is_used_by_what_is_recorded() -> None:
@@ -146,12 +141,12 @@ def test_what_systems_share_is_used_by_what_is_recorded() -> None:
     model = IMPL.parent / "model"
     uses: dict[str, set[str]] = {}
     for path in files(model / "protocol"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 uses[node.name] = names_in(node)
     waiting = set().union(
         *(
-            names_in(ast.parse(path.read_text(encoding="utf-8")))
+            names_in(tree(path))
             for path in files(model)
             if path.parent.name not in ("protocol", "language", "zoo")
         )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from impl.core import answers, strategies
+from impl.core import answers, imbalance, strategies
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
@@ -21,8 +21,10 @@ from impl.core.event_controller import EventController
 from impl.core.event_manager import ControllerEventManager
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.metadata_cache import MetadataCache
-from impl.core.partition import Partition
+from impl.core.partition import Partition, Remote, out_of_sync
 from impl.core.partition_machine import PartitionMachine
+from impl.core.reassigner import Reassigner
+from impl.core.replica_machine import ReplicaMachine
 from impl.core.replica_manager import AcksAwaited, ReplicaManager
 from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
@@ -74,7 +76,7 @@ PLANTED = {
     ),
     "no leader epoch is sent": Fault(
         FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
-        "return None", "though it asked in",
+        "return None", "which follows broker ., has asked",
     ),
     "a late answer to StopReplica is believed": Fault(
         EventController._is_of_now,
@@ -90,17 +92,18 @@ PLANTED = {
     "a stale answer of an older leader epoch is appended": Fault(
         FetcherThread.on_fetched,
         "if state is None or not self._is_of(asked[key], state):",
-        "if state is None:", "appends to .* what was answered in", "sessions", "2.7",
+        "if state is None:", "which follows broker ., has (the high|where it goes on)",
+        "sessions", "2.7",
     ),
     "a stale answer is appended though logs are to be compared first": Fault(
         FetcherThread.on_fetched, STALE_AND_NOT_COMPARED,
         "if state is None:\n            continue\n        if state.offset == asked[key].offset:",
-        "appends to .* what was answered in", "sessions",
+        "which follows broker ., has (the high|where it goes on)", "sessions",
     ),
     "a log is cut by a stale answer of an older leader epoch": Fault(
         FetcherThread.on_epoch_ends,
         "if state is None or not self._is_of(asked[key], state):", "if state is None:",
-        "compares .* with what was answered in", "sessions",
+        "which follows broker ., has (the high|where it goes on)", "sessions",
     ),
     "the high watermark does not wait for the ISR": Fault(
         Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},",
@@ -108,16 +111,16 @@ PLANTED = {
     ),
     "a follower cuts its log to nothing": Fault(
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
-        "return Truncation(0, True)", "below its high watermark",
+        "return Truncation(0, True)", "which follows broker ., has the high watermark",
     ),
     "a follower does not cut what its leader does not have": Fault(
         follower_truncation, "return Truncation(min(end, reply.end, log_end), True)",
         "return Truncation(log_end, True)",
-        "hold different records|never comes to rest|below its|was read at offset",
+        "which follows broker ., has the high watermark",
     ),
     "a follower of another leader epoch is not fenced": Fault(
         answers.current_leader_epoch_error, "if asked is not None and asked > current:",
-        "if False:", "though it asked in",
+        "if False:", "answers broker . (about|for records)",
     ),
     "a replica that is sent an older leader epoch obeys": Fault(
         answers.leader_and_isr_error, "if asked <= current:", "if asked < current - 1:",
@@ -237,6 +240,41 @@ PLANTED = {
         ControllerEventManager.expire, "self.waiting.clear()", "pass",
         "events of its last session to handle", "sessions",
     ),
+    "a follower takes a high watermark above its log's end": Fault(
+        FetcherThread._append, "min(reply.high_watermark, log.log_end)", "reply.high_watermark",
+        "which follows broker ., has the high watermark", "small-fetches",
+    ),
+    "a follower fetches from its high watermark on, though the leader compares epochs (2.7)": Fault(
+        FetcherThread.follow, "log.log_end if from_end else log.high_watermark",
+        "log.high_watermark", "and begins to follow in", "crashes", "2.7",
+    ),
+    "a follower that reached what it was shown last does not count as caught up": Fault(
+        Remote.fetched, "self.last_caught_up = max(self.last_caught_up, self.last_fetch)", "pass",
+        "answers broker . and knows of it in",
+    ),
+    "a leader waits twice as long for a member of the ISR": Fault(
+        out_of_sync, "> lag_ms", "> 2 * lag_ms", "drops from its ISRs", "sessions",
+    ),
+    "a leader announces an ISR that the controller agreed to (2.7)": Fault(
+        ReplicaManager._observe, "and not event.by_request", "",
+        "to announce of changed ISRs, and it changed", "crashes", "2.7",
+    ),
+    "brokers that lead all that they should are given more": Fault(
+        imbalance.is_imbalanced, "> percentage / 100", "<= percentage / 100",
+        "of which no election was due|the leader of", "crashes",
+    ),
+    "a leader is elected, and its followers do not hear of it": Fault(
+        PartitionMachine._now_online, "self.batch.add_leader_and_isr(recipients,",
+        "self.batch.add_leader_and_isr([state.leader],", "sends it not to brokers", "crashes",
+    ),
+    "a partition that nobody knows does not move (KIP-455)": Fault(
+        Reassigner.validate, "not current.replicas or partition.topic", "partition.topic",
+        "to whoever wants t.* and not UNKNOWN_TOPIC_OR_PARTITION", "requests", "2.7",
+    ),
+    "a replica that was deleted is remembered": Fault(
+        ReplicaMachine._move, "del self.context.replica_states[Replica(partition, broker)]", "pass",
+        "nothing is left to happen, and of the replicas that have a state", "requests", "2.7",
+    ),
 }  # fmt: skip
 
 
@@ -280,6 +318,8 @@ ALONE = {
     "obeys a controller of epoch": PLANTED["the controller epoch is never noted"],
     "obeys a request for its registration": PLANTED["no check of the broker epoch (KIP-380)"],
     "names": PLANTED["a replica on a broker that is about to go counts as offline"],
+    "which follows broker": PLANTED["a follower takes a high watermark above its log's end"],
+    "drops from its ISRs": PLANTED["a leader waits twice as long for a member of the ISR"],
     "answers": PLANTED["a replica that is sent an older leader epoch obeys"],
     "events of its last session": PLANTED["what waits is handled in the next session"],
     "nothing is left to happen": PLANTED[

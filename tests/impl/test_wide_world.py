@@ -24,7 +24,7 @@ from impl.world.wide import (
     WideWorld,
     run_wide,
 )
-from impl.world.wide.claims import records_in
+from impl.world.wide.ghosts import records_in
 from impl.world.wide.rest import is_at_rest, is_overlooked, leader_of, waits_in_vain
 from impl.world.wide.runs import SWARM
 from impl.znodes import TopicPartition, paths

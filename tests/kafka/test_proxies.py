@@ -55,7 +55,7 @@ def echo() -> Iterator[int]:
     server.close()
 
 
-class Stage:
+class ProxyStage:
     def __init__(self, port: int) -> None:
         self.heard: list[str] = []
         self.gate = Gate(lambda what, message: self.heard.append(f"{what} {message.in_words()}"))
@@ -70,8 +70,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(echo: int) -> Iterator[Stage]:
-    found = Stage(echo)
+def stage(echo: int) -> Iterator[ProxyStage]:
+    found = ProxyStage(echo)
     yield found
     found.close()
 
@@ -80,7 +80,7 @@ def answered(connection: socket.socket) -> int:
     return int(struct.unpack(">iii", connection.recv(12, socket.MSG_WAITALL))[1])
 
 
-def test_a_message_passes_and_is_heard_with_who_says_what_to_whom(stage: Stage) -> None:
+def test_a_message_passes_and_is_heard_with_who_says_what_to_whom(stage: ProxyStage) -> None:
     with stage.connect() as connection:
         connection.sendall(fetch(correlation=3))
         assert answered(connection) == 3
@@ -89,7 +89,9 @@ def test_a_message_passes_and_is_heard_with_who_says_what_to_whom(stage: Stage) 
     assert stage.heard[1].startswith("passed Fetch answer 1 -> 2")
 
 
-def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(stage: Stage) -> None:
+def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(
+    stage: ProxyStage,
+) -> None:
     rule = parse_line(["hold", "Fetch", "from", "2", "to", "1", "nth", "1"])
     assert isinstance(rule, MessageRule)
     stage.gate.apply(rule)
@@ -104,7 +106,7 @@ def test_what_is_held_waits_with_all_that_is_behind_it_until_it_is_released(stag
         assert [answered(connection), answered(connection)] == [1, 2]
 
 
-def test_an_answer_is_held_on_its_way_back(stage: Stage) -> None:
+def test_an_answer_is_held_on_its_way_back(stage: ProxyStage) -> None:
     stage.gate.add(MessageRule("hold", Which("Fetch", ANSWER)))
     with stage.connect() as connection:
         connection.sendall(fetch(1))
@@ -118,7 +120,7 @@ def test_an_answer_is_held_on_its_way_back(stage: Stage) -> None:
         assert answered(connection) == 1
 
 
-def test_what_is_dropped_takes_its_connection_with_it(stage: Stage) -> None:
+def test_what_is_dropped_takes_its_connection_with_it(stage: ProxyStage) -> None:
     stage.gate.add(MessageRule("drop", Which("Fetch"), nth=2))
     with stage.connect() as connection:
         connection.sendall(fetch(1))
@@ -127,7 +129,7 @@ def test_what_is_dropped_takes_its_connection_with_it(stage: Stage) -> None:
         assert connection.recv(1) == b""
 
 
-def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: Stage) -> None:
+def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: ProxyStage) -> None:
     rule = MessageRule("duplicate", Which("Fetch", REQUEST))
     stage.gate.add(rule)
     with stage.connect() as connection:
@@ -138,7 +140,9 @@ def test_a_duplicate_arrives_twice_and_its_second_answer_reaches_nobody(stage: S
         assert struct.unpack(">iii", connection.recv(12, socket.MSG_WAITALL)) == (8, 6, 2)
 
 
-def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(stage: Stage) -> None:
+def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(
+    stage: ProxyStage,
+) -> None:
     stage.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
     first, second = stage.connect(), stage.connect()
     first.sendall(fetch(1))
@@ -156,7 +160,7 @@ def test_what_its_sender_gave_up_is_not_held_any_more_unless_it_is_claimed(stage
 
 def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        found = Stage(server.getsockname()[1])
+        found = ProxyStage(server.getsockname()[1])
         found.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
         with contextlib.closing(found), found.connect() as connection:
             connection.sendall(fetch(4))
@@ -173,7 +177,7 @@ def test_a_claimed_request_does_not_outlive_the_process_that_it_is_for() -> None
             assert found.gate.all_held() == []
 
 
-def test_a_claimed_request_is_answered_though_its_sender_is_gone(stage: Stage) -> None:
+def test_a_claimed_request_is_answered_though_its_sender_is_gone(stage: ProxyStage) -> None:
     stage.gate.add(MessageRule("hold", Which("Fetch", ANSWER)))
     stage.gate.add(MessageRule("hold", Which("Fetch", REQUEST)))
     connection = stage.connect()
@@ -191,7 +195,7 @@ def test_a_claimed_request_is_answered_though_its_sender_is_gone(stage: Stage) -
     assert answer.message.correlation == 4
 
 
-def test_a_proxy_that_is_shut_lets_nobody_in_until_it_admits_again(stage: Stage) -> None:
+def test_a_proxy_that_is_shut_lets_nobody_in_until_it_admits_again(stage: ProxyStage) -> None:
     with stage.connect() as before:
         before.sendall(fetch(1))
         assert answered(before) == 1

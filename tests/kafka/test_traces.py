@@ -16,7 +16,7 @@ import pytest
 
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory, ProduceAttempt, Read
-from conformance.kafka.broker_trace import BrokerTraceOf
+from conformance.kafka.broker_trace import BrokerTraceOf, Registrations
 from conformance.kafka.faults import KINDS, faults
 from conformance.kafka.lab import Lab
 from conformance.kafka.protocol_log import lines_in
@@ -382,7 +382,7 @@ def events_of(folder: Path, *texts: str | tuple[str, str], messages: Any = ()) -
         + "[2026-01-01 00:00:09,000] [thread-1] a line that is cu"
     )  # fmt: skip
     frames.write_text("".join(json.dumps(one) + "\n" for one in messages))
-    return BrokerTraceOf(1, Questions(frames), {}).go(lines_in(log))
+    return BrokerTraceOf(1, Questions(frames), Registrations()).go(lines_in(log))
 
 
 FROM = "from connection 127.0.0.1:9092-127.0.0.1:{}-0"

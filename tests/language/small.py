@@ -11,7 +11,7 @@ from model.language import (
     Bounded,
     Claim,
     Enumeration,
-    Log,
+    LogOf,
     Names,
     Numbers,
     Record,
@@ -41,7 +41,7 @@ STATE = Record(
     seen=per(BROKERS, EPOCHS.or_none),
     isr=SetOf(BROKERS),
     sent=Relation(BROKERS, EPOCHS),
-    log=per(BROKERS, Log(OFFSETS, ENDS, Record(epoch=EPOCHS))),
+    log=per(BROKERS, LogOf(OFFSETS, ENDS, Record(epoch=EPOCHS))),
     fine=BOOL,
     history=ghost(EPOCHS),
 )

@@ -26,7 +26,7 @@ Words = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Size:
+class SmallInstance:
     """A system, a version of it, and bounds that keep it small."""
 
     system: str
@@ -59,12 +59,15 @@ def different_versions(system: str) -> list[str]:
     return chosen
 
 
-def sizes(system: str, **bounds: int) -> list[Size]:
+def sizes(system: str, **bounds: int) -> list[SmallInstance]:
     """Every version of a system (every design) at one size."""
-    return [Size(system, version, tuple(bounds.items())) for version in different_versions(system)]
+    return [
+        SmallInstance(system, version, tuple(bounds.items()))
+        for version in different_versions(system)
+    ]
 
 
-UNFENCED = Size("election", "2.3", (("brokers", 2), ("epoch", 1)), ("requests_fenced",))
+UNFENCED = SmallInstance("election", "2.3", (("brokers", 2), ("epoch", 1)), ("requests_fenced",))
 SMALLEST = [
     *sizes("classic", brokers=2, log=1, records=1, epoch=1),
     *sizes("election", brokers=2, epoch=1),
@@ -85,7 +88,7 @@ BETWEEN = ("0.11", "2.0", "2.1", "2.3")
 machine code alone they are explored in other tests."""
 
 
-def each(sizes: Sequence[Size]) -> Any:
+def each(sizes: Sequence[SmallInstance]) -> Any:
     """Runs a test for each of the sizes, under their names; `BETWEEN` with --deep."""
     deep = [
         pytest.param(one, marks=pytest.mark.deep)
@@ -100,7 +103,7 @@ def each(sizes: Sequence[Size]) -> Any:
 
 
 @dataclass
-class Answer:
+class ExpandedStates:
     """What `expand` said about some states; `broken` is the check that a successor did not pass."""
 
     successors: list[Words] = field(default_factory=list)
@@ -129,11 +132,13 @@ class Called:
         if canonical:
             self._least = ctypes.CFUNCTYPE(NUMBER, ADDRESS, NUMBER)(canonical)
 
-    def expand(self, state: Words) -> Answer:
+    def expand(self, state: Words) -> ExpandedStates:
         """The successors of one state, and what was counted."""
         return self.expand_together([state])
 
-    def expand_together(self, states: Sequence[Words], first: int = 0, begin: int = 0) -> Answer:
+    def expand_together(
+        self, states: Sequence[Words], first: int = 0, begin: int = 0
+    ) -> ExpandedStates:
         """The same of several states at once, the first of which has the number `first`."""
         kernel = self.kernel
         out = np.full((kernel.words + 1, kernel.code.row), SENTINEL, np.uint64)
@@ -145,12 +150,12 @@ class Called:
         assert bytes(given) == before, "expand changes nothing of the states that it is given"
         if end < 0:
             one = kernel.code.checks[-end - 1]
-            return Answer(broken=f"{one.label}: {one.check.what}")
+            return ExpandedStates(broken=f"{one.label}: {one.check.what}")
         assert end - begin <= kernel.most * len(states)
         untouched = (out[:, :begin] == SENTINEL).all() and (out[:, end + LANES :] == SENTINEL).all()
         assert untouched, "nothing is written before the successors, or far behind them"
         found = out[:, begin:end].T.tolist()
-        return Answer(
+        return ExpandedStates(
             [tuple(one[:-1]) for one in found],
             [one[-1] for one in found],
             fired.tolist(),
@@ -269,7 +274,7 @@ class Pair:
 
 
 @lru_cache(maxsize=64)
-def pair_of(size: Size, symmetry: bool = False) -> Pair:
+def pair_of(size: SmallInstance, symmetry: bool = False) -> Pair:
     """Both lowerings of a size; made once, for every test that asks."""
     small = size.small()
     kernel = kernel_of(small.grounded, symmetry)
@@ -277,6 +282,6 @@ def pair_of(size: Size, symmetry: bool = False) -> Pair:
 
 
 @lru_cache(maxsize=8)
-def reachable(size: Size, at_most: int = 10**6) -> tuple[Any, ...]:
+def reachable(size: SmallInstance, at_most: int = 10**6) -> tuple[Any, ...]:
     """The states of a size, as generated Python keeps them, breadth first."""
     return tuple(pair_of(size).small.reachable(at_most))

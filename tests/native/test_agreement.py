@@ -21,7 +21,7 @@ from tests.native.instances import (
     THREE_BROKERS,
     Codes,
     Pair,
-    Size,
+    SmallInstance,
     each,
     pair_of,
     reachable,
@@ -36,7 +36,7 @@ def common(reported: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in reported.items() if key not in ITS_OWN}
 
 
-def by_both(size: Size, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def by_both(size: SmallInstance, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     system = SYSTEMS[size.system]
     recorded = system.recorded(size.version, size.changed)
     limits = system.limits(dict(size.bounds))
@@ -117,7 +117,7 @@ def test_walks_of_larger_sizes_agree_wherever_a_step_is_possible_or_a_reason_ref
 
 
 @lru_cache(maxsize=4)
-def some_reachable(size: Size) -> list[Codes]:
+def some_reachable(size: SmallInstance) -> list[Codes]:
     pair = pair_of(size)
     return [pair.small.code.decode(state) for state in pair.small.reachable(2000)]
 
@@ -146,7 +146,7 @@ def test_both_engines_tell_the_same_json(size):
 
 
 def test_both_engines_tell_the_same_json_of_elections_without_the_claims_about_loops():
-    size = Size("election", "0.10", (("epoch", 2),))
+    size = SmallInstance("election", "0.10", (("epoch", 2),))
 
     native, python = by_both(size, claims=["single_controller", "single_writer", "single_master"])
 
@@ -156,7 +156,7 @@ def test_both_engines_tell_the_same_json_of_elections_without_the_claims_about_l
 
 def test_the_runs_that_break_a_claim_are_the_same_to_the_step():
     for version in ("hw_truncation", "kip_101"):
-        native, python = by_both(Size("classic", version))
+        native, python = by_both(SmallInstance("classic", version))
 
         broken = [name for name, one in native["claims"].items() if one["verdict"] == "broken"]
         assert "strong_isr" in broken
@@ -166,7 +166,7 @@ def test_the_runs_that_break_a_claim_are_the_same_to_the_step():
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100, 655, 656, 1000])
 def test_both_engines_stop_at_the_same_level_when_there_are_too_many_states(limit):
-    native, python = by_both(Size("classic", "kip_320"), max_states=limit)
+    native, python = by_both(SmallInstance("classic", "kip_320"), max_states=limit)
 
     assert native == python
     assert not native["complete"]
@@ -174,7 +174,7 @@ def test_both_engines_stop_at_the_same_level_when_there_are_too_many_states(limi
 
 
 def test_both_engines_end_with_the_level_that_settles_the_claim_looked_for():
-    native, python = by_both(Size("classic", "kip_101"), stop_at="strong_isr")
+    native, python = by_both(SmallInstance("classic", "kip_101"), stop_at="strong_isr")
 
     assert native == python
     assert native["depth"] == native["claims"]["strong_isr"]["depth"] == 12

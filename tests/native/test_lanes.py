@@ -24,7 +24,7 @@ from tests.native.instances import (
     THREE_BROKERS,
     Called,
     Pair,
-    Size,
+    SmallInstance,
     Words,
     each,
     pair_of,
@@ -34,7 +34,7 @@ from tests.native.instances import (
 BOUNDS = {"brokers": 2, "epoch": 1, "log": 1, "hottest": 6}
 
 
-def some_states(pair: Pair, size: Size, number: int, chance: random.Random) -> list[Words]:
+def some_states(pair: Pair, size: SmallInstance, number: int, chance: random.Random) -> list[Words]:
     return [pair.words(state) for state in chance.sample(reachable(size), number)]
 
 

@@ -31,7 +31,7 @@ from tests.native.instances import (
     SMALLEST,
     THREE_BROKERS,
     Called,
-    Size,
+    SmallInstance,
     each,
     pair_of,
     reachable,
@@ -41,7 +41,7 @@ from tests.native.instances import (
 BOUNDS = {"brokers": 2, "epoch": 2, "log": 2, "hottest": 2}
 VARIED = [
     *sizes("classic"),
-    Size("classic", "kip_320", (("brokers", 4), ("log", 3), ("records", 3), ("epoch", 3))),
+    SmallInstance("classic", "kip_320", (("brokers", 4), ("log", 3), ("records", 3), ("epoch", 3))),
     *sizes("election", brokers=3),
     *sizes("replication"),
     *sizes("replication", **BUSY)[-1:],
@@ -49,7 +49,7 @@ VARIED = [
 
 
 @lru_cache(maxsize=32)
-def packing_of(size: Size) -> Packing:
+def packing_of(size: SmallInstance) -> Packing:
     """The layout alone: larger sizes need no machine code for that."""
     system = SYSTEMS[size.system]
     recorded = system.recorded(size.version, size.changed)

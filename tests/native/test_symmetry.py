@@ -33,7 +33,7 @@ from tests.native.instances import (
     THREE_BROKERS,
     Codes,
     Pair,
-    Size,
+    SmallInstance,
     each,
     pair_of,
     reachable,
@@ -41,12 +41,14 @@ from tests.native.instances import (
 )
 
 BOUNDS = {"brokers": 3, "epoch": 1, "log": 1, "hottest": 1}
-FOUR = Size("classic", "kip_320", (("brokers", 4), ("log", 1), ("records", 1), ("epoch", 0)))
+FOUR = SmallInstance(
+    "classic", "kip_320", (("brokers", 4), ("log", 1), ("records", 1), ("epoch", 0))
+)
 COUNTED = [*SMALLEST[4:6], THREE_BROKERS[4], SMALLEST[-1]]
 ALL_SIZES = [*SMALLEST, *THREE_BROKERS, FOUR]
 
 
-def symmetric(size: Size) -> Pair:
+def symmetric(size: SmallInstance) -> Pair:
     return pair_of(size, symmetry=True)
 
 
@@ -93,7 +95,7 @@ def test_every_reachable_state_is_stood_for_by_one_of_its_renamings(size):
 
 
 @lru_cache(maxsize=8)
-def orbits(size: Size) -> dict[Codes, set[tuple[int, ...]]]:
+def orbits(size: SmallInstance) -> dict[Codes, set[tuple[int, ...]]]:
     """Least renaming by plain definition -> what stands for the states of that orbit."""
     pair, found = symmetric(size), dict[Codes, set[tuple[int, ...]]]()
     for state in reachable(size):
@@ -121,7 +123,7 @@ def test_the_sizes_of_all_orbits_sum_to_the_plain_count(size):
     assert total == by_native(size).distinct == len(reachable(size))
 
 
-def by_native(size: Size, **more):
+def by_native(size: SmallInstance, **more):
     chosen = SYSTEMS[size.system]
     recorded = chosen.recorded(size.version, size.changed)
     return explore(recorded, chosen.limits(dict(size.bounds)), **more)
@@ -206,7 +208,7 @@ def test_verdicts_depths_and_runs_are_the_same_with_symmetry_and_without(size):
 
 @pytest.mark.parametrize(("epoch", "orbits"), [(1, 6_713), (2, 123_311)])
 def test_three_replicas_have_the_orbits_that_other_programs_counted(epoch, orbits):
-    size = Size("classic", "kip_320", (("epoch", epoch),))
+    size = SmallInstance("classic", "kip_320", (("epoch", epoch),))
 
     found = by_native(size, symmetry=True)
 
@@ -214,7 +216,7 @@ def test_three_replicas_have_the_orbits_that_other_programs_counted(epoch, orbit
 
 
 @pytest.mark.deep
-@each([FOUR, THREE_BROKERS[-1], Size("classic", "kip_320")])
+@each([FOUR, THREE_BROKERS[-1], SmallInstance("classic", "kip_320")])
 def test_larger_sizes_agree_with_the_plain_count_divided_into_orbits(size):
     pair = symmetric(size)
     states = reachable(size)
@@ -236,7 +238,7 @@ def test_larger_sizes_have_the_same_answers(size):
 @pytest.mark.deep
 @pytest.mark.parametrize("design", list(CLASSIC.versions))
 def test_every_design_has_the_same_answers_with_two_epochs(design):
-    size = Size("classic", design, (("epoch", 2),))
+    size = SmallInstance("classic", design, (("epoch", 2),))
 
     with_it, plain = (as_data(by_native(size, symmetry=chosen)) for chosen in (True, False))
 

@@ -61,7 +61,7 @@ def ways_of(kernel: Unbounded) -> StepWays:
     return kernel.ways(ways, [False] * len(ways), kernel.moves.fields[0].name)
 
 
-class Recorder:
+class LedgerRecorder:
     """Steps of a ledger as lines: what each changed, all of it."""
 
     def __init__(self, moves: Moves) -> None:
@@ -97,7 +97,7 @@ def test_a_walk_of_every_system_is_followed_to_the_same_state(name: str, version
     moves = moves_of(name, version)
     kernel = Unbounded(moves, {leaf.name for leaf in moves.fields})
     kernel.load(moves.ledger.state())
-    recorder = Recorder(moves)
+    recorder = LedgerRecorder(moves)
     for move, given in walk(moves, 5):
         recorder.take(move, given)
 
@@ -163,7 +163,7 @@ def test_a_line_that_shows_something_else_is_where_it_stops(harm: str) -> None:
     moves = moves_of("replication", "2.3")
     kernel = Unbounded(moves, {leaf.name for leaf in moves.fields})
     kernel.load(moves.ledger.state())
-    recorder, states = Recorder(moves), [moves.ledger.state()]
+    recorder, states = LedgerRecorder(moves), [moves.ledger.state()]
     for move, given in walk(moves, 8, 60):
         recorder.take(move, given)
         states.append(moves.ledger.state())
@@ -194,7 +194,7 @@ def test_logs_and_requests_far_beyond_the_first_room_are_followed() -> None:
     state["request.in_flight"] = {(n, n, 1): True for n in range(1, 300)}
     moves.ledger.load(state)
     kernel.load(moves.ledger.state())
-    recorder = Recorder(moves)
+    recorder = LedgerRecorder(moves)
     appends, crashes = moves.by_name["leader_appends"], moves.by_name["broker_crashes"]
 
     for _ in range(500):
@@ -215,7 +215,7 @@ def test_an_index_beyond_reason_is_left_to_who_asked() -> None:
     moves.ledger.load(leading(moves))
     kernel.load(moves.ledger.state())
     kernel.state.cells[kernel.state.meta[moves.numbers["log.end"], 0]] = far
-    recorder = Recorder(moves)
+    recorder = LedgerRecorder(moves)
     moves.ledger.apply([(moves.numbers["log.end"], (1,), far)])
 
     recorder.take(moves.by_name["leader_appends"], (1,))

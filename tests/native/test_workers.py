@@ -18,25 +18,25 @@ from specs.native.search import Options, Search
 from specs.native.store import Store
 from specs.rendering import as_data
 from tests.language.small import BROKERS, system
-from tests.native.instances import Size, each, sizes
+from tests.native.instances import SmallInstance, each, sizes
 from tests.native.test_agreement import common
 
 BROKEN = [
-    Size("classic", "hw_truncation", (("log", 1),)),
-    Size("classic", "kip_101"),
-    Size("election", "0.10", (("epoch", 1),)),
-    Size("replication", "0.10", (("epoch", 1), ("versions", 1))),
+    SmallInstance("classic", "hw_truncation", (("log", 1),)),
+    SmallInstance("classic", "kip_101"),
+    SmallInstance("election", "0.10", (("epoch", 1),)),
+    SmallInstance("replication", "0.10", (("epoch", 1), ("versions", 1))),
 ]
 """Sizes of every system; in the first two claims break."""
 
 
-def explored(size: Size, **more: Any) -> dict[str, Any]:
+def explored(size: SmallInstance, **more: Any) -> dict[str, Any]:
     chosen = SYSTEMS[size.system]
     recorded = chosen.recorded(size.version, size.changed)
     return common(as_data(explore(recorded, chosen.limits(dict(size.bounds)), **more)))
 
 
-def searched(size: Size, report: Any = lambda line: None, **more: Any) -> Search:
+def searched(size: SmallInstance, report: Any = lambda line: None, **more: Any) -> Search:
     """A search that is done, with its tables still there."""
     search = Search(kernel_of(size.small().grounded), Options(**more), report)
     search.go()
@@ -125,7 +125,7 @@ def test_more_workers_than_processors_or_states_tell_the_same(monkeypatch, size)
 
 @pytest.mark.parametrize("limit", [60, 1000, 5000])
 def test_a_bound_on_states_ends_the_search_at_the_same_level_for_any_workers(shared_early, limit):
-    size = Size("classic", "kip_320")
+    size = SmallInstance("classic", "kip_320")
 
     alone, *together = (explored(size, workers=n, max_states=limit) for n in (1, 2, 3))
 
@@ -134,12 +134,12 @@ def test_a_bound_on_states_ends_the_search_at_the_same_level_for_any_workers(sha
 
 
 def test_small_searches_have_one_worker_however_many_are_allowed():
-    assert searched(Size("classic", "kip_320"), workers=2).store.shards == 1
+    assert searched(SmallInstance("classic", "kip_320"), workers=2).store.shards == 1
 
 
 @pytest.mark.parametrize("workers", [2, 3, 5])
 def test_every_worker_has_its_share_of_the_states(shared_early, workers):
-    search = searched(Size("classic", "kip_320"), workers=workers)
+    search = searched(SmallInstance("classic", "kip_320"), workers=workers)
 
     store = search.store
     held = store.ends - np.arange(store.shards) * store.region
@@ -149,7 +149,7 @@ def test_every_worker_has_its_share_of_the_states(shared_early, workers):
 
 
 def test_shards_hold_no_state_twice(shared_early):
-    search = searched(Size("classic", "kip_320"), workers=3)
+    search = searched(SmallInstance("classic", "kip_320"), workers=3)
 
     store, kept = search.store, []
     for shard in range(store.shards):
@@ -182,7 +182,7 @@ def test_the_table_is_never_fuller_than_its_load_and_grows_by_doubling(monkeypat
     seen: list[tuple[int, float]] = []
 
     searched(
-        Size("classic", "kip_320", (("log", 1), ("records", 1))),
+        SmallInstance("classic", "kip_320", (("log", 1), ("records", 1))),
         report=lambda line: seen.append(_figures_of(line)),
     )
 
@@ -307,7 +307,7 @@ def test_different_last_words_make_different_hashes():
 
 @pytest.mark.deep
 def test_two_workers_agree_with_one_on_millions_of_states():
-    size = Size("classic", "kip_320", (("log", 3), ("records", 3), ("epoch", 2)))
+    size = SmallInstance("classic", "kip_320", (("log", 3), ("records", 3), ("epoch", 2)))
 
     alone, together = (explored(size, workers=n) for n in (1, 2))
 
@@ -318,7 +318,7 @@ def test_two_workers_agree_with_one_on_millions_of_states():
 @pytest.mark.deep
 def test_the_published_design_has_the_counts_that_other_programs_found():
     found = [
-        explored(Size("classic", "kip_320", (("log", n), ("records", n), ("epoch", 2))))
+        explored(SmallInstance("classic", "kip_320", (("log", n), ("records", n), ("epoch", 2))))
         for n in (2, 3)
     ]
 

@@ -20,7 +20,7 @@ Lines = list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
-class Record:
+class LoggedRecord:
     """A record of a log: its lines as they are, and its parts."""
 
     line: int
@@ -49,7 +49,7 @@ class Record:
         return int(self.moment.timestamp()) * 1000 + int(self.thousandths)
 
 
-def records(lines: Iterable[str]) -> list[Record]:
+def records(lines: Iterable[str]) -> list[LoggedRecord]:
     """The records of a log in Kafka's layout; lines before the first are left out."""
     groups: list[tuple[int, list[str]]] = []
     for number, line in enumerate(lines, 1):
@@ -60,7 +60,7 @@ def records(lines: Iterable[str]) -> list[Record]:
     return [_record(number, group) for number, group in groups]
 
 
-def _record(number: int, lines: list[str]) -> Record:
+def _record(number: int, lines: list[str]) -> LoggedRecord:
     last = next(n for n, line in enumerate(lines) if _LOGGER.search(line))
     logger = _LOGGER.search(lines[last])
     begun = _RECORD.match("\n".join(lines[:1]))
@@ -68,16 +68,16 @@ def _record(number: int, lines: list[str]) -> Record:
     assert begun is not None
     parts = [begun[4], *lines[1 : last + 1]]
     parts[-1] = parts[-1].removesuffix(logger[0])
-    return Record(
+    return LoggedRecord(
         number, tuple(lines), begun[1], begun[2], begun[3], "\n".join(parts), logger[1],
         tuple(lines[last + 1 :]),
     )  # fmt: skip
 
 
-Layout = Callable[[list[Record]], Lines]
+Layout = Callable[[list[LoggedRecord]], Lines]
 
 
-def before(prefix: Callable[[Record], str]) -> Layout:
+def before(prefix: Callable[[LoggedRecord], str]) -> Layout:
     """A prefix before each line."""
     return lambda found: [
         (prefix(each) + line, each.line + n) for each in found for n, line in enumerate(each.lines)
@@ -94,10 +94,10 @@ def below(layout: Layout, *head: str) -> Layout:
     return lambda found: [*((line, 0) for line in head), *layout(found)]
 
 
-def pattern(form: Callable[[Record], str]) -> Layout:
+def pattern(form: Callable[[LoggedRecord], str]) -> Layout:
     """A log4j pattern: stack traces stand below."""
 
-    def lines(each: Record) -> list[str]:
+    def lines(each: LoggedRecord) -> list[str]:
         return [*form(each).split("\n"), *each.stack]
 
     return lambda found: [
@@ -105,12 +105,12 @@ def pattern(form: Callable[[Record], str]) -> Layout:
     ]
 
 
-def objects(form: Callable[[Record], Mapping[str, Any]]) -> Layout:
+def objects(form: Callable[[LoggedRecord], Mapping[str, Any]]) -> Layout:
     """A JSON object for each record."""
     return lambda found: [(json.dumps(form(each)), each.line) for each in found]
 
 
-def packed(form: Callable[[Record, str], Mapping[str, Any]]) -> Layout:
+def packed(form: Callable[[LoggedRecord, str], Mapping[str, Any]]) -> Layout:
     """A JSON object for each line."""
     return lambda found: [
         (json.dumps(form(each, line)), each.line + n)
@@ -119,7 +119,7 @@ def packed(form: Callable[[Record, str], Mapping[str, Any]]) -> Layout:
     ]
 
 
-def _day(each: Record) -> str:
+def _day(each: LoggedRecord) -> str:
     return f"{each.moment:%b %d %H:%M:%S}"
 
 

@@ -18,8 +18,8 @@ from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import KeptPartition, rows_of
 from conformance.pipeline.streaming_state import FINDING, Said, Standing
 from tests.bench.pipeline import generated
-from tests.bench.pipeline.generated import Size
-from tests.pipeline.test_growing import Reader
+from tests.bench.pipeline.generated import LogSize
+from tests.pipeline.test_growing import FolderReader
 
 _HOURS = 24
 _LINES = 300  # an hour
@@ -65,11 +65,11 @@ class Rolling:
                 file.write(text)
 
 
-class Watch:
+class DayWatch:
     """The states of a watch, and what it says."""
 
     def __init__(self, folder: Path) -> None:
-        self.reader, self.standing = Reader(folder), Standing("logs")
+        self.reader, self.standing = FolderReader(folder), Standing("logs")
         self.partitions: dict[tuple[str, int], KeptPartition] = defaultdict(KeptPartition)
         self.said: list[Said] = []
 
@@ -105,8 +105,8 @@ def test_a_day_of_logs_that_are_rolled_and_deleted_is_judged_in_bounded_memory(
     # As many lines are kept of this day as a watch keeps of one with sixty times as many.
     monkeypatch.setattr(streaming_state, "MOST_KEPT", 600)
     monkeypatch.setattr(streaming_state, "_NEWEST", 300)
-    written = generated.write(Size(_HOURS * _LINES, 6), tmp_path / "whole")
-    rolling, watch = Rolling(tmp_path / "whole", tmp_path / "logs"), Watch(tmp_path / "logs")
+    written = generated.write(LogSize(_HOURS * _LINES, 6), tmp_path / "whole")
+    rolling, watch = Rolling(tmp_path / "whole", tmp_path / "logs"), DayWatch(tmp_path / "logs")
 
     kept = []
     for rows in rolling.parts(_HOURS * _TRIGGERS):

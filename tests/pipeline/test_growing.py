@@ -30,7 +30,7 @@ def text(*lines: str) -> str:
     return "".join(f"{each}\n" for each in lines)
 
 
-class Reader:
+class FolderReader:
     """Reads a folder trigger by trigger, and keeps what came."""
 
     def __init__(self, folder: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_file_that_grows_in_any_steps_gives_the_events_that_it_gives_at_once(
     written = data.draw(st.permutations(parts))
     whole = text(*(each for part in written for each in part)).encode()
     cuts = sorted(data.draw(st.sets(st.integers(1, len(whole) - 1), max_size=6)))
-    path, reader = folder / "state-change.log", Reader(folder)
+    path, reader = folder / "state-change.log", FolderReader(folder)
 
     for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         with path.open("ab") as file:
@@ -82,7 +82,7 @@ def test_transactions_of_a_zookeeper_are_no_lines_and_are_not_followed(tmp_path:
     recorded = Path(__file__).parents[1] / "data" / "zookeeper" / "unseen-2.3"
     shutil.copytree(recorded, tmp_path / "zookeeper")
     (tmp_path / "server.log").write_text(text(obeys(1, 1, 1, 1)))
-    reader = Reader(tmp_path)
+    reader = FolderReader(tmp_path)
 
     reader.trigger(final=True)
 
@@ -90,7 +90,7 @@ def test_transactions_of_a_zookeeper_are_no_lines_and_are_not_followed(tmp_path:
 
 
 def test_a_line_is_read_when_it_has_its_end_and_a_record_when_it_has_its_logger(tmp_path: Path):
-    path, reader = tmp_path / "server.log", Reader(tmp_path)
+    path, reader = tmp_path / "server.log", FolderReader(tmp_path)
     started = line(3, "[KafkaServer id=5] started", "kafka.server.KafkaServer")
     path.write_text(text(started) + LONG[0])
 
@@ -107,7 +107,7 @@ def test_a_line_is_read_when_it_has_its_end_and_a_record_when_it_has_its_logger(
 
 def test_what_never_gets_its_logger_is_read_when_all_has_been_quiet(tmp_path: Path):
     (tmp_path / "server.log").write_text(text(line(1, "starting", "kafka.server.S"), LONG[0]))
-    reader = Reader(tmp_path)
+    reader = FolderReader(tmp_path)
 
     for _ in range(QUIET + 4):
         reader.trigger()
@@ -119,7 +119,7 @@ def test_what_never_gets_its_logger_is_read_when_all_has_been_quiet(tmp_path: Pa
 
 
 def test_a_file_that_is_rolled_and_packed_is_read_on_where_it_was(tmp_path: Path):
-    path, reader = tmp_path / "state-change.log", Reader(tmp_path)
+    path, reader = tmp_path / "state-change.log", FolderReader(tmp_path)
     path.write_text(text(obeys(1, 5, 4, 7), obeys(2, 5, 4, 7)))
     reader.trigger()
 
@@ -138,7 +138,7 @@ def test_files_that_have_much_to_catch_up_are_read_to_about_the_same_moment(tmp_
     for name, every in (("controller", 1), ("server", 10)):
         lines = [obeys(n * every, 5, 4, 7) for n in range(12000)]
         (tmp_path / f"{name}.log").write_text(text(*lines[: 12000 // every]))
-    reader = Reader(tmp_path)
+    reader = FolderReader(tmp_path)
 
     first = reader.trigger(most=1)
     while reader.trigger(most=1):
@@ -150,7 +150,11 @@ def test_files_that_have_much_to_catch_up_are_read_to_about_the_same_moment(tmp_
 
 
 def test_a_file_that_was_cut_is_named_and_the_others_are_read_on(tmp_path: Path):
-    path, other, reader = tmp_path / "server.log", tmp_path / "controller.log", Reader(tmp_path)
+    path, other, reader = (
+        tmp_path / "server.log",
+        tmp_path / "controller.log",
+        FolderReader(tmp_path),
+    )
     path.write_text(text(obeys(1, 5, 4, 7), obeys(2, 5, 4, 7)))
     other.write_text(text(obeys(1, 6, 4, 7)))
     reader.trigger()
@@ -168,7 +172,7 @@ def test_a_damaged_file_is_read_up_to_the_damage_and_then_named(tmp_path: Path):
     whole = text(*(f"{obeys(n, 5, 4, 7)} {random.Random(n).random()}" for n in range(9000)))
     packed = gzip.compress(whole.encode())
     (tmp_path / "server.log.1.gz").write_bytes(packed[: len(packed) // 2])
-    reader = Reader(tmp_path)
+    reader = FolderReader(tmp_path)
 
     for _ in range(QUIET + 4):
         reader.trigger()
@@ -181,7 +185,7 @@ def test_a_damaged_file_is_read_up_to_the_damage_and_then_named(tmp_path: Path):
 
 def test_a_file_that_is_no_text_is_named_and_not_read(tmp_path: Path):
     (tmp_path / "server.log").write_bytes(b"\0\1\2\n" * 50)
-    reader = Reader(tmp_path)
+    reader = FolderReader(tmp_path)
 
     (piece,) = reader.trigger()
 

@@ -27,7 +27,7 @@ BOUNDS = {"brokers": 3, "epoch": 4, "controllers": 3, "versions": 6, "crashes": 
 State = tuple[int, frozenset[int] | set[int]]
 
 
-class Walked:
+class WalkedWrites:
     """A walk through the model, and what stood in ZooKeeper before and after each write."""
 
     def __init__(self, preset: str, seed: int, steps: int) -> None:
@@ -71,8 +71,8 @@ class Walked:
 
 
 @pytest.fixture(scope="module", params=["0.10", "2.3"])
-def walked(request) -> tuple[str, Walked]:
-    return request.param, Walked(request.param, 5, 4000)
+def walked(request) -> tuple[str, WalkedWrites]:
+    return request.param, WalkedWrites(request.param, 5, 4000)
 
 
 def asked(before: State, after: State, rise: int, writer: int | None, preset: str) -> Fit:
@@ -80,7 +80,7 @@ def asked(before: State, after: State, rise: int, writer: int | None, preset: st
     return fit(shape_of(one, other, rise, writer), (preset,))
 
 
-def test_every_write_that_the_model_makes_is_one_that_fits(walked: tuple[str, Walked]):
+def test_every_write_that_the_model_makes_is_one_that_fits(walked: tuple[str, WalkedWrites]):
     preset, walk = walked
 
     fits = {write: asked(*write[1:], preset) for write in walk.writes}

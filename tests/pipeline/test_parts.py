@@ -21,7 +21,7 @@ from conformance.pipeline.report import check_result
 from conformance.pipeline.screen import screen, tail
 from conformance.pipeline.spark import SparkEngine
 from tests.bench.pipeline import generated
-from tests.bench.pipeline.generated import Size
+from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.written import changed, elected, leads, obeys, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
@@ -45,7 +45,7 @@ def _answer(engine: Any, *folders: Path) -> dict[str, Any]:
 def test_all_that_was_planted_is_found_in_parts_and_nothing_else(
     spark: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skew: bool
 ):
-    written = generated.write(Size(6000, 7, skew), tmp_path)
+    written = generated.write(LogSize(6000, 7, skew), tmp_path)
     monkeypatch.setattr(large, "PART", 250)
 
     found, expected = in_parts(spark, tmp_path), whole(tmp_path)

@@ -20,7 +20,7 @@ from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
 from conformance.pipeline.screen import screen
 from tests.bench.pipeline import generated
-from tests.bench.pipeline.generated import Size
+from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.written import leads, starting, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
@@ -69,7 +69,7 @@ def _files(table: pa.Table) -> list[pa.Table]:
 def test_of_a_large_cluster_a_part_is_handed_on_and_all_is_found(
     tmp_path: Path, size: int, skew: bool
 ):
-    written = generated.write(Size(4000, 7, skew), tmp_path)
+    written = generated.write(LogSize(4000, 7, skew), tmp_path)
 
     whole, found, lines, fewer = both(tmp_path, size)
 

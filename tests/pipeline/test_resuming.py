@@ -37,7 +37,7 @@ def log(size: int) -> list[str]:
     return lines
 
 
-class Watch:
+class KilledWatch:
     """What survives a kill: the logs, the checkpoint, what was reported."""
 
     def __init__(self, logs: Path, kept: Path) -> None:
@@ -89,7 +89,7 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
     logs = tmp_path / "logs"
     logs.mkdir()
     live = logs / "state-change.log"
-    watch = Watch(logs, tmp_path / "kept")
+    watch = KilledWatch(logs, tmp_path / "kept")
     lines, written, rolls = log(size), 0, 0
     while written < len(lines):
         some = chosen.randrange(size // 50, size // 4)
@@ -131,7 +131,7 @@ def test_logs_that_are_cut_and_removed_underneath_are_neither_reported_twice_nor
     logs.mkdir()
     kept_by.mkdir()
     live = logs / "state-change.log"
-    watch = Watch(logs, tmp_path / "kept")
+    watch = KilledWatch(logs, tmp_path / "kept")
     lines, written, rolls = log(1500), 0, 0
     whole = (kept_by / "state-change.log").open("a")
     while written < len(lines):

@@ -129,7 +129,7 @@ def test_an_election_outside_the_isr_is_explained_by_what_was_configured(tmp_pat
 
     (finding,) = [row for row in result["findings"] if row["rule"] == FITS]
     assert finding["kind"] == "explained"
-    assert "where unclean_leader_election is set" in finding["why"]
+    assert "where unclean_leader_election is configured otherwise" in finding["why"]
     assert result["verdict"] == "holds"
 
 

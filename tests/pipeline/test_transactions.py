@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from conformance.cli.check import check, checked
 from conformance.ingest.files import discover
-from conformance.ingest.transaction_log import TransactionLog
+from conformance.ingest.transaction_log import TransactionLogReader
 from conformance.pipeline.corpus import Engine
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.local import LocalEngine
@@ -458,10 +458,10 @@ def test_of_a_cluster_that_is_judged_in_parts_every_transaction_is_looked_at() -
     assert parts[1][SEEN] == whole[1][SEEN] == 3
 
 
-def damaged(tmp_path: Path, name: str, data: bytes) -> TransactionLog:
+def damaged(tmp_path: Path, name: str, data: bytes) -> TransactionLogReader:
     path = tmp_path / name
     path.write_bytes(data)
-    log = TransactionLog(str(path))
+    log = TransactionLogReader(str(path))
     list(log)
     return log
 

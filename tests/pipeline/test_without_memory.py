@@ -19,7 +19,7 @@ from conformance.pipeline.findings import Finding
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.spill import Spill
 from tests.bench.pipeline import generated, shifted
-from tests.bench.pipeline.generated import Size
+from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.test_real_logs import cluster
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
@@ -94,7 +94,7 @@ def test_what_is_kept_of_them_is_the_same_with_the_lines_that_no_rule_reads(
 
 
 def test_how_much_is_read_is_reported_while_files_are_read(tmp_path: Path):
-    generated.write(Size(30_000, 7, False), tmp_path)
+    generated.write(LogSize(30_000, 7, False), tmp_path)
     shares = []
 
     LocalEngine(lambda what, share: shares.append(share) if what == "read" else None).ingest(
@@ -110,7 +110,7 @@ def test_of_large_logs_what_was_planted_is_found(
     tmp_path: Path, skew: bool, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("conformance.pipeline.large.PART", 300)
-    written = generated.write(Size(6000, 7, skew), tmp_path)
+    written = generated.write(LogSize(6000, 7, skew), tmp_path)
 
     found = findings(tmp_path, LocalEngine(whole=10, part=SMALL))
 

@@ -21,7 +21,7 @@ from model.replication.alter_isr import SYSTEM as SINCE_2_7
 
 
 @dataclass(frozen=True)
-class Fault:
+class FaultInProof:
     """What is wrong, in a sentence; in which file; and the text that is changed.
 
     `by_issue`: one of those that the chain did not notice when it was graphs of two brokers and
@@ -62,72 +62,72 @@ class Fault:
         ))  # fmt: skip
 
 
-FAULTS: tuple[Fault, ...] = (
+FAULTS: tuple[FaultInProof, ...] = (
     # -- records and high watermarks
-    Fault("hw_follows_one", "the high watermark follows one other member", "fetching", ((
+    FaultInProof("hw_follows_one", "the high watermark follows one other member", "fetching", ((
         """lambda end: some(BROKERS, lambda member: all_of(
         counts(now, broker, member), known_end(now, broker, member) == end)), otherwise=0)""",
         """lambda end: every(BROKERS, lambda member: implies(
         all_of(counts(now, broker, member), member != broker),
         known_end(now, broker, member) <= end)), otherwise=0)"""),), by_issue=True),
-    Fault("hw_ignores_unknown", "members whose end is unknown do not hold the high watermark back",
+    FaultInProof("hw_ignores_unknown", "members whose end is unknown do not hold the high watermark back",
           "fetching", ((
               """    require(every(BROKERS, lambda member: implies(
         counts(now, broker, member), known_end(now, broker, member) >= 0)),
                                                           "it knows the end of every ISR member")
 """, ""),)),
-    Fault("hw_falls", "a leader's high watermark moves to the least end, also if that is lower",
+    FaultInProof("hw_falls", "a leader's high watermark moves to the least end, also if that is lower",
           "fetching", (("require(slowest > mine.hw, ", "require(slowest != mine.hw, "),)),
-    Fault("hw_during_write", "the high watermark moves while an ISR write is under way",
+    FaultInProof("hw_during_write", "the high watermark moves while an ISR write is under way",
           "fetching", ((
               """        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
     require(every(""", """        pass
     require(every("""),)),
-    Fault("hw_by_registered_isr", "the leader counts on the ISR in ZooKeeper, not on its own",
+    FaultInProof("hw_by_registered_isr", "the leader counts on the ISR in ZooKeeper, not on its own",
           "fetching", (("    return isr.has(member)\n", "    return now.zk.isr.has(member)\n"),)),
-    Fault("hw_beyond_log", "a follower keeps a high watermark beyond its log", "fetching", ((
+    FaultInProof("hw_beyond_log", "a follower keeps a high watermark beyond its log", "fetching", ((
         "hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))",
         "hw=slot.hw)"),), by_issue=True),
-    Fault("hw_sent_is_end", "the leader tells the end of its log as its high watermark",
+    FaultInProof("hw_sent_is_end", "the leader tells the end of its log as its high watermark",
           "fetching", (("        hw=now.replica[leader].hw)\n    new.known_end",
                         "        hw=log.end)\n    new.known_end"),)),
-    Fault("end_is_taken_for_known", "a leader takes a fetcher for caught up", "fetching", ((
+    FaultInProof("end_is_taken_for_known", "a leader takes a fetcher for caught up", "fetching", ((
         "    new.known_end[leader][follower] = slot.offset\n",
         "    new.known_end[leader][follower] = log.end\n"),)),
-    Fault("refused_fetch_counts", "a fetch that is refused tells the leader how far the follower is",
+    FaultInProof("refused_fetch_counts", "a fetch that is refused tells the leader how far the follower is",
           "fetching", ((
               """(now, follower, leader)),       "it cannot serve the request")
 """, """(now, follower, leader)),       "it cannot serve the request")
 
     new.known_end[leader][follower] = now.fetch[follower][leader].offset
 """),)),
-    Fault("fetch_of_any_epoch", "a leader answers fetches of any epoch", "fetching", ((
+    FaultInProof("fetch_of_any_epoch", "a leader answers fetches of any epoch", "fetching", ((
         """    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
     require(slot.offset""",
         """    require(now.replica[leader].role == "leader",         "it leads in the epoch of the request")
     require(slot.offset"""),)),
-    Fault("fetch_beyond_end", "a fetch beyond the leader's end is answered", "fetching", ((
+    FaultInProof("fetch_beyond_end", "a fetch beyond the leader's end is answered", "fetching", ((
         """"it leads in the epoch of the request")
     require(slot.offset <= now.log[leader].end,           "the offset is not beyond its log")
 """, """"it leads in the epoch of the request")
 """),)),
-    Fault("late_data_appended", "data of an older epoch is appended", "fetching", ((
+    FaultInProof("late_data_appended", "data of an older epoch is appended", "fetching", ((
         """    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
     require(not_(mine.truncating),                        "it knows that its log fits the leader's")
     require(slot.offset == log.end""",
         """    require(mine.role == "follower",                      "it still follows that leader and epoch")
     require(not_(mine.truncating),                        "it knows that its log fits the leader's")
     require(slot.offset == log.end"""),)),
-    Fault("data_appended_anywhere", "data is appended wherever the log ends", "fetching", ((
+    FaultInProof("data_appended_anywhere", "data is appended wherever the log ends", "fetching", ((
         """    require(slot.offset == log.end,                       "the answer is for the end of its log")
 """, ""),)),
-    Fault("appends_before_cut", "a follower appends before it has cut its log", "fetching", ((
+    FaultInProof("appends_before_cut", "a follower appends before it has cut its log", "fetching", ((
         """    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
     require(slot.offset == log.end""", """    require(slot.offset == log.end"""),)),
-    Fault("asks_before_cut", "a follower fetches before it has cut its log", "fetching", ((
+    FaultInProof("asks_before_cut", "a follower fetches before it has cut its log", "fetching", ((
         """    require(not_(mine.truncating),                        "it knows that its log fits the leader's")
     require(now.fetch[broker]""", """    require(now.fetch[broker]"""),)),
-    Fault("late_fetch_stays", "an answer that comes too late is waited for still", "fetching", ((
+    FaultInProof("late_fetch_stays", "an answer that comes too late is waited for still", "fetching", ((
         """    require(not_(still_fits(now, follower, leader)),      "it no longer waits for this answer")
 
     new.fetch[follower][leader] = BLANK
@@ -135,14 +135,14 @@ FAULTS: tuple[Fault, ...] = (
 
     new.fetch[follower][leader].epoch = now.replica[follower].epoch
 """),)),
-    Fault("epoch_of_data_lost", "a follower writes its own epoch into what it copies", "fetching", ((
+    FaultInProof("epoch_of_data_lost", "a follower writes its own epoch into what it copies", "fetching", ((
         "longer = log.append(id=slot.id, epoch=slot.record_epoch)",
         "longer = log.append(id=slot.id, epoch=mine.epoch)"),)),
     # -- producers
-    Fault("appends_newest_epoch", "a leader appends under the registered epoch, not its own",
+    FaultInProof("appends_newest_epoch", "a leader appends under the registered epoch, not its own",
           "producer", (("append(id=now.next_record, epoch=mine.epoch)",
                         "append(id=now.next_record, epoch=now.zk.leader_epoch)"),)),
-    Fault("appends_if_deposed", "a follower takes records of producers", "producer", ((
+    FaultInProof("appends_if_deposed", "a follower takes records of producers", "producer", ((
         """def leader_appends(now, new, broker):
     \"\"\"A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
 
@@ -156,7 +156,7 @@ FAULTS: tuple[Fault, ...] = (
     \"\"\"
     require(now.replica[broker].role != "none", """),)),
     # -- ISR writes
-    Fault("refusal_is_success", "a refused expansion is taken as written", "isr", ((
+    FaultInProof("refusal_is_success", "a refused expansion is taken as written", "isr", ((
         """"what is registered is another's")
 
     go_on(now, new, leader)
@@ -164,7 +164,7 @@ FAULTS: tuple[Fault, ...] = (
 
     learn(now, new, leader, now.zk.version)
 """),), by_issue=True),
-    Fault("refused_isr_kept", "the ISR of a refused expansion is counted on, without its version",
+    FaultInProof("refused_isr_kept", "the ISR of a refused expansion is counted on, without its version",
           "isr", ((
               """"what is registered is another's")
 
@@ -174,37 +174,37 @@ FAULTS: tuple[Fault, ...] = (
     new.replica[leader].isr = now.isr_write[leader].isr
     new.isr_write[leader]   = BLANK
 """),)),
-    Fault("joins_below_hw", "a follower joins the ISR below the high watermark", "isr", ((
+    FaultInProof("joins_below_hw", "a follower joins the ISR below the high watermark", "isr", ((
         """    require(known_end(now, leader, replica) >= mine.hw,   "the replica has reached the HW")
 """, """    require(known_end(now, leader, replica) >= 0,         "the replica has reached the HW")
 """),)),
-    Fault("shrinks_itself", "a leader may drop itself from its ISR", "isr", ((
+    FaultInProof("shrinks_itself", "a leader may drop itself from its ISR", "isr", ((
         """    require_member(leader, replica, mine.isr)
 """, """    require(mine.isr.has(replica), "the replica is in the leader's ISR")
 """),)),
-    Fault("shrinks_anybody", "a leader drops members that are caught up", "isr", ((
+    FaultInProof("shrinks_anybody", "a leader drops members that are caught up", "isr", ((
         """    require(known_end(now, leader, replica) != now.log[leader].end,
                                                      "the replica is not known to be caught up")
 """, ""),)),
-    Fault("takes_registered_isr", "a leader reads the registered version before each ISR write",
+    FaultInProof("takes_registered_isr", "a leader reads the registered version before each ISR write",
           "isr", ((
               """    if version.isr_write_conditional:
         require_cached_version(now.replica[leader].zk_version, now.zk.version)
 """, ""),)),
-    Fault("version_not_learned", "a leader keeps its old version after an ISR write", "isr", ((
+    FaultInProof("version_not_learned", "a leader keeps its old version after an ISR write", "isr", ((
         "    new.replica[leader].zk_version = state_version\n", ""),)),
-    Fault("isr_not_learned", "a leader keeps its old ISR after an ISR write", "isr", ((
+    FaultInProof("isr_not_learned", "a leader keeps its old ISR after an ISR write", "isr", ((
         "        new.replica[leader].isr    = isr\n    else:", "        pass\n    else:"),)),
-    Fault("reads_back_isr_only", "what is read back is compared by the ISR alone", "isr", ((
+    FaultInProof("reads_back_isr_only", "what is read back is compared by the ISR alone", "isr", ((
         """        zk.leader == leader, zk.leader_epoch == now.replica[leader].epoch, zk.isr == write.isr)
     if version.isr_writes_name_newest:
         return all_of(its, zk.state_epoch == write.state_epoch)
     return its""", """        zk.isr == write.isr)
     return its"""),)),
-    Fault("reads_back_no_controller", "what is read back is compared without the controller epoch",
+    FaultInProof("reads_back_no_controller", "what is read back is compared without the controller epoch",
           "isr", (("        return all_of(its, zk.state_epoch == write.state_epoch)\n",
                    "        return its\n"),)),
-    Fault("two_writes_at_once", "a leader sends an ISR write before the last one is answered",
+    FaultInProof("two_writes_at_once", "a leader sends an ISR write before the last one is answered",
           "isr", ((
               """    require(is_unlocked(now, leader),                     "no ISR write of it waits for an answer")
 
@@ -213,28 +213,28 @@ def require_laggard""", """
 
 def require_laggard"""),)),
     # -- orders
-    Fault("ends_survive_election", "a new leader keeps what it knew of the others' ends", "leader_and_isr",
+    FaultInProof("ends_survive_election", "a new leader keeps what it knew of the others' ends", "leader_and_isr",
           (("""    if version.known_ends_forgotten:
         new.known_end[broker] = lam(BROKERS, lambda other: None)
 """, """    if version.known_ends_forgotten:
         pass
 """),)),
-    Fault("epoch_starts_at_hw", "a new leader takes its high watermark for its epoch's start",
+    FaultInProof("epoch_starts_at_hw", "a new leader takes its high watermark for its epoch's start",
           "leader_and_isr", (("controller_epoch=controller, epoch_start=end, truncating=False",
                       "controller_epoch=controller, epoch_start=mine.hw, truncating=False"),)),
-    Fault("anybody_leads", "whoever is sent an epoch leads it", "leader_and_isr", ((
+    FaultInProof("anybody_leads", "whoever is sent an epoch leads it", "leader_and_isr", ((
         """    require_to_lead(broker, now.elected[epoch])
 """, ""),)),
-    Fault("old_isr_taken", "a new leader takes the ISR of ZooKeeper, not of its request", "leader_and_isr",
+    FaultInProof("old_isr_taken", "a new leader takes the ISR of ZooKeeper, not of its request", "leader_and_isr",
           (('role="leader", leader=broker, epoch=epoch, isr=request.isr,',
             'role="leader", leader=broker, epoch=epoch, isr=now.zk.isr,'),)),
-    Fault("never_cuts", "a new follower fetches at once, and cuts nothing", "leader_and_isr", ((
+    FaultInProof("never_cuts", "a new follower fetches at once, and cuts nothing", "leader_and_isr", ((
         "truncating=log.end > 0 if version.empty_logs_fetch else not_(is_none(mine.latest_epoch)))",
         "truncating=False)"),)),
-    Fault("follower_keeps_isr", "a follower keeps the ISR that it had as a leader", "leader_and_isr", ((
+    FaultInProof("follower_keeps_isr", "a follower keeps the ISR that it had as a leader", "leader_and_isr", ((
         'role="follower", leader=now.elected[epoch], epoch=epoch, isr=[], epoch_start=0,',
         'role="follower", leader=now.elected[epoch], epoch=epoch, epoch_start=0,'),)),
-    Fault("leaderless_ends_leadership", "a request without a leader takes the role away", "leader_and_isr", ((
+    FaultInProof("leaderless_ends_leadership", "a request without a leader takes the role away", "leader_and_isr", ((
         """    new.request[epoch][controller][broker]  = BLANK
     new.replica[broker].controller_epoch    = controller
 
@@ -247,10 +247,10 @@ def older_controller""", """    new.request[epoch][controller][broker]  = BLANK
 
 @transition(ends="refused", broker=BROKERS, epoch=ELECTED, controller=CONTROLLERS)
 def older_controller"""),)),
-    Fault("older_controller_obeyed", "a request of an older controller is obeyed", "leader_and_isr", ((
+    FaultInProof("older_controller_obeyed", "a request of an older controller is obeyed", "leader_and_isr", ((
         """    require_current_controller(controller, now.replica[broker].controller_epoch)
     if version""", """    if version"""),)),
-    Fault("refused_epoch_taken", "a request that is refused moves the leader epoch", "leader_and_isr", ((
+    FaultInProof("refused_epoch_taken", "a request that is refused moves the leader epoch", "leader_and_isr", ((
         """    require_known_epoch(epoch, now.replica[broker].epoch)
 
     new.request[epoch][controller][broker]  = BLANK
@@ -260,7 +260,7 @@ def older_controller"""),)),
     new.request[epoch][controller][broker]  = BLANK
 """),)),
     # -- where to cut
-    Fault("late_answer_cuts", "a late epoch answer cuts everything", "truncation", ((
+    FaultInProof("late_answer_cuts", "a late epoch answer cuts everything", "truncation", ((
         """                                                          "it no longer waits for this answer")
 
     new.fetch[follower][leader] = BLANK""",
@@ -268,29 +268,29 @@ def older_controller"""),)),
 
     new.log[follower] = now.log[follower].cut(0)
     new.fetch[follower][leader] = BLANK"""),), by_issue=True),
-    Fault("late_answer_taken", "an answer of an older epoch says where to cut", "truncation", ((
+    FaultInProof("late_answer_taken", "an answer of an older epoch says where to cut", "truncation", ((
         """    require(still_follows(now, follower, leader),         "it still follows that leader and epoch")
 """, """    require(now.replica[follower].role == "follower",     "it still follows that leader and epoch")
 """),)),
-    Fault("answer_is_the_end", "a leader answers with the end of its log", "truncation", ((
+    FaultInProof("answer_is_the_end", "a leader answers with the end of its log", "truncation", ((
         "answer_end=when(unknown, None, end))",
         "answer_end=when(unknown, None, log.end))"),)),
-    Fault("epoch_of_question", "a leader answers with the epoch that it was asked for",
+    FaultInProof("epoch_of_question", "a leader answers with the epoch that it was asked for",
           "truncation", ((
               "else when(unknown, None, epoch),", "else when(unknown, None, asked),"),)),
-    Fault("always_done", "a follower never asks twice where to cut", "truncation", ((
+    FaultInProof("always_done", "a follower never asks twice where to cut", "truncation", ((
         "again   = not_(any_of(is_none(end), not_(foreign), cut == 0))",
         "again   = not_(any_of(is_none(end), cut >= 0))"),)),
-    Fault("foreign_cut_to_hw", "a follower cuts to its high watermark if the answer is of an epoch foreign to it",
+    FaultInProof("foreign_cut_to_hw", "a follower cuts to its high watermark if the answer is of an epoch foreign to it",
           "truncation", (("when(foreign, known_end, agreed)))", "when(foreign, mine.hw, agreed)))"),)),
-    Fault("cuts_by_own_end", "a follower cuts by its own end of the epoch alone", "truncation", ((
+    FaultInProof("cuts_by_own_end", "a follower cuts by its own end of the epoch alone", "truncation", ((
         "agreed  = when(epoch > mine.latest_epoch, end, smaller(known_end, end))",
         "agreed  = when(epoch > mine.latest_epoch, end, known_end)"),)),
-    Fault("hw_not_cut", "a cut leaves the high watermark where it was", "truncation", ((
+    FaultInProof("hw_not_cut", "a cut leaves the high watermark where it was", "truncation", ((
         "hw=smaller(mine.hw, cut), truncating=again", "truncating=again"),)),
-    Fault("epoch_cache_not_cut", "a cut leaves the epoch cache as it was", "truncation", ((
+    FaultInProof("epoch_cache_not_cut", "a cut leaves the epoch cache as it was", "truncation", ((
         "truncating=again, latest_epoch=epoch_at(log, cut))", "truncating=again)"),)),
-    Fault("answer_of_another_epoch", "a leader of another epoch answers where to cut",
+    FaultInProof("answer_of_another_epoch", "a leader of another epoch answers where to cut",
           "truncation", ((
               """    require(leads_as_asked(now, follower, leader),        "it leads in the epoch of the request")
 
@@ -298,35 +298,35 @@ def older_controller"""),)),
 
     asked"""),)),
     # -- lifecycle
-    Fault("requests_outlive_restart", "requests outlive a restart", "lifecycle", ((
+    FaultInProof("requests_outlive_restart", "requests outlive a restart", "lifecycle", ((
         """    if not version.broker_epoch:
         return
     new.request""", """    return
     new.request"""),), by_issue=True),
-    Fault("answers_outlive_crash", "what a process had asked and was answered outlives it",
+    FaultInProof("answers_outlive_crash", "what a process had asked and was answered outlives it",
           "lifecycle", ((
               "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
               "all_of(leader == broker, is_asked(now.fetch[follower][leader]))"),)),
-    Fault("questions_outlive_leader", "what a leader was asked before it crashed is answered after",
+    FaultInProof("questions_outlive_leader", "what a leader was asked before it crashed is answered after",
           "lifecycle", ((
               "any_of(follower == broker, all_of(leader == broker, is_asked(now.fetch[follower][leader])))",
               "follower == broker"),)),
-    Fault("write_outlives_crash", "the answer to an ISR write reaches the next process",
+    FaultInProof("write_outlives_crash", "the answer to an ISR write reaches the next process",
           "lifecycle", (("    new.isr_write[broker] = asked\n    new.gave_up", "    new.gave_up"),)),
-    Fault("ends_outlive_crash", "what a leader knew of the others' ends outlives its process",
+    FaultInProof("ends_outlive_crash", "what a leader knew of the others' ends outlives its process",
           "lifecycle", (("    new.known_end[broker] = lam(BROKERS, lambda other: None)\n", ""),)),
-    Fault("epoch_outlives_crash", "a process that starts knows the epoch that it had",
+    FaultInProof("epoch_outlives_crash", "a process that starts knows the epoch that it had",
           "lifecycle", (("role=\"none\", leader=None, epoch=None, isr=[]",
                          "role=\"none\", leader=None, isr=[]"),)),
-    Fault("starts_at_log_end", "a process starts with its log's end as high watermark", "lifecycle",
+    FaultInProof("starts_at_log_end", "a process starts with its log's end as high watermark", "lifecycle",
           (("hw = smaller(mine.checkpoint, now.log[broker].end)", "hw = now.log[broker].end"),)),
-    Fault("starts_at_checkpoint", "a process starts with its checkpoint, however short its log is",
+    FaultInProof("starts_at_checkpoint", "a process starts with its checkpoint, however short its log is",
           "lifecycle", (("hw = smaller(mine.checkpoint, now.log[broker].end)",
                          "hw = mine.checkpoint"),)),
-    Fault("checkpoints_log_end", "the end of the log is checkpointed as high watermark",
+    FaultInProof("checkpoints_log_end", "the end of the log is checkpointed as high watermark",
           "lifecycle", (("    new.replica[broker].checkpoint = mine.hw\n",
                          "    new.replica[broker].checkpoint = now.log[broker].end\n"),)),
-    Fault("starts_while_registered", "a process starts while its old registration lasts",
+    FaultInProof("starts_while_registered", "a process starts while its old registration lasts",
           "lifecycle", ((
               """    start(now, new, broker)
 
@@ -338,44 +338,44 @@ def older_controller"""),)),
     new.zk.registered = now.zk.registered.including(broker)
 """),)),
     # -- the controller
-    Fault("elects_anybody", "the controller elects a broker outside the ISR", "controller", ((
+    FaultInProof("elects_anybody", "the controller elects a broker outside the ISR", "controller", ((
         """    require(eligible,                               "the candidate is in the ISR that it read")
 """, ""),)),
-    Fault("keeps_the_dead", "an election keeps the dead in the ISR", "controller", ((
+    FaultInProof("keeps_the_dead", "an election keeps the dead in the ISR", "controller", ((
         "    isr = cache.isr.within(cache.live)\n", "    isr = cache.isr\n"),)),
-    Fault("forgets_the_leader", "an election leaves its leader out of the ISR", "controller", ((
+    FaultInProof("forgets_the_leader", "an election leaves its leader out of the ISR", "controller", ((
         "    isr = cache.isr.within(cache.live)\n",
         "    isr = cache.isr.within(cache.live).without(leader)\n"),)),
-    Fault("adds_the_living", "an election takes all who live into the ISR", "controller", ((
+    FaultInProof("adds_the_living", "an election takes all who live into the ISR", "controller", ((
         "    isr = cache.isr.within(cache.live)\n", "    isr = cache.live\n"),)),
-    Fault("elects_by_old_state", "an election does not check the version", "controller", ((
+    FaultInProof("elects_by_old_state", "an election does not check the version", "controller", ((
         """    require_state_as_read(now, broker)
 
     isr = cache.isr.within""", """
     isr = cache.isr.within"""),)),
-    Fault("removes_by_old_state", "a removal does not check the version", "controller", ((
+    FaultInProof("removes_by_old_state", "a removal does not check the version", "controller", ((
         """    require_state_as_read(now, broker)
 
     isr = cache.isr.without""", """
     isr = cache.isr.without"""),)),
-    Fault("epoch_used_twice", "an election does not make a new leader epoch", "controller", ((
+    FaultInProof("epoch_used_twice", "an election does not make a new leader epoch", "controller", ((
         "    epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1\n",
         "    epoch, version_after = now.zk.leader_epoch, now.zk.version + 1\n"),)),
-    Fault("removed_leader_stays", "a leader that is removed from the ISR stays the leader",
+    FaultInProof("removed_leader_stays", "a leader that is removed from the ISR stays the leader",
           "controller", (("when(cache.leader == replica, None, cache.leader), isr,",
                           "cache.leader, isr,"),)),
-    Fault("isr_becomes_empty", "a removal takes the last member out of the ISR", "controller", ((
+    FaultInProof("isr_becomes_empty", "a removal takes the last member out of the ISR", "controller", ((
         "        isr = when(cache.isr.is_only(replica), cache.isr, isr)\n", "        pass\n"),)),
-    Fault("informs_of_all", "a broker that starts is sent that all are in the ISR", "controller", ((
+    FaultInProof("informs_of_all", "a broker that starts is sent that all are in the ISR", "controller", ((
         """        "in_flight": True, "isr": zk.isr, "version": zk.version}
 """, """        "in_flight": True, "isr": zk.registered, "version": zk.version}
 """),)),
-    Fault("informs_of_what_was_read", "a broker that starts is sent what the controller had read",
+    FaultInProof("informs_of_what_was_read", "a broker that starts is sent what the controller had read",
           "controller", ((
               """        "in_flight": True, "isr": zk.isr, "version": zk.version}
 """, """        "in_flight": True, "isr": now.cache[broker].isr, "version": zk.version}
 """),)),
-    Fault("deposed_writes", "a deposed controller's write is not fenced", "controller", ((
+    FaultInProof("deposed_writes", "a deposed controller's write is not fenced", "controller", ((
         """    require_candidate(now, broker, leader)
     require_fence(now, broker)
     require_state_as_read(now, broker)

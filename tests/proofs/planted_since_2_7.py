@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from tests.proofs.planted import Fault
+from tests.proofs.planted import FaultInProof
 
 
-def of_2_7(name: str, what: str, *changes: tuple[str, str], file: str = "alter_isr") -> Fault:
-    return Fault(name, what, file, changes, since_2_7=True)
+def of_2_7(
+    name: str, what: str, *changes: tuple[str, str], file: str = "alter_isr"
+) -> FaultInProof:
+    return FaultInProof(name, what, file, changes, since_2_7=True)
 
 
-FAULTS: tuple[Fault, ...] = (
+FAULTS: tuple[FaultInProof, ...] = (
     # -- whom a leader counts on
     of_2_7("counts_on_the_isr_it_has", "a leader commits without whom it asked for", (
         "return any_of(isr.has(member), write.isr.has(member))", "return isr.has(member)"),

@@ -22,9 +22,9 @@ from specs.explorer import explore, find
 from specs.induction import SmallScope, counterexample_to_induction
 from specs.invariants import Proof, lemma
 from specs.lowering.z3_code import Z3Code
-from specs.obligations import Formulas
+from specs.obligations import Formulas, Obligation
 from specs.proofs.no_message_loss import GROUPS, PROOF, kip_279
-from specs.prover import DOMAINS, IMPLIED, INITIALLY, LEMMA, Obligation, ProofResult, prove
+from specs.prover import DOMAINS, IMPLIED, INITIALLY, LEMMA, ProofResult, prove
 from specs.verdict import Verdict
 
 ENOUGH = 5_000_000

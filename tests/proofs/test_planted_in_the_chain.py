@@ -16,7 +16,7 @@ from specs.induction import SmallScope
 from specs.invariants import Proof
 from specs.prover import ProofResult, prove
 from tests.proofs import planted_since_2_7
-from tests.proofs.planted import FAULTS, HARMLESS, NOTICED, SEEN_BEFORE, Fault
+from tests.proofs.planted import FAULTS, HARMLESS, NOTICED, SEEN_BEFORE, FaultInProof
 
 ALL = (*FAULTS, *planted_since_2_7.FAULTS)
 ALL_NOTICED = {**NOTICED, **planted_since_2_7.NOTICED}
@@ -43,7 +43,7 @@ SCOPES = tuple(
 PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
 
 
-def asked(fault: Fault) -> tuple[Composed, Proof, ProofResult]:
+def asked(fault: FaultInProof) -> tuple[Composed, Proof, ProofResult]:
     """The obligations of the steps that the fault changes; of all where it changes the cut, which
     one of the invariants speaks of."""
     if fault.since_2_7:
@@ -67,7 +67,7 @@ def _text(step: Recorded) -> object:
     return step.requires, step.writes
 
 
-def every(fault: Fault) -> object:
+def every(fault: FaultInProof) -> object:
     marks = () if fault.name in SAMPLE else pytest.mark.deep
     return pytest.param(fault, id=fault.name, marks=marks)
 

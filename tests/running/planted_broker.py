@@ -21,7 +21,7 @@ from impl.server.__main__ import main
 from tests.impl.planted import plant
 
 
-class Fault(NamedTuple):
+class FaultInBroker(NamedTuple):
     """A line of a function, and what stands there instead."""
 
     function: Callable[..., object]
@@ -30,36 +30,36 @@ class Fault(NamedTuple):
 
 
 FAULTS = {
-    "watermark-does-not-wait": Fault(
+    "watermark-does-not-wait": FaultInBroker(
         Partition.reached, "self.log_end, self.maximal_isr, remotes,", "self.log_end, (), {},"
     ),
-    "log-is-cut-to-nothing": Fault(
+    "log-is-cut-to-nothing": FaultInBroker(
         follower_truncation,
         "return Truncation(min(end, reply.end, log_end), True)",
         "return Truncation(0, True)",
     ),
-    "no-leader-epoch-is-sent": Fault(
+    "no-leader-epoch-is-sent": FaultInBroker(
         FetcherThread._sent, 'return leader_epoch if self.release.since("2.1") else None',
         "return None",
     ),
-    "consumers-read-above-the-watermark": Fault(
+    "consumers-read-above-the-watermark": FaultInBroker(
         ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None"
     ),
-    "producers-are-answered-at-once": Fault(
+    "producers-are-answered-at-once": FaultInBroker(
         AcksAwaited.outcome, "reached = replica.hw >= self.end", "reached = True"
     ),
-    "a-foreign-version-is-adopted": Fault(
+    "a-foreign-version-is-adopted": FaultInBroker(
         Partition.written,
         "if there is not None and there.with_zk_version(wanted.zk_version) == wanted:",
         "if there is not None:",
     ),
-    "a-request-after-a-move-is-not-looked-for": Fault(
+    "a-request-after-a-move-is-not-looked-for": FaultInBroker(
         EventController.guarded, "if self.reassigner.looks_again:", "if False:"
     ),
-    "a-failed-rename-is-reported-as-done": Fault(
+    "a-failed-rename-is-reported-as-done": FaultInBroker(
         LogManager.delete, 'raise StorageError(home.path, "", str(error)) from error', "pass"
     ),
-    "a-failed-rename-is-answered-as-done": Fault(
+    "a-failed-rename-is-answered-as-done": FaultInBroker(
         ReplicaManager._stop,
         "return self._storage_failed(partition, error, not_renamed=error.path)",
         "self._storage_failed(partition, error, not_renamed=error.path)\n        return NONE",

@@ -17,7 +17,7 @@ Log = tuple[Entry, ...]
 Members = frozenset[int]
 
 
-class View(NamedTuple):
+class PublishedView(NamedTuple):
     """What a replica believes; no epoch is -1, so that it is below all others."""
 
     hw: int
@@ -38,7 +38,7 @@ class State(NamedTuple):
     """One partition. Logs and views are by replica, the first replica being 1."""
 
     logs: tuple[Log, ...]
-    views: tuple[View, ...]
+    views: tuple[PublishedView, ...]
     next_record: int
     next_epoch: int
     quorum: Quorum
@@ -47,13 +47,13 @@ class State(NamedTuple):
     def log(self, replica: int) -> Log:
         return self.logs[replica - 1]
 
-    def view(self, replica: int) -> View:
+    def view(self, replica: int) -> PublishedView:
         return self.views[replica - 1]
 
     def presumes(self, replica: int) -> bool:
         return self.view(replica).leader == replica
 
-    def with_view(self, replica: int, view: View) -> State:
+    def with_view(self, replica: int, view: PublishedView) -> State:
         return self._replace(views=put(self.views, replica, view))
 
     def with_log(self, replica: int, log: Log) -> State:
@@ -66,7 +66,7 @@ def put(values, replica, value):
 
 START = State(
     logs=((),) * 3,
-    views=(View(0, -1, None, frozenset()),) * 3,
+    views=(PublishedView(0, -1, None, frozenset()),) * 3,
     next_record=0,
     next_epoch=0,
     quorum=Quorum(-1, None, frozenset(REPLICAS)),
@@ -104,7 +104,7 @@ def shared(state: State) -> Iterator[State]:
             yield from send(state, leader, isr - {gone})
     for reported in state.requests:
         if reported.leader is not None and reported.epoch > state.view(reported.leader).epoch:
-            view = View(
+            view = PublishedView(
                 state.view(reported.leader).hw, reported.epoch, reported.leader, reported.isr
             )
             yield state.with_view(reported.leader, view)
@@ -128,7 +128,7 @@ def follow(state: State, follower: int, reported: Quorum, cut: int) -> Iterator[
     """Becomes follower and cuts the log; a cut beyond the end makes the step impossible."""
     log = state.log(follower)
     if cut <= len(log):
-        view = View(
+        view = PublishedView(
             min(cut, state.view(follower).hw), reported.epoch, reported.leader, reported.isr
         )
         yield state.with_log(follower, log[:cut]).with_view(follower, view)

@@ -91,7 +91,7 @@ def healthy(system: str, claim: str, bug: Bug, states: int) -> bool:
     return sound(bug_world(system, claim, bug), states).claims[claim].verdict is not Verdict.BROKEN
 
 
-class World(NamedTuple):
+class BugWorld(NamedTuple):
     """What bugs have in common that one exploration without any of them can answer for."""
 
     system: str
@@ -100,18 +100,18 @@ class World(NamedTuple):
     ghosts_dropped: frozenset[str]
 
 
-def bug_world(system: str, claim: str, bug: Bug) -> World:
+def bug_world(system: str, claim: str, bug: Bug) -> BugWorld:
     model = SYSTEMS[system]
     recorded, bounds = model.recorded(), model.limits(bug.bounds)
     judged = [recorded.claim(name)[1] for name in with_companions(recorded, [claim])]
     dropped = frozenset(set(recorded.fields) - recorded.fields_needed(judged, bounds))
-    return World(system, engine(bug), tuple(sorted(bounds.items())), dropped)
+    return BugWorld(system, engine(bug), tuple(sorted(bounds.items())), dropped)
 
 
 @functools.cache
-def claims_by_world() -> dict[World, list[str]]:
+def claims_by_world() -> dict[BugWorld, list[str]]:
     """The claims with bugs that are found in a world, each once."""
-    found: dict[World, dict[str, None]] = {}
+    found: dict[BugWorld, dict[str, None]] = {}
     for (system, claim), bugs in BUGS.items():
         for bug in bugs:
             if bug.depth is not None:
@@ -119,11 +119,11 @@ def claims_by_world() -> dict[World, list[str]]:
     return {world: list(claims) for world, claims in found.items()}
 
 
-EXPLORED: dict[World, tuple[int, Exploration]] = {}
+EXPLORED: dict[BugWorld, tuple[int, Exploration]] = {}
 """The largest exploration of each world so far, and how many states it was to have."""
 
 
-def sound(world: World, states: int) -> Exploration:
+def sound(world: BugWorld, states: int) -> Exploration:
     """The system without a bug, explored for at least so many states or whole."""
     asked, found = EXPLORED.get(world, (0, None))
     if found is None or (not found.complete and asked < states):

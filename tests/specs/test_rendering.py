@@ -34,7 +34,7 @@ from specs.exploration import Exploration
 from specs.finding.guided import Guided
 from specs.growth import Grown
 from specs.induction import InductionCounterexample
-from specs.prover import Obligation
+from specs.obligations import Obligation
 from specs.rendering import (
     COUNTED,
     FLAT,
@@ -55,7 +55,7 @@ from specs.verdict import ClaimReport, Finding, Verdict
 
 
 @dataclass
-class Walked:
+class WalkedReport:
     ALSO: ClassVar = parts("verdict", kept=at("where.name"))
 
     steps: int
@@ -74,9 +74,9 @@ class Walked:
 
 
 def test_a_report_is_its_fields_as_they_say_and_what_it_shows_beside():
-    inner = Walked(1, Path("x"), 0.5)
+    inner = WalkedReport(1, Path("x"), 0.5)
 
-    data = as_data(Walked(
+    data = as_data(WalkedReport(
         3, Path("/there/file"), 1.2345, open=(inner,), first=SimpleNamespace(label="one"),
         more={"extra": {"b", "a"}},
     ))  # fmt: skip
@@ -91,13 +91,13 @@ def test_a_report_is_its_fields_as_they_say_and_what_it_shows_beside():
 
 
 def test_what_is_not_there_stays_none():
-    data = as_data(Walked(0, Path("x")))
+    data = as_data(WalkedReport(0, Path("x")))
 
     assert (data["seconds"], data["first"], data["open"]) == (None, None, [])
 
 
 def test_rows_have_what_stands_beside_every_report_first():
-    found = rows([Walked(1, Path("x")), Walked(2, Path("y"))], claim="c")
+    found = rows([WalkedReport(1, Path("x")), WalkedReport(2, Path("y"))], claim="c")
 
     assert [(one["claim"], one["steps"]) for one in found] == [("c", 1), ("c", 2)]
     assert next(iter(found[0])) == "claim"

@@ -12,7 +12,7 @@ from model.language import (
     Bound,
     Bounded,
     Enumeration,
-    Log,
+    LogOf,
     Names,
     Numbers,
     ProtocolError,
@@ -137,7 +137,8 @@ def _initial(new):
 def _toy_system(initial: Any = _initial) -> System:
     state = Record(
         members=SetOf(BROKERS), state=per(BROKERS, STATES), epoch=EPOCHS,
-        seen=Relation(BROKERS, EPOCHS), log=per(BROKERS, Log(OFFSETS, ENDS, Record(epoch=EPOCHS))),
+        seen=Relation(BROKERS, EPOCHS),
+        log=per(BROKERS, LogOf(OFFSETS, ENDS, Record(epoch=EPOCHS))),
         spent=budget("crashes"))  # fmt: skip
     return System(
         name="toy", about="every word", state=state, initial=initial,

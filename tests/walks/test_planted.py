@@ -11,7 +11,7 @@ from model.language import RecordedSystem
 from model.systems import SYSTEMS
 from tests.walks.ground import LARGEST, Ground, size, systems, well_beyond
 from tests.walks.test_walks import run_machine
-from tests.walks.walker import ClaimBroken, Walk, breaks, walks
+from tests.walks.walker import Walk, WalkBroken, breaks, walks
 
 MODEST = {
     "classic": {"brokers": 3, "log": 2, "records": 3, "epoch": 2},
@@ -71,7 +71,7 @@ def walk_on(ground: Ground) -> None:
 def test_a_planted_bug_is_found_and_its_run_is_short_and_can_be_followed(planted):
     ground, claims = planted
 
-    with pytest.raises(ClaimBroken) as found:
+    with pytest.raises(WalkBroken) as found:
         walk_on(ground)
 
     broken = found.value
@@ -83,7 +83,7 @@ def test_a_planted_bug_is_found_and_its_run_is_short_and_can_be_followed(planted
 
 def test_no_step_can_be_left_out_of_a_shortened_run(planted):
     ground, _ = planted
-    with pytest.raises(ClaimBroken) as found:
+    with pytest.raises(WalkBroken) as found:
         walk_on(ground)
 
     path, claim = found.value.path, found.value.claim
@@ -96,7 +96,7 @@ def test_hypothesis_finds_a_planted_bug_as_well():
     recorded = cut("classic", "fenced_leader_raises_hw",
                    "every ISR member follows the epoch and has it")  # fmt: skip
 
-    with pytest.raises(ClaimBroken, match=r"strong_isr|weak_isr"):
+    with pytest.raises(WalkBroken, match=r"strong_isr|weak_isr"):
         run_machine(Ground(recorded, MODEST["classic"]), examples=60)
 
 

@@ -34,7 +34,7 @@ Long ones fire all of them but for a few that hang on a coincidence; those are e
 """
 
 
-class Machine(RuleBasedStateMachine):
+class WalkMachine(RuleBasedStateMachine):
     """Hypothesis chooses what takes part and how the walk goes on.
 
     It need not shrink what fails: a broken claim is shown with a run that is shortened already.
@@ -64,7 +64,7 @@ class Machine(RuleBasedStateMachine):
 
 def run_machine(ground: Ground, examples: int) -> None:
     """One machine over one system; raises what its failing walk raised."""
-    over = type("MachineOver", (Machine,), {"ground": ground})
+    over = type("MachineOver", (WalkMachine,), {"ground": ground})
     chosen = settings(
         max_examples=examples, stateful_step_count=12, deadline=None, derandomize=True,
         suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate],

@@ -22,7 +22,7 @@ LENGTHS = (50, 200, 800)
 CALM = (1.0, 0.1, 0.02)
 
 
-class ClaimBroken(AssertionError):
+class WalkBroken(AssertionError):
     """A walk broke a claim; the message has the shortened run, step by step."""
 
     def __init__(self, ground: Ground, claim: str, path: Sequence[int]) -> None:
@@ -99,7 +99,7 @@ class Walk:
 
     def _judge(self, broken: str | None) -> None:
         if broken is not None:
-            raise ClaimBroken(self.ground, broken, self.path)
+            raise WalkBroken(self.ground, broken, self.path)
 
 
 def swarm(ground: Ground, chance: random.Random) -> list[str]:

@@ -6,24 +6,15 @@ Each module has ``write`` and ``read``, which go on in a thread until the run en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from conformance.chaos.history import ALL, ProducerKind
+
 if TYPE_CHECKING:
     from conformance.chaos.workload import Workload
-
-ALL = -1
-
-
-class ProducerKind(NamedTuple):
-    """A producer: its name, in the records' values too, how it wants acknowledgements, and whether
-    it is idempotent."""
-
-    name: str
-    acks: int
-    idempotent: bool = False
 
 
 class ChaosClient(NamedTuple):
@@ -110,8 +101,3 @@ def clients_named(text: str) -> tuple[str, ...]:
                 f"{name} is not installed; write: pip install {client.package}, or leave it out"
             )
     return found
-
-
-def clients_of(names: Sequence[str]) -> list[ChaosClient]:
-    """The clients of names that were checked."""
-    return [CLIENTS[name] for name in names]

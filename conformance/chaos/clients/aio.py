@@ -1,4 +1,4 @@
-"""aiokafka: one event loop a thread; records are sent as they come, and answered by futures."""
+"""The aiokafka client: one event loop per thread; futures answer what was sent."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import ProducerKind
-from conformance.chaos.history import ProduceAttempt
+from conformance.chaos.history import ProduceAttempt, ProducerKind
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,

@@ -1,4 +1,4 @@
-"""kafka-python: records are sent as they come by a thread of its own, and answered by callbacks."""
+"""The kafka-python client: its own thread sends records, and callbacks answer them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import ProducerKind
-from conformance.chaos.history import ProduceAttempt
+from conformance.chaos.history import ProduceAttempt, ProducerKind
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,

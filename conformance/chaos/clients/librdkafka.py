@@ -1,11 +1,11 @@
-"""librdkafka, by confluent-kafka: records are sent as they come, and answered by callbacks."""
+"""The librdkafka client, by confluent-kafka: callbacks answer the records that were sent."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from conformance.chaos.clients import ProducerKind
+from conformance.chaos.history import ProducerKind
 from conformance.chaos.workload import (
     AT_ONCE,
     PATIENCE_S,

@@ -1,8 +1,8 @@
-"""Our own clients: one batch after the other, each as large as it is sent."""
+"""Our own clients: one batch after the other, of the given size."""
 
 from __future__ import annotations
 
-from conformance.chaos.clients import ProducerKind
+from conformance.chaos.history import ProducerKind
 from conformance.chaos.workload import PATIENCE_S, REQUEST_MS, TOPIC, Member, Workload
 from impl.server.clients import ClientError, Producer
 from impl.server.group_client import GroupConsumer

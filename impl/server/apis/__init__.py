@@ -1,4 +1,4 @@
-"""Kafka's own protocol, as whoever asks a broker speaks it (``KafkaApis``).
+"""Kafka's protocol on a broker's side: handlers of requests (``KafkaApis``).
 
 ``kafka_apis`` takes a frame apart and hands it to who answers; what is asked goes to the core, the
 logs, the coordinator of groups, and whoever is controller.

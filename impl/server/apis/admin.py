@@ -1,4 +1,4 @@
-"""What administrators ask brokers and the controller for, in Kafka's messages (KIP-4 and later).
+"""Handlers of administrators' requests to brokers and to the controller (KIP-4 and later).
 
 What they do is done elsewhere (``topic_requests``, ``controller_api``, ``config_requests``,
 ``log_dirs``); what is here is the messages. Source: KafkaApis, AdminManager (0.10.1 to 2.8).

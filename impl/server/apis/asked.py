@@ -1,4 +1,4 @@
-"""What every handler of a request has at hand."""
+"""The context of a request that every handler gets."""
 
 from __future__ import annotations
 

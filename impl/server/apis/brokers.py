@@ -1,4 +1,4 @@
-"""What brokers ask of each other beside records: a controller's requests, and those to it.
+"""Handlers of requests between brokers, except fetches: a controller's requests, and those to it.
 
 What is meant for a registration of which nothing is known here yet is waited for: ZooKeeper
 notified the controller first. Who cannot answer closes the connection, and is asked again. Source:

@@ -1,4 +1,4 @@
-"""Who answers which request of Kafka's protocol (``KafkaApis.handle``).
+"""Dispatch of each request to its handler (``KafkaApis.handle``).
 
 An answer is what every version of it may hold; the version that was asked writes its own part. What
 cannot be read ends the connection, as it does in Kafka: a client that is wrong about the frames is

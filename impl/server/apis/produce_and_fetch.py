@@ -1,4 +1,4 @@
-"""Produce, Fetch and InitProducerId: what producers and consumers ask of leaders.
+"""Handlers of Produce, Fetch and InitProducerId.
 
 Batches of records are neither decoded nor changed on their way, but for consumers of an older
 format than the log's. Source: KafkaApis.handleProduceRequest, handleFetchRequest; fact sheet g.6,

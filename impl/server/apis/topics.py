@@ -1,4 +1,4 @@
-"""Metadata: brokers, and the leaders of topics; a topic that is not there may be made (KIP-204).
+"""Metadata: brokers, and leaders of topics; a missing topic may be created (KIP-204).
 
 Source: KafkaApis.handleTopicMetadataRequest, MetadataCache.getTopicMetadata.
 """

@@ -1,4 +1,4 @@
-"""Which versions of which API each release offers, 0.10.0 to 2.8, of those that are served here.
+"""API versions that each release offers, 0.10.0 to 2.8, of the APIs that are implemented.
 
 Source: ``Protocol.java`` (to 0.11), the requests' ``schemaVersions`` (to 2.1), the message files'
 ``validVersions`` (since 2.2), at the tag of each line's last patch.

@@ -1,4 +1,4 @@
-"""One group: its members, its generation, and the round in which members join again.
+"""One group: its members, its generation, and its rebalances.
 
 Nothing here waits or looks at a clock: ``now`` (seconds) comes with each call, and who has to wait
 is given a future, which is set when the group goes on. Source: GroupMetadata, GroupCoordinator,

@@ -1,4 +1,4 @@
-"""What is in ``__consumer_offsets``: keys and values of records, in the versions of each release.
+"""Records of ``__consumer_offsets``: keys and values, in the versions of each release.
 
 A key says by its version what the record is: 0 and 1 an offset that a group committed, 2 a group's
 members. A value of None takes it back. Source: GroupMetadataManager (schemas; versions of values by

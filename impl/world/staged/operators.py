@@ -1,4 +1,4 @@
-"""Steps of controlled shutdowns, of operators and of timers, and of a request sent twice."""
+"""Steps of controlled shutdowns, operators, timers, and repeated requests."""
 
 from __future__ import annotations
 

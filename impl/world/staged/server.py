@@ -22,7 +22,7 @@ from impl.releases import Release
 from impl.sim.effects import Ask, Report, Send
 from impl.sim.event_run import ControllerThread, Grain, WatchEvent
 from impl.world.simulated_broker import FOLDER, SimulatedBroker
-from impl.world.wide.claims import records_in
+from impl.world.wide.ghosts import records_in
 from impl.znodes import TopicPartition
 from impl.zookeeper import ConnectionLoss, ZooKeeper
 

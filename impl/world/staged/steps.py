@@ -1,4 +1,4 @@
-"""Steps of a staged cluster: election, the controller's event thread, and requests."""
+"""Steps of a staged cluster: becoming controller, the controller's event thread, requests."""
 
 from __future__ import annotations
 

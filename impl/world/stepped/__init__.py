@@ -1,1 +1,1 @@
-"""Controllers that a grain suspends: every event, request and fault is a step."""
+"""Clusters whose controllers a grain suspends: every event, request and fault is a step."""

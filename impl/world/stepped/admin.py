@@ -1,4 +1,4 @@
-"""What administrators write of a topic into ZooKeeper, which checks nothing."""
+"""Topics that administrators write into ZooKeeper, without any check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a controller is suspended in a topic's life: before each of its batches.
+"""Where a controller that handles a topic is suspended: before each of its batches.
 
 Between two batches its process may die, its session end, others act. A place is known by its
 effect and by the procedures that the event is in; the core knows nothing of it.

@@ -1,4 +1,4 @@
-"""The controller of one broker in a stepped cluster: where it is suspended, and what it sends."""
+"""The controller of one broker in a stepped cluster: its suspension points, its requests."""
 
 from __future__ import annotations
 

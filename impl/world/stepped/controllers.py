@@ -1,4 +1,4 @@
-"""Steps of controllers: they run for controller, are notified, resume an event, and resign.
+"""Steps of controllers: become controller, be notified, resume an event, resign.
 
 Each step has a sibling ``_NAME_unmet``: it returns the first condition that does not hold, as a
 positive sentence, and None if the step may be taken.

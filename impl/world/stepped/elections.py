@@ -1,4 +1,4 @@
-"""Brokers that run for controller, write as one and are deposed.
+"""Brokers that become controller, write with its epoch, and are deposed.
 
 A controller is suspended before ZooKeeper executes a registration or a write of a state, and after
 a registration once more, before its answer. Every write is a preferred election of one partition,

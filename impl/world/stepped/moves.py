@@ -1,4 +1,4 @@
-"""Reassignments: requests for them, and the notifications of controllers."""
+"""Steps of reassignments: requests, and the notifications of controllers."""
 
 from __future__ import annotations
 

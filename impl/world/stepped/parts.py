@@ -1,4 +1,4 @@
-"""What the steps of a stepped cluster use: ZooKeeper, controllers, connections, brokers."""
+"""State that the steps of a stepped cluster share: ZooKeeper, controllers, connections, brokers."""
 
 from __future__ import annotations
 

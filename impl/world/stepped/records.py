@@ -1,4 +1,4 @@
-"""Steps of leaders and followers: records, fetches, and the ISR."""
+"""Steps of leaders and followers: appends, fetches, and ISR changes."""
 
 from __future__ import annotations
 

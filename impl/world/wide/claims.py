@@ -1,4 +1,4 @@
-"""What must hold in a wide world: after every step what is cheap to see, at the end the records.
+"""Claims checked in a wide world: cheap ones after every step, those about records at the end.
 
 Unclean elections are off, and nobody's disk lies: so nothing that was acknowledged may be missing.
 With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write is not forced.
@@ -7,12 +7,9 @@ With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write 
 from __future__ import annotations
 
 from impl.core.answers import NONE
-from impl.core.events import LogTruncating
-from impl.core.fetcher_thread import Answer
+from impl.core.events import IsrUpdated, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
-from impl.log import Log
-from impl.log.stored_log import StoredLog
 from impl.world.wide.controller_answers import (
     IsrsAnswered,
     LeadersAnswered,
@@ -25,15 +22,16 @@ from impl.world.wide.ghosts import (
     ConsumerRead,
     EventHandled,
     FetchAnswered,
-    FetchApplied,
     IsrChangesAnnounced,
     IsrsAsked,
+    IsrsShrunk,
     LateAnswerTaken,
     RequestAnswered,
     RequestSent,
+    RoundWentOn,
     SessionOpened,
     ShutdownAnswered,
-    values_in,
+    records_in,
 )
 from impl.world.wide.knowledge import unknown_at_rest
 from impl.world.wide.rest import leader_of, waits_in_vain
@@ -59,6 +57,7 @@ class WideClaims:
         self.leaders: dict[tuple[TopicPartition, int], tuple[int, int]] = {}
         self.obeyed: dict[int, tuple[int, int]] = {}
         self.read: dict[tuple[TopicPartition, int], dict[int, int]] = {}
+        self.unannounced: dict[int, tuple[int, set[TopicPartition]]] = {}
         self._states: dict[str, tuple[int, int, tuple[int, ...]]] = {}
 
     def look(self) -> None:
@@ -88,16 +87,21 @@ class WideClaims:
                 case EventHandled(name, wrong):
                     _claim(not wrong, f"the controller on broker {broker} handles {name}: it "
                            f"writes {wrong}")  # fmt: skip
+                case IsrUpdated():
+                    self._isr_updated(broker, happened)
                 case IsrChangesAnnounced(wanted, left):
+                    self.unannounced[broker] = self.world.nodes[broker].started, {*wanted}
                     _claim(wanted == left, f"broker {broker} has {sorted(left)} to announce of "
                            f"changed ISRs, and it is {sorted(wanted)}")  # fmt: skip
                 case SessionOpened(left):
                     _claim(left == 0, f"the controller on broker {broker} has {left} events of its "
                            "last session to handle")  # fmt: skip
-                case FetchAnswered():
-                    self._fetch_answered(broker, happened)
-                case FetchApplied():
-                    self._fetch_applied(broker, happened)
+                case FetchAnswered(follower, wrong):
+                    _claim(not wrong, f"broker {broker} answers broker {follower} {wrong}")
+                case RoundWentOn(leader, wrong):
+                    _claim(
+                        not wrong, f"broker {broker}, which follows broker {leader}, has {wrong}"
+                    )
                 case ConsumerRead():
                     self._consumed(happened)
                 case LogTruncating():
@@ -106,6 +110,9 @@ class WideClaims:
                     for one, (asked, own) in epochs.items():
                         _claim(asked == own, f"broker {broker} asks in leader epoch {asked} for "
                                f"another ISR of {one}, and leads in {own}")  # fmt: skip
+                case IsrsShrunk(late, dropped):
+                    _claim(late == dropped, f"broker {broker} drops from its ISRs {dropped}, and "
+                           f"those that lag are {late}")  # fmt: skip
                 case ShutdownAnswered(remaining):
                     for one, replicas in remaining.items():
                         _claim(len(replicas) > 1, f"the controller on broker {broker} keeps back a "
@@ -116,7 +123,24 @@ class WideClaims:
                 case IsrsAnswered() | MovesAnswered() | MovesListed() | LeadersAnswered():
                     wrong = wrong_answer(self.world, self.world.nodes[broker], happened)
                     _claim(not wrong, f"the controller on broker {broker} answers {wrong}")
+        self._announcements()
         self._forget()
+
+    def _isr_updated(self, broker: int, done: IsrUpdated) -> None:
+        """Who has written another ISR is to announce it; a controller that was asked knows."""
+        process, changed = self.unannounced.get(broker, (0, set()))
+        if process != self.world.nodes[broker].started:
+            changed = set()
+        if not self.world.release.since("2.7"):
+            changed.add(done.partition)
+        self.unannounced[broker] = self.world.nodes[broker].started, changed
+
+    def _announcements(self) -> None:
+        for broker, (process, changed) in self.unannounced.items():
+            node = self.world.nodes[broker]
+            known = node.replicas.isr_changes if node.started == process else changed
+            _claim(known == changed, f"broker {broker} has {sorted(known)} to announce of changed "
+                   f"ISRs, and it changed {sorted(changed)}")  # fmt: skip
 
     # Requests of controllers
 
@@ -141,35 +165,6 @@ class WideClaims:
         )
 
     # Followers
-
-    def _fetch_answered(self, leader: int, done: FetchAnswered) -> None:
-        """Since 2.1 (KIP-320) a leader answers only followers of its own leader epoch."""
-        exchange, release = done.exchange, self.world.release
-        if not release.since("2.1") or exchange.kind == "ListOffsets":
-            return
-        for one, reply in (exchange.replies or {}).items():
-            asked, epoch = exchange.asked_in.get(one), (exchange.answered_in or {}).get(one)
-            _claim(
-                reply.error is not Answer.NONE or asked == epoch,
-                f"broker {leader} answers broker {done.follower} about {one} in leader epoch "
-                f"{epoch}, though it asked in {asked}",
-            )
-
-    def _fetch_applied(self, broker: int, done: FetchApplied) -> None:
-        """What a follower appends, or compares its log with, is of its own leader epoch; up to 2.0
-        nobody looks at that."""
-        same = done.leader_epoch == done.answered_in or not self.world.release.since("2.1")
-        where = f"{done.partition} in leader epoch {done.leader_epoch}"
-        if done.is_comparison:
-            _claim(
-                same,
-                f"broker {broker} compares {where} with what was answered in {done.answered_in}",
-            )
-            return
-        _claim(
-            done.leader_epoch is not None and same,
-            f"broker {broker} appends to {where} what was answered in {done.answered_in}",
-        )
 
     def _truncating(self, broker: int, done: LogTruncating) -> None:
         """Without unclean elections a follower keeps what it knows to be committed (2.2).
@@ -319,25 +314,6 @@ class WideClaims:
                 ours = {at: one for at, one in held.items() if at >= start}
                 _claim(theirs == ours, f"brokers {leader.broker} and {number} hold different "
                        f"records of {leader.partition}")  # fmt: skip
-
-
-def records_in(replica: Replica) -> dict[int, int]:
-    """The records of a log by offset."""
-    log, found = log_of(replica), dict[int, int]()
-    offset = log.log_start
-    while offset < log.log_end:
-        data = log.read(offset, 1 << 16).region.read()
-        if not data:
-            break
-        found.update(values_in(data))
-        offset = max(found) + 1
-    return found
-
-
-def log_of(replica: Replica) -> Log:
-    """The log on the disk."""
-    assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
-    return replica.log.log
 
 
 def _claim(holds: bool, otherwise: str) -> None:

@@ -1,4 +1,4 @@
-"""Steps of clients that ask a broker whatever it may be asked, whoever leads.
+"""Steps of clients that send any request to any broker, leader or not.
 
 What each is to be answered is said here from what the broker has in memory and on its disk: who
 leads, in which epoch, where its log begins, is committed to, and ends. Nothing is asked of the core
@@ -18,7 +18,8 @@ from impl.log.record_batch import batches_in, encode_batch, records_of
 from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
-from impl.world.wide.ghosts import ClientAnswered, values_in
+from impl.world.wide.fetch_rounds import refusal
+from impl.world.wide.ghosts import ClientAnswered, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition
@@ -50,20 +51,6 @@ def client_asks(world: WideWorld, broker: int, topic: int, partition: int) -> No
             world.happened.append((broker, done))
 
 
-def _refusal(world: WideWorld, node: WideBroker, one: TopicPartition, epoch: int | None) -> str:
-    """Why a broker does not answer as the leader in an epoch (any if None), NONE if it does."""
-    replica = node.replicas.partitions.get(one)
-    if replica is None:
-        offline = one in node.logs.offline
-        return STORAGE_ERROR if offline else "UNKNOWN_TOPIC_OR_PARTITION"
-    if epoch is not None and world.release.since("2.1") and epoch != replica.leader_epoch:
-        is_old = epoch < replica.leader_epoch
-        return "FENCED_LEADER_EPOCH" if is_old else "UNKNOWN_LEADER_EPOCH"
-    if replica.leads:
-        return "NONE"
-    return "NOT_LEADER_OR_FOLLOWER" if world.release.since("2.6") else "NOT_LEADER_FOR_PARTITION"
-
-
 def _epochs(node: WideBroker, one: TopicPartition) -> tuple[int | None, ...]:
     replica = node.replicas.partitions.get(one)
     current = 0 if replica is None else replica.leader_epoch
@@ -72,14 +59,13 @@ def _epochs(node: WideBroker, one: TopicPartition) -> tuple[int | None, ...]:
 
 def _leading(node: WideBroker, one: TopicPartition) -> tuple[Replica, StoredLog]:
     replica = node.replicas.partitions[one]
-    assert isinstance(replica.log, StoredLog), "brokers have their logs on disks"
-    return replica, replica.log
+    return replica, stored(replica.log)
 
 
 def _of_epochs(world: WideWorld, node: WideBroker, one: TopicPartition) -> Iterator[ClientAnswered]:
     """OffsetForLeaderEpoch."""
     for current in _epochs(node, one):
-        error = _refusal(world, node, one, current)
+        error = refusal(node, one, current)
         for asked in range(4):
             reply = wait(node.replicas.epoch_ends({one: EpochQuestion(current, asked)}))[one]
             said = reply.error.value, reply.end.epoch, reply.end.end
@@ -96,7 +82,7 @@ def _of_offsets(
     """ListOffsets."""
     now = world.now_ms()
     for current in _epochs(node, one):
-        error = _refusal(world, node, one, current)
+        error = refusal(node, one, current)
         for timestamp in (EARLIEST, LATEST, now - 20_000, now - 2_000, now + 1):
             for is_consumer in (True, False):
                 if timestamp >= 0 and not is_consumer:
@@ -152,7 +138,7 @@ def _of_records(
 ) -> Iterator[ClientAnswered]:
     """Fetches that nobody is the further for: of consumers, and of who is no replica."""
     for current in _epochs(node, one):
-        error = _refusal(world, node, one, current)
+        error = refusal(node, one, current)
         held = node.replicas.partitions.get(one)
         places = (-1, 0) if held is None else (
             held.log_start - 1, held.log_start, held.hw - 1, held.hw, held.log_end,
@@ -262,7 +248,7 @@ def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> 
     record, world.next_record = world.next_record, world.next_record + 1
     value = record.to_bytes(8, "big")
     batch = encode_batch([StoredRecord(0, world.now_ms(), None, value)])
-    refused = _refusal(world, node, one, None)
+    refused = refusal(node, one, None)
     held = node.replicas.partitions.get(one)
     members, end = (0, 0) if held is None else (len(held.isr), held.log_end)
     epoch = -1 if held is None else held.leader_epoch

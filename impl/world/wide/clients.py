@@ -13,7 +13,6 @@ from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
 from impl.world.wide.controller_answers import (
@@ -22,8 +21,9 @@ from impl.world.wide.controller_answers import (
     MovesListed,
     error_of_request,
     needed,
+    refused_moves,
 )
-from impl.world.wide.ghosts import ConsumerRead, values_in
+from impl.world.wide.ghosts import ConsumerRead, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, encode_reassignment, paths
@@ -144,8 +144,8 @@ def _deletable(world: WideWorld) -> Args:
 def records_are_deleted(world: WideWorld, broker: int, topic: int, partition: int) -> None:
     """All that is committed goes (``kafka-delete-records``, KIP-107): who is far behind is out of
     range then."""
-    log = world.nodes[broker].replicas.partitions[TopicPartition(f"t{topic}", partition)].log
-    assert isinstance(log, StoredLog), "brokers have their logs on disks"
+    one = TopicPartition(f"t{topic}", partition)
+    log = stored(world.nodes[broker].replicas.partitions[one].log)
     with contextlib.suppress(StorageError):
         log.log_start = log.high_watermark
 
@@ -250,11 +250,12 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
-    targets = {one: target}
+    targets = {one: target, **_never_granted(world, one)}
 
     async def alter(controller: EventController) -> None:
+        wanted = refused_moves(controller.core.context, targets)
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
-        done = MovesAnswered(targets, error, error_of_request(controller), answers)
+        done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
         if error == NONE:
             listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
@@ -262,6 +263,23 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
 
     for node in _active_controllers(world):
         node.events.put("ApiPartitionReassignment", alter)
+
+
+NOBODY = 99
+"""A broker that is not there."""
+
+
+def _never_granted(world: WideWorld, one: TopicPartition) -> dict[TopicPartition, list[int] | None]:
+    """What is asked for in the same request, and refused: moves of partitions that are not there,
+    and another one's to no brokers, to one twice, or to one that is not there."""
+    number = world.moves % 4
+    target = ([], [*world.nodes][:1] * 2, [NOBODY], [-1])[number]
+    other = TopicPartition(one.topic, (one.partition + 1) % world.partitions)
+    strangers = {
+        TopicPartition(one.topic, world.partitions): [*world.nodes],
+        TopicPartition("t", 0): None,
+    }
+    return strangers if other == one else {other: target, **strangers}
 
 
 def _anybody(world: WideWorld) -> Args:

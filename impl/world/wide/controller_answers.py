@@ -1,4 +1,4 @@
-"""What controllers answer to leaders and administrators, beside what is registered then.
+"""Answers of controllers to leaders and administrators, compared with what is registered.
 
 AlterIsr (KIP-497), AlterPartitionReassignments and ListPartitionReassignments (KIP-455) and
 ElectLeaders (KIP-460): each answer says what has been done, or why not, of what ZooKeeper holds
@@ -67,11 +67,15 @@ class IsrsAnswered:
 
 @dataclass(frozen=True, slots=True)
 class MovesAnswered:
-    """AlterPartitionReassignments: by partition the target, None to cancel; and the error."""
+    """AlterPartitionReassignments: by partition the target, None to cancel; and the error.
+
+    ``needed``: what each is to be refused with, see ``refused_moves``.
+    """
 
     targets: Mapping[TopicPartition, list[int] | None]
     error: str
     whole: str
+    needed: Mapping[TopicPartition, str]
     answers: Mapping[TopicPartition, str]
 
     @property
@@ -79,6 +83,10 @@ class MovesAnswered:
         """It is answered with another error; empty if all is well."""
         if self.error != self.whole:
             return f"{self.error} to whoever wants moves, and not {self.whole}"
+        for one, error in self.needed.items() if self.error == NONE else ():
+            said = self.answers.get(one)
+            if said != error and (error != NONE or said != NOT_DONE):
+                return f"{said} to whoever wants {one} on {self.targets[one]}, and not {error}"
         return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:
@@ -96,10 +104,7 @@ class MovesAnswered:
             elif error == "NO_REASSIGNMENT_IN_PROGRESS":
                 if target is not None or assignment.is_being_reassigned:
                     yield f"{about}, though {assignment} is registered"
-            elif error == "INVALID_REPLICA_ASSIGNMENT":
-                if target is None or there.brokers.issuperset(target):
-                    yield f"{about}, though these are alive"
-            elif target is not None and assignment.target != tuple(target):
+            elif error == NONE and target is not None and assignment.target != tuple(target):
                 yield f"{about}, though {assignment} is registered"
 
 
@@ -204,17 +209,36 @@ def needed(
     return found
 
 
+def refused_moves(
+    context: ClusterContext, targets: Mapping[TopicPartition, list[int] | None]
+) -> dict[TopicPartition, str]:
+    """The error with which a controller that knows ``context`` refuses each move, NONE if none."""
+    found = dict[TopicPartition, str]()
+    for one, target in targets.items():
+        known = context.assignments.get(one.topic, {}).get(one.partition)
+        live = {*context.broker_epochs}
+        if known is None or not known.replicas or one.topic in context.queued_for_deletion:
+            found[one] = "UNKNOWN_TOPIC_OR_PARTITION"
+        elif target is None:
+            is_moving = known.adding or known.removing
+            found[one] = NONE if is_moving else "NO_REASSIGNMENT_IN_PROGRESS"
+        else:
+            may_be = (
+                target and len({*target}) == len(target) and live | {*known.replicas} >= {*target}
+            )
+            found[one] = NONE if may_be else "INVALID_REPLICA_ASSIGNMENT"
+    return found
+
+
 Answered = IsrsAnswered | MovesAnswered | MovesListed | LeadersAnswered
 
 
 class Registered:
-    """What ZooKeeper holds; of its ``brokers`` those of which ``controller`` has heard."""
+    """What ZooKeeper holds."""
 
-    def __init__(self, world: WideWorld, controller: WideBroker) -> None:
+    def __init__(self, world: WideWorld) -> None:
         self.admin = world.admin
         self.queued = {*wait(world.admin.deletions())}
-        heard = controller.controller.core.context.broker_epochs
-        self.brokers = {*heard}.intersection(wait(world.admin.brokers()))
 
     def state(self, one: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
         """A partition's state."""
@@ -248,7 +272,7 @@ def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
     newest = counted is not None and node.controller.core.context.epoch == counted.epoch
     if not newest or not node.controller.active or not node.alive or node.was_denied:
         return ""
-    return next(done.wrong(Registered(world, node)), "")
+    return next(done.wrong(Registered(world)), "")
 
 
 def _is(state: LeaderIsrAndControllerEpoch) -> Any:

@@ -1,4 +1,4 @@
-"""What controllers send to brokers, and what those answer, held to what each side has in memory.
+"""Requests of controllers to brokers and their responses, compared with both sides' memory.
 
 What a request is to say is said here from what its sender knows of brokers, assignments and states
 as it is sent; what it is to be answered, from what the broker had before it, and has after it.
@@ -8,14 +8,24 @@ Nothing is asked of the core for that, so that a claim may hold one against the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from impl.core.answers import NONE
 from impl.core.cluster_context import ClusterContext
-from impl.core.replica_manager import STORAGE_ERROR, Answered
-from impl.core.requests import LeaderAndIsr, PartitionMetadata, Request, StopReplica, UpdateMetadata
+from impl.core.fetcher_thread import FetchState, Phase
+from impl.core.partition import Remote
+from impl.core.replica_manager import STORAGE_ERROR, Answered, Replica
+from impl.core.requests import (
+    LeaderAndIsr,
+    PartitionMetadata,
+    PartitionOrder,
+    Request,
+    StopReplica,
+    UpdateMetadata,
+)
 from impl.releases import Release
 from impl.world.simulated_broker import SimulatedBroker
+from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
 from impl.znodes.states import LEADER_DURING_DELETE
 
@@ -131,6 +141,14 @@ def _stops(
 # What is answered
 
 
+class _Hosted(NamedTuple):
+    """A replica as it was: whom it followed, its high watermark, and what it knew of others."""
+
+    leader: int | None
+    hw: int
+    remotes: dict[int, Remote]
+
+
 class Before:
     """What a broker has before a controller's request arrives."""
 
@@ -138,15 +156,16 @@ class Before:
         replicas = node.replicas
         self.controller_epoch = replicas.controller_epoch
         self.alive = {*replicas.metadata.alive}
-        self.epochs = {
-            one: replicas.partitions[one].leader_epoch
+        self.hosted = {
+            one: _Hosted(its.leader, its.hw, {broker: its.known(broker) for broker in its.remotes})
             for one in request.partitions
-            if one in replicas.partitions
+            if (its := replicas.partitions.get(one)) is not None
         }
+        self.epochs = {one: replicas.partitions[one].leader_epoch for one in self.hosted}
         self.offline = {*node.logs.offline}
 
 
-def answered_otherwise(
+def obeyed_otherwise(
     node: SimulatedBroker, request: Request, before: Before, said: Answered
 ) -> Iterator[Difference]:
     """What a broker answers, and what it has then."""
@@ -175,10 +194,14 @@ def answered_otherwise(
                     expected = STORAGE_ERROR  # a log directory has failed just now
                 yield f"of {one}", found, expected
                 if expected == NONE:
-                    yield from _obeys(node, one, order.state.leader, asked, before)
+                    yield from _obeys(node, one, order, before)
         case StopReplica():
             for one, stop in request.partitions.items():
                 yield f"of {one}", errors.get(one), _stopped(node, one, stop.leader_epoch, before)
+                its = node.replicas.partitions.get(one)
+                if its is not None and errors.get(one) == NONE:
+                    state = its.leads, its.leader, its.isr, its.pending, followed_by(node, one)
+                    yield f"and goes on with {one}:", state, (False, None, (), None, {})
                 if stop.delete and errors.get(one) == NONE:
                     yield f"and still hosts {one}:", one in node.replicas.partitions, False
                     yield f"and still has {one}:", node.logs.home(one) is not None, False
@@ -202,16 +225,85 @@ def _cached(node: SimulatedBroker, request: UpdateMetadata) -> Iterator[Differen
 
 
 def _obeys(
-    node: SimulatedBroker, one: TopicPartition, leader: int, epoch: int, before: Before
+    node: SimulatedBroker, one: TopicPartition, order: PartitionOrder, before: Before
 ) -> Iterator[Difference]:
     """Who is to follow a broker that it does not know of waits for another request."""
-    hosted = node.replicas.partitions.get(one)
+    hosted, state = node.replicas.partitions.get(one), order.state
+    leader, epoch = state.leader, state.leader_epoch
     is_in = None if hosted is None else (hosted.leader_epoch, hosted.leads)
     if leader != node.broker and leader not in before.alive:
         epoch = before.epochs.get(one, epoch if hosted is None else hosted.leader_epoch)
         yield f"and is in the leader epoch of {one}", is_in and is_in[0], epoch
         return
     yield f"and leads, in its leader epoch, {one}:", is_in, (epoch, leader == node.broker)
+    assert hosted is not None, "it is in a leader epoch"
+    said = hosted.leader, hosted.replicas, hosted.controller_epoch, hosted.zk_version
+    wanted = leader, order.replicas, state.controller_epoch, state.zk_version
+    yield f"and knows the leader, replicas and versions of {one}", said, wanted
+    isr = state.isr if hosted.leads else ()
+    yield f"and has as ISR of {one}", (hosted.isr, hosted.pending), (isr, None)
+    if hosted.leads:
+        yield from _leads(hosted, node.now_ms(), before.hosted.get(one))
+        yield f"and still follows in {one}", followed_by(node, one), {}
+    else:
+        yield from _follows(node, hosted, before.hosted.get(one))
+
+
+def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Difference]:
+    """A leader epoch begins where its log ends. Where its followers are is not known, unless it led
+    before; those in the ISR count as caught up."""
+    one, end, release = hosted.partition, hosted.log_end, hosted.release
+    yield f"and begins its leader epoch in {one} at", hosted.epoch_start, end
+    if release.since("2.0"):
+        asked = hosted.log.end_offset_for(hosted.leader_epoch)
+        yield f"and has the end of its leader epoch in {one} at", asked, (hosted.leader_epoch, end)
+    wanted = {}
+    led = was is not None and was.leader == hosted.broker
+    for broker in {*hosted.replicas} - {hosted.broker}:
+        known = was.remotes.get(broker, Remote()) if was is not None and led else Remote()
+        caught_up = now_ms if broker in hosted.isr else 0
+        wanted[broker] = Remote(known.end, known.log_start, caught_up, end, now_ms)
+    known_of = {broker: its for broker, its in hosted.remotes.items() if broker in hosted.replicas}
+    yield f"and knows of the followers in {one}", known_of, wanted
+    ends = [
+        its.end
+        for broker, its in wanted.items()
+        if broker in hosted.isr or now_ms - its.last_caught_up <= hosted.lag_ms
+    ]
+    old = hosted.log_start if was is None else was.hw
+    reached = max(old, hosted.log_start, min([end, *ends]))
+    if was is not None:  # else what was checkpointed counts
+        yield f"and has as high watermark of {one}", hosted.hw, reached
+
+
+def _follows(node: SimulatedBroker, hosted: Replica, was: _Hosted | None) -> Iterator[Difference]:
+    """Its fetcher begins to compare its log with that of the leader; up to 2.0 one that follows the
+    same leader may go on as it is. Where truncation comes with fetches it fetches at once (2.7)."""
+    one, release, leader = hosted.partition, hosted.release, hosted.leader
+    found = followed_by(node, one)
+    yield f"and follows in {one} brokers", [*found], [leader]
+    goes_on = was is not None and was.leader == leader and not release.since("2.1")
+    state = found.get(leader or 0)
+    if goes_on or state is None:
+        return
+    newest = stored(hosted.log).log.epochs.latest_epoch if release.since("2.7") else -1
+    fetches = newest >= 0
+    wanted = FetchState(
+        hosted.log_end if fetches else hosted.hw,
+        hosted.leader_epoch,
+        Phase.FETCHING if fetches else Phase.TRUNCATING,
+        newest if fetches else None,
+    )
+    yield f"and begins to follow in {one} with", state, wanted
+
+
+def followed_by(node: SimulatedBroker, one: TopicPartition) -> dict[int, FetchState]:
+    """Whom a broker's fetchers follow in a partition, and where they are."""
+    return {
+        leader: connection.rounds.states[one]
+        for leader, connection in sorted(node.connections.items())
+        if one in connection.rounds.states
+    }
 
 
 def _stopped(node: SimulatedBroker, one: TopicPartition, asked: int, before: Before) -> str:

@@ -1,13 +1,16 @@
-"""What observers note of a step, beside the events of replicas: no broker reads it."""
+"""Observations of a step for the claims, beside the events of replicas; no broker reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import Any
 
+from impl.core.replica_manager import Replica
 from impl.core.requests import Request
-from impl.log.record_batch import batches_in, records_of
-from impl.world.fetches import Exchange
+from impl.log import Log
+from impl.log.record_batch import Batch, batches_in, records_of
+from impl.log.stored_log import StoredLog
 from impl.znodes import TopicPartition
 
 
@@ -59,24 +62,18 @@ class SessionOpened:
 
 @dataclass(frozen=True, slots=True)
 class FetchAnswered:
-    """A leader answered a follower."""
+    """A leader answered a follower; ``wrong``: what is not right about it, empty if all is."""
 
     follower: int
-    exchange: Exchange
+    wrong: str
 
 
 @dataclass(frozen=True, slots=True)
-class FetchApplied:
-    """A follower's log grew by what the leader answered in leader epoch ``answered_in``, or was
-    compared with it (``is_comparison``).
+class RoundWentOn:
+    """A follower asked its leader, or took an answer; ``wrong``: what is not right about it."""
 
-    ``leader_epoch`` is the one that the follower is in, None if it does not follow.
-    """
-
-    partition: TopicPartition
-    leader_epoch: int | None
-    answered_in: int | None
-    is_comparison: bool = False
+    leader: int
+    wrong: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +91,14 @@ class IsrChangesAnnounced:
 
     wanted: Set[TopicPartition]
     left: Set[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class IsrsShrunk:
+    """A leader looked at who lags: by partition who does, and whom it dropped from the ISR."""
+
+    late: Mapping[TopicPartition, list[int]]
+    dropped: Mapping[TopicPartition, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +132,39 @@ def values_in(data: bytes) -> Iterator[tuple[int, int]]:
     for at, batch in batches_in(data):
         for record in records_of(data[at : at + batch.size]):
             yield record.offset, int.from_bytes(record.value or b"", "big")
+
+
+def batches_of(log: Log) -> Iterator[Batch]:
+    """The batches of a log in order."""
+    offset = log.log_start
+    while offset < log.log_end:
+        data = log.read(offset, 1 << 16).region.read()
+        if not data:
+            return
+        for _, batch in batches_in(data):
+            yield batch
+            offset = batch.last_offset + 1
+
+
+def records_in(replica: Replica) -> dict[int, int]:
+    """The records of a log by offset."""
+    log, found = log_of(replica), dict[int, int]()
+    offset = log.log_start
+    while offset < log.log_end:
+        data = log.read(offset, 1 << 16).region.read()
+        if not data:
+            break
+        found.update(values_in(data))
+        offset = max(found) + 1
+    return found
+
+
+def log_of(replica: Replica) -> Log:
+    """The log on the disk."""
+    return stored(replica.log).log
+
+
+def stored(log: Any) -> StoredLog:
+    """A replica's log on its disk."""
+    assert isinstance(log, StoredLog), "brokers have their logs on disks"
+    return log

@@ -1,4 +1,4 @@
-"""Whether every broker knows what is registered, once a wide world is at rest.
+"""Whether every broker knows the registered state once a wide world is at rest.
 
 A controller that has nothing left to handle knows what a new one would read: brokers, assignments,
 states, and what is asked of it. A broker that has nothing left to answer knows what its controller
@@ -12,9 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from impl.core.event_controller import EventController
+from impl.core.fetcher_thread import Phase
 from impl.core.partition import UNKNOWN_END
 from impl.core.replica_manager import Replica
 from impl.core.states import PartitionState, ReplicaState
+from impl.world.wide.controller_requests import followed_by
+from impl.world.wide.ghosts import batches_of, log_of
 from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import waits_in_vain
 from impl.world.wide.world import WideWorld
@@ -53,7 +56,9 @@ class _Registered:
     def __init__(self, world: WideWorld, controller: WideBroker) -> None:
         admin = world.admin
         self.release = world.release
-        self.brokers = {broker: epoch for broker, (_, epoch) in wait(admin.brokers()).items()}
+        registered = wait(admin.brokers())
+        self.brokers = {broker: epoch for broker, (_, epoch) in registered.items()}
+        self.endpoints = {broker: info.endpoints for broker, (info, _) in registered.items()}
         known = controller.controller.core.context.broker_epochs
         self.overlooked = {
             one
@@ -75,7 +80,7 @@ class _Registered:
                     self.states[one] = state
         counted = wait(admin.controller_epoch())
         assert counted is not None, "there was a controller"
-        self.controller_epoch = counted.epoch
+        self.controller_epoch, self.epoch_version = counted.epoch, counted.epoch_version
 
     def reported(
         self, known: LeaderIsrAndControllerEpoch | None, state: LeaderIsrAndControllerEpoch
@@ -105,6 +110,7 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield "the topics to be deleted", context.queued_for_deletion, there.queued
     yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()
     yield "the topics", sorted(context.assignments), sorted(there.assigned)
+    yield from _of_whole_memory(controller, there)
     moving = controller.reassigner.in_progress()
     for one, state in sorted(there.states.items()):
         if one in moving or one.topic in there.queued:
@@ -123,6 +129,47 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         offline = context.partitions_in(PartitionState.OFFLINE)
         counted = [one for one in offline if one.topic not in context.deletion_started]
         yield "how many partitions are offline", context.offline_partitions, len(counted)
+
+
+def _of_whole_memory(controller: EventController, there: _Registered) -> Iterator[Difference]:
+    """Nothing is known of what is not there, and nothing is left over from what it did."""
+    context, core = controller.core.context, controller.core
+    if there.release.since("2.1"):  # the first controller had a constant for it
+        known_version = context.epoch_version
+        yield "the version of the controller's epoch", known_version, there.epoch_version
+    batch = core.batch.orders, core.batch.stops, core.batch.metadata_to, core.batch.metadata
+    yield "requests that were not sent", batch, ({}, {}, set(), {})
+    yield "the topics whose deletion has begun", context.deletion_started - there.queued, set()
+    infos = {
+        one: its.endpoints for one, its in context.broker_infos.items() if one in there.brokers
+    }
+    if not there.overlooked:
+        yield "what brokers say of themselves", infos, there.endpoints
+    assigned = {
+        TopicPartition(topic, number): assignment
+        for topic, numbers in there.assigned.items()
+        for number, assignment in numbers.items()
+        if topic not in there.queued
+    }
+    moving = controller.reassigner.in_progress()
+    for one, assignment in sorted(assigned.items()):
+        if one not in moving and one in there.states:
+            yield f"the assignment of {one}", context.assignment(one), assignment
+    for known, about in (
+        (context.leadership, "have a leader"), (context.partition_states, "have a state"),
+    ):  # fmt: skip
+        stale = [one for one in sorted(known) if one.topic not in there.queued | {*there.assigned}]
+        yield f"the partitions that {about} and are not there", stale, []
+    still = {*assigned} - moving
+    replicas = {
+        (one, broker) for one in still & {*there.states} for broker in there.replicas(one)
+    }  # fmt: skip
+    states = {
+        (one.partition, one.broker)
+        for one in context.replica_states
+        if one.partition in still & {*there.states}
+    }
+    yield "the replicas that have a state", sorted(states), sorted(replicas)
 
 
 def _of_broker(
@@ -165,8 +212,39 @@ def _of_broker(
             f"whom broker {broker} follows in {one}",
             mine, (state.leader, state.leader_epoch, state.leader == broker),
         )  # fmt: skip
+        if hosted is not None:
+            yield from _of_fetcher(node, hosted)
+            yield from _of_epochs(hosted)
         if hosted is not None and hosted.leads:
             yield from _of_leader(hosted, state, there, one)
+
+
+def _of_fetcher(node: WideBroker, hosted: Replica) -> Iterator[Difference]:
+    """Who follows fetches from its leader, in its leader epoch, what comes after its log."""
+    one, followed = hosted.partition, followed_by(node, hosted.partition)
+    about = f"whose records of {one} broker {node.broker} fetches"
+    yield about, [*followed], [] if hosted.leads else [hosted.leader]
+    for leader, state in followed.items():
+        failed = one in node.connections[leader].rounds.failed
+        yield f"whether broker {node.broker} has given up to follow in {one}", failed, False
+        if node.release.since("2.1"):  # before, one that follows the same leader goes on as it is
+            epoch = state.leader_epoch
+            yield f"in which epoch broker {node.broker} fetches {one}", epoch, hosted.leader_epoch
+        if state.phase is Phase.FETCHING:
+            yield f"where broker {node.broker} fetches {one}", state.offset, hosted.log_end
+
+
+def _of_epochs(hosted: Replica) -> Iterator[Difference]:
+    """Where the leader epochs of its records begin (KIP-279): as its batches say."""
+    log, wanted = log_of(hosted), list[tuple[int, int]]()
+    if not hosted.release.since("2.0"):
+        return
+    for batch in batches_of(log):
+        if not wanted or wanted[-1][0] != batch.leader_epoch:
+            wanted.append((batch.leader_epoch, max(batch.base_offset, log.log_start)))
+    known = [(epoch, start) for epoch, start in log.epochs.entries if start < log.log_end]
+    about = f"where the leader epochs of {hosted.partition} begin on broker {hosted.broker}"
+    yield about, known, wanted
 
 
 def _of_leader(

@@ -6,14 +6,16 @@ import contextlib
 from collections.abc import Iterable
 
 from impl.core.broker_events import BrokerNotAvailable
-from impl.core.partition import NotAssignedReplica
+from impl.core.events import IsrShrinking
+from impl.core.partition import NotAssignedReplica, Remote
+from impl.core.replica_manager import Replica
 from impl.sim.steps import offered
 from impl.world.simulated_cluster import (
     broker_stops,
     brokers_that,
     leaders_are_rebalanced,
 )
-from impl.world.wide.ghosts import IsrChangesAnnounced, ShutdownAnswered
+from impl.world.wide.ghosts import IsrChangesAnnounced, IsrsShrunk, ShutdownAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
 from impl.zookeeper.port import wait
@@ -114,9 +116,23 @@ def with_lagging(world: WideWorld) -> One:
     return [
         (number,)
         for number, node in world.running()
-        if node.alive
-        and any(one.stranger is None and one.lagging(now) for one in node.replicas.leading())
+        if node.alive and any(late_members(one, now) for one in node.replicas.leading())
     ]
+
+
+def late_members(leader: Replica, now_ms: int) -> list[int]:
+    """The members of its ISR that have not been caught up for too long; since 2.1 not those that
+    have all there is. None where it knows nothing of one of them (see ``leader_shrinks_isrs``)."""
+    members, known = [one for one in leader.isr if one != leader.broker], leader.remotes
+    release = leader.release
+    if release.since("2.4") and not known.keys() >= {*members}:
+        return []
+    return [
+        one
+        for one in members
+        if (its := known.get(one, Remote())) and now_ms - its.last_caught_up > leader.lag_ms
+        and not (release.since("2.1") and its.end == leader.log_end)
+    ]  # fmt: skip
 
 
 def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
@@ -124,8 +140,17 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
 
     From 2.4 to 2.8 the task ends at a member that is no replica, and comes again (KAFKA-9672).
     """
+    replicas, now, before = world.nodes[broker].replicas, world.now_ms(), len(world.happened)
+    late = {
+        one.partition: members
+        for one in replicas.leading()
+        if one.pending is None and (members := late_members(one, now))
+    }
     with contextlib.suppress(NotAssignedReplica):
-        wait(world.nodes[broker].replicas.maybe_shrink_isrs(world.now_ms()))
+        wait(replicas.maybe_shrink_isrs(now))
+        shrinking = [one for _, one in world.happened[before:] if isinstance(one, IsrShrinking)]
+        said = {one.partition: [member for member, _ in one.late] for one in shrinking}
+        world.happened.append((broker, IsrsShrunk(late, said)))
 
 
 def with_news(world: WideWorld) -> One:

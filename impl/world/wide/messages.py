@@ -1,25 +1,30 @@
-"""Steps of messages: notifications, requests of controllers, fetches, and their answers."""
+"""Steps of messages: notifications, controller requests, fetches, and their responses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
-from impl.core.fetcher_thread import Answer
 from impl.core.requests import LeaderAndIsr
 from impl.sim.steps import offered
-from impl.world.fetches import Exchange, answer
-from impl.world.wide.controller_requests import Before, answered_otherwise, first_wrong
+from impl.world.fetches import answer
+from impl.world.wide.controller_requests import Before, first_wrong, obeyed_otherwise
+from impl.world.wide.fetch_rounds import (
+    FollowerBefore,
+    LeaderBefore,
+    answered_otherwise,
+    applied_otherwise,
+    asked_otherwise,
+)
 from impl.world.wide.ghosts import (
     EventHandled,
     FetchAnswered,
-    FetchApplied,
     LateAnswerTaken,
     RequestAnswered,
+    RoundWentOn,
 )
 from impl.world.wide.state_writes import StatesBefore, written_otherwise
 from impl.world.wide.world import WideWorld
-from impl.znodes import TopicPartition
 
 Two = Iterable[tuple[int, ...]]
 TO = "controller broker"
@@ -81,7 +86,7 @@ def request_arrives(world: WideWorld, controller: int, broker: int) -> None:
     sent = channel.under_way
     before = Before(node, sent.request)
     channel.answer = node.hear(sent)
-    wrong = first_wrong(answered_otherwise(node, sent.request, before, channel.answer))
+    wrong = first_wrong(obeyed_otherwise(node, sent.request, before, channel.answer))
     done = RequestAnswered(sent.request, node.epoch, node.started, channel.answer[0], wrong)
     world.happened.append((broker, done))
     if isinstance(sent.request, LeaderAndIsr) and channel.epoch != node.epoch:
@@ -147,7 +152,10 @@ def _idle(world: WideWorld) -> Two:
 
 def follower_asks(world: WideWorld, follower: int, leader: int) -> None:
     """A round begins: epochs that are to be compared, else records."""
-    world.nodes[follower].connections[leader].ask()
+    connection = world.nodes[follower].connections[leader]
+    connection.ask()
+    wrong = first_wrong(asked_otherwise(connection, begins=True))
+    world.happened.append((follower, RoundWentOn(leader, wrong)))
 
 
 def _asked(world: WideWorld) -> Two:
@@ -165,11 +173,12 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
     """Read and answered; where the follower is, is noted."""
     connection = world.nodes[follower].connections[leader]
     assert connection.exchange is not None, "a question is under way"
-    manager = world.nodes[leader].replicas
-    connection.exchange = answer(
-        manager, follower, connection.exchange, world.now_ms(), world.fetch_bytes
-    )
-    world.happened.append((leader, FetchAnswered(follower, connection.exchange)))
+    node, now = world.nodes[leader], world.now_ms()
+    before = LeaderBefore(node, follower, connection.exchange)
+    done = answer(node.replicas, follower, connection.exchange, now, world.fetch_bytes)
+    connection.exchange = done
+    wrong = first_wrong(answered_otherwise(before, done, now))
+    world.happened.append((leader, FetchAnswered(follower, wrong)))
 
 
 def _answered_fetches(world: WideWorld) -> Two:
@@ -185,26 +194,13 @@ def follower_applies(world: WideWorld, follower: int, leader: int) -> None:
     """Cut, append, take the high watermark along; the next question may go out at once."""
     node = world.nodes[follower]
     connection = node.connections[leader]
-    done = connection.exchange
-    assert done is not None, "something was asked"
-    ends = {one: log.log_end for one, log in connection.logs.items()}
-    logs, before = dict(connection.logs), dict(connection.rounds.states)
+    before = FollowerBefore(node, connection)
     connection.apply()
-    for partition, end in ends.items():
-        was, now = before.get(partition), connection.rounds.states.get(partition)
-        compares = was != now and now is not None and _is_comparison(done, partition)
-        if compares or logs[partition].log_end > end:
-            hosted = node.replicas.partitions.get(partition)
-            epoch = None if hosted is None or hosted.leads else hosted.leader_epoch
-            answered = connection.read_in.get(partition)
-            world.happened.append((follower, FetchApplied(partition, epoch, answered, compares)))
+    wrong = first_wrong(applied_otherwise(before, connection))
+    wrong = wrong or first_wrong(asked_otherwise(connection, begins=False))
+    world.happened.append((follower, RoundWentOn(leader, wrong)))
     if not connection.rounds.states and connection.round is None:
         node.connections.pop(leader, None)
-
-
-def _is_comparison(done: Exchange, partition: TopicPartition) -> bool:
-    reply = (done.replies or {}).get(partition)
-    return done.kind == "OffsetForLeaderEpoch" and reply is not None and reply.error is Answer.NONE
 
 
 def _under_way(world: WideWorld) -> Two:

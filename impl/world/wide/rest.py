@@ -1,4 +1,4 @@
-"""When a wide world is at rest: nothing is left to happen but what Kafka itself never finishes.
+"""Whether a wide world is at rest: only what Kafka itself never finishes is left.
 
 Where Kafka has no way on, a run cannot be held to one. Each such place is named by what shows it,
 with its source; whatever else does not come to rest is a defect of ours.

@@ -1,4 +1,4 @@
-"""Seeded runs of a wide world: the seed and the commit alone determine what happens."""
+"""Seeded runs of a wide world, determined by the seed and the commit."""
 
 from __future__ import annotations
 

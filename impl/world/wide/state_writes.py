@@ -1,4 +1,4 @@
-"""What a controller's event writes of partitions' states, held to the states that it found.
+"""Partition states that a controller writes, compared with the states that it found.
 
 Whatever elects a leader, each write raises the leader epoch by one, names the controller that wrote
 it, and lets nobody lead but a member of the ISR that lives. Only what a leader asks for (AlterIsr)
@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.world.simulated_broker import SimulatedBroker
+from impl.world.simulated_cluster import REBALANCE
 from impl.world.wide.controller_requests import Difference
+from impl.world.wide.ghosts import RequestSent
 from impl.world.wide.world import WideWorld
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
@@ -29,10 +32,36 @@ class StatesBefore:
         wanted = None
         if self.name == paths.PREFERRED_ELECTION and node.controller.active:
             wanted = wait(world.admin.preferred_election())
-        self.wanted = wanted or []
+        if self.name == REBALANCE and node.controller.active:
+            wanted = _imbalanced(node)
+        self.wanted = wanted
         context = node.controller.core.context
         self.leaders = {one: state.leader for one, state in context.leadership.items()}
         self.live = {*context.broker_epochs} - context.shutting_down
+
+
+def _imbalanced(node: SimulatedBroker) -> list[TopicPartition]:
+    """The partitions that their preferred leaders are to lead again, by what the controller knows:
+    of a broker that does not lead more than a tenth of those which it should. None while any
+    moves."""
+    context, targets = node.controller.core.context, node.controller.reassigner.targets
+    preferred: dict[int, list[TopicPartition]] = {}
+    for topic, numbers in sorted(context.assignments.items()):
+        for number, assignment in sorted(numbers.items()):
+            if targets or assignment.adding or assignment.removing:
+                return []
+            if assignment.replicas and topic not in context.queued_for_deletion:
+                one = TopicPartition(topic, number)
+                preferred.setdefault(assignment.replicas[0], []).append(one)
+    found: list[TopicPartition] = []
+    for broker, partitions in preferred.items():
+        leaders = {
+            one: context.leadership[one].leader for one in partitions if one in context.leadership
+        }
+        not_led = [one for one, leader in leaders.items() if leader != broker]
+        if 10 * len(not_led) > len(partitions):
+            found += not_led
+    return found
 
 
 Texts = dict[TopicPartition, tuple[str, int]]
@@ -69,6 +98,8 @@ def written_otherwise(
         elif version > was[1]:
             old = decode_state(*one, *was)
             yield from _changed(world, before, one, old, state)
+        if node.controller.active and not node.session.losses:
+            yield from _told(world, node, before, one, state)
     if node.controller.active and not node.session.losses:
         yield from _preferred(node, before, after)
 
@@ -86,12 +117,44 @@ def _changed(
         yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
 
 
+def _told(
+    world: WideWorld, node: SimulatedBroker, before: StatesBefore, one: TopicPartition, new: State
+) -> Iterator[Difference]:
+    """What was written is sent: to the ISR, unless its leader asked for it, and to everybody."""
+    context = node.controller.core.context
+    if one.topic in context.queued_for_deletion:
+        return
+    live, told, ordered = {*context.broker_epochs}, set[int](), set[int]()
+    for broker, its in world.happened:
+        if broker == node.broker and isinstance(its, RequestSent) and one in its.request.partitions:
+            match its.request:
+                case UpdateMetadata():
+                    told.add(its.to)
+                case LeaderAndIsr():
+                    if its.request.partitions[one].state.leader_epoch == new.leader_epoch:
+                        ordered.add(its.to)
+    yield f"a state of {one} and tells it not to brokers", live - told, set()
+    if before.name != ASKED_BY_LEADERS:
+        gone = {broker for broker, lost in context.offline_directories.items() if one in lost}
+        members = live.intersection(new.isr) - gone
+        yield f"a state of {one} and sends it not to brokers", members - ordered, set()
+
+
 def _preferred(
     node: SimulatedBroker, before: StatesBefore, after: Mapping[TopicPartition, tuple[str, int]]
 ) -> Iterator[Difference]:
     """An election of preferred leaders: whoever can lead does. Of who does already nothing is
     written, as the controller knows since 2.2, and as is registered up to 1.0."""
     context, release = node.controller.core.context, node.release
+    if before.wanted is None:
+        return
+    for one, (_, version) in after.items():
+        if one not in before.wanted and one in before.texts:
+            yield (
+                f"the version of {one}, of which no election was due,",
+                version,
+                before.texts[one][1],
+            )
     for one in before.wanted:
         assignment = context.assignments.get(one.topic, {}).get(one.partition)
         was, now = before.texts.get(one), after.get(one)

@@ -1,4 +1,4 @@
-"""Stray replicas: in no assignment any more, and never deleted, as Kafka leaves them.
+"""Stray replicas: in no assignment any more, and never deleted, as in Kafka.
 
 A move takes a replica out of the assignment, and the StopReplica that would delete it is lost with
 the controller that sent it: the next one reads an assignment in which the replica is not. It stays

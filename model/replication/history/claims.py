@@ -1,4 +1,4 @@
-"""What replication promises, for any number of brokers, epochs and records."""
+"""Claims about replication, for any number of brokers, epochs and records."""
 
 from model.language import (
     all_of,

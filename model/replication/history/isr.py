@@ -1,4 +1,4 @@
-"""The leader's own hand on the ISR: a write by its cached zkVersion, in every step of its way.
+"""How a leader changes the ISR: a conditional write by its cached zkVersion, step by step.
 
 From the sending of the write until the leader knows what became of it, it moves neither its ISR nor
 its high watermark: the write is synchronous, under the lock that guards both. So it makes no

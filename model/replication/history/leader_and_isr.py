@@ -1,4 +1,4 @@
-"""The controller elects, by a conditional write; brokers obey what they are sent, if it is news.
+"""The controller elects by a conditional write; brokers obey a request with a newer epoch.
 
 Which broker is the controller, and that an old one writes nothing, is `election`'s affair: an
 election here is what its fenced, conditional write leaves behind.

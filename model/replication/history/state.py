@@ -1,4 +1,4 @@
-"""The partition as the proof sees it: messages are never taken away, and every epoch has a history.
+"""The state of the form that is proved: messages are never removed, each epoch keeps its history.
 
 What was sent stays sent, so that it may arrive late, twice, or never. What a leader knows is kept
 by its epoch, not by its broker: an epoch is led once, by one broker. Ghosts remember what a proof
@@ -9,7 +9,7 @@ from model.language import (
     BOOL,
     Bounded,
     Enumeration,
-    Log,
+    LogOf,
     Names,
     Numbers,
     Record,
@@ -38,7 +38,7 @@ STATE = Record(
     request=per(EPOCHS, Record(
         sent=BOOL, named=BOOL, leader=BROKERS, isr=SetOf(BROKERS), version=ZK_VERSIONS)),
     replica=per(BROKERS, Record(role=ROLES, epoch=EPOCHS, hw=ENDS)),
-    log=per(BROKERS, Log(OFFSETS, ENDS, ENTRY)),
+    log=per(BROKERS, LogOf(OFFSETS, ENDS, ENTRY)),
     written_in=per(RECORDS, EPOCHS),            # the epoch that a record carries; 0: not written
     # What the leader of an epoch knows. Its ISR and version are those of its last write that
     # ZooKeeper executed: while it has not heard of that write, it uses neither.
@@ -57,7 +57,7 @@ STATE = Record(
     answer=per(BROKERS, Record(given=BOOL, agreed=BOOL, cut=ENDS)),
     began=ghost(per(EPOCHS, BOOL)),             # an epoch that was ever led
     newest=ghost(EPOCHS),                       # the newest of them
-    history=ghost(per(EPOCHS, Log(OFFSETS, ENDS, ENTRY))),  # the log of its leader, while it leads
+    history=ghost(per(EPOCHS, LogOf(OFFSETS, ENDS, ENTRY))),  # its leader's log, while it leads
     committed_in=ghost(per(EPOCHS, ENDS)),      # the HW that its leader advanced to
     # An epoch whose leader committed as far as a broker's HW, or as the HW that a leader sent
     hw_from=ghost(per(BROKERS, EPOCHS)),

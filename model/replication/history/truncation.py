@@ -1,4 +1,4 @@
-"""Where a follower cuts its log: what the questions and answers of KIP-279 amount to.
+"""Where a follower truncates its log: the outcome of KIP-279's requests and answers.
 
 The exchange itself (last epoch, its end, ask again) is a refinement of the two answers here, and
 is proved to be one: an answer never cuts what both logs have, and when it says so, what is left is

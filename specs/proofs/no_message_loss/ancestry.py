@@ -1,4 +1,4 @@
-"""ISR ancestry: to be in a later ISR without having heard of an epoch, one was in that epoch's."""
+"""ISR ancestry: a later ISR member that has not heard of an epoch was in that epoch's ISR."""
 
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS

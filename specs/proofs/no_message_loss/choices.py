@@ -1,4 +1,4 @@
-"""What may yet be committed: a deposed leader can only commit what everybody later has."""
+"""What can still be committed: a deposed leader commits only what every later ISR member has."""
 
 from model.language import all_of, implies
 from model.replication.history.state import BROKERS, ENDS, EPOCHS, OFFSETS

@@ -1,4 +1,4 @@
-"""Commits: what high watermarks show is one sequence of records, and stays."""
+"""Commits: the records below high watermarks form one sequence, which never shrinks."""
 
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS

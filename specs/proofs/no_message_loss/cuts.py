@@ -1,4 +1,4 @@
-"""No follower cuts below its own high watermark: what is committed is common to both logs."""
+"""No follower truncates below its own high watermark: committed records are in both logs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""ZooKeeper fencing: a write by the right version is a write of the newest epoch's leader."""
+"""ZooKeeper fencing: a write with the right version is made by the newest epoch's leader."""
 
 from model.language import all_of, implies, not_
 from model.replication.history.state import BROKERS, EPOCHS

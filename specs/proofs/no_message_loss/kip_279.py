@@ -1,4 +1,4 @@
-"""The exchange of KIP-279 leads to the answers of the proof's system: lemmas about two logs.
+"""Lemmas about two logs: KIP-279's exchange gives the answers of the form that is proved.
 
 A follower names the last epoch of its log. The leader answers with the greatest epoch that it has
 up to that one, and where it ends. The follower looks up the same epoch in its own log: if it has

@@ -1,4 +1,4 @@
-"""Messages: what may arrive late says nothing that is not so any more."""
+"""Messages: what arrives late is still true."""
 
 from model.language import all_of, any_of, implies
 from model.replication.history.state import BROKERS, EPOCHS, OFFSETS, RECORDS

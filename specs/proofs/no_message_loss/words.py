@@ -1,4 +1,4 @@
-"""Short names for what the invariants speak of."""
+"""Definitions that the invariants use."""
 
 from model.language import all_of, any_of, implies, not_
 from model.replication.history.state import BROKERS, ENDS, EPOCHS

@@ -1,4 +1,4 @@
-"""What happens in the end, once faults have ended: each claim with its faults and its ranking."""
+"""Progress once faults have ended: each claim with its faults and its ranking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How live followers catch up with a leader once faults have ended: what two claims have in common.
+"""How live followers catch up with a leader once faults have ended: what two claims share.
 
 Beyond the faults of `leaders`: the leader drops nobody from its ISR, takes in only live followers,
 and only by a version that is current; no answer to an ISR write is lost; a fetch request that was

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.pipeline import generated, stages, tasks
-from tests.bench.pipeline.generated import Size, Written
+from tests.bench.pipeline.generated import LogSize, WrittenLogs
 from tests.bench.pipeline.memory import measured
 
 _STEPS = ("read", "parse", "order", "check", "whole")
@@ -74,7 +74,7 @@ def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures here")
     chosen = parser.parse_args(arguments)
     chosen.sizes = [
-        Size(lines, partitions, chosen.skew)
+        LogSize(lines, partitions, chosen.skew)
         for lines in chosen.events
         for partitions in chosen.partitions
         if partitions * 20 <= lines
@@ -104,7 +104,7 @@ def disagreements(one: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def corpus(size: Size) -> Iterator[tuple[Path, Written]]:
+def corpus(size: LogSize) -> Iterator[tuple[Path, WrittenLogs]]:
     """The logs of a size, in a folder that is removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="insync-bench-"))
     try:
@@ -113,7 +113,7 @@ def corpus(size: Size) -> Iterator[tuple[Path, Written]]:
         shutil.rmtree(folder)
 
 
-def _size(size: Size, cores: Sequence[int], rounds: int) -> dict[str, Any]:
+def _size(size: LogSize, cores: Sequence[int], rounds: int) -> dict[str, Any]:
     with corpus(size) as (logs, written):
         reported: dict[str, Any] = {
             "name": size.name,

@@ -24,7 +24,7 @@ _CONTROLLER_LOGGER, _SERVER_LOGGER = "kafka.controller.KafkaController", "kafka.
 
 
 @dataclass(frozen=True)
-class Size:
+class LogSize:
     """How many lines, of how many partitions; `skew`: half of what happens is of the first one."""
 
     lines: int
@@ -40,7 +40,7 @@ class Size:
 
 
 @dataclass
-class Planted:
+class PlantedLine:
     """A line that no run of the protocol writes."""
 
     file: str
@@ -64,24 +64,24 @@ class _Partition:
 
 
 @dataclass
-class Written:
+class WrittenLogs:
     """What was written: lines in all, bytes, and what was planted, in order."""
 
     lines: int = 0
     bytes: int = 0
-    planted: list[Planted] = field(default_factory=list)
+    planted: list[PlantedLine] = field(default_factory=list)
 
 
-def write(size: Size, folder: Path) -> Written:
+def write(size: LogSize, folder: Path) -> WrittenLogs:
     """Write the logs of a size into `folder`, one sub-folder a broker."""
     return _Writer(size, folder).run()
 
 
 class _Writer:
-    def __init__(self, size: Size, folder: Path) -> None:
+    def __init__(self, size: LogSize, folder: Path) -> None:
         self.size, self.folder = size, folder
         self.random = random.Random(size.seed)
-        self.written = Written()
+        self.written = WrittenLogs()
         self.files: dict[tuple[int, str], IO[str]] = {}
         self.names: dict[tuple[int, str], str] = {}
         self.counts: dict[tuple[int, str], int] = {}
@@ -96,7 +96,7 @@ class _Writer:
             for n in range(size.partitions)
         ]
 
-    def run(self) -> Written:
+    def run(self) -> WrittenLogs:
         steps = max(1, self.size.lines // (self.size.planted + 1))
         plant_at = [steps * (n + 1) for n in range(self.size.planted)]
         turn = 0
@@ -214,7 +214,7 @@ class _Writer:
 
     def _planted(self, broker: int, log: str, rule: str) -> None:
         key = broker, log
-        self.written.planted.append(Planted(self.names[key], self.counts[key], rule))
+        self.written.planted.append(PlantedLine(self.names[key], self.counts[key], rule))
 
     # -- what is written ------------------------------------------------------------------------
 

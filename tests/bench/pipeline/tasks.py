@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass
-class Stage:
+class StageTasks:
     """The tasks of one stage: their seconds, and the bytes that they wrote to be shuffled."""
 
     job: str
@@ -41,11 +41,11 @@ def settings(folder: Path) -> str:
     )
 
 
-def stages(folder: Path) -> list[Stage]:
+def stages(folder: Path) -> list[StageTasks]:
     """The stages that the newest log in `folder` tells of, in order."""
     (log,) = [path for path in folder.iterdir() if path.is_file()]
     jobs: dict[int, str] = {}
-    found: dict[int, Stage] = defaultdict(lambda: Stage(""))
+    found: dict[int, StageTasks] = defaultdict(lambda: StageTasks(""))
     for line in log.read_text(encoding="utf-8").splitlines():
         event = json.loads(line)
         if event["Event"] == "SparkListenerStageSubmitted":

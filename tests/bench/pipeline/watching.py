@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 from tests.bench.pipeline import generated
-from tests.bench.pipeline.generated import Planted, Size
+from tests.bench.pipeline.generated import LogSize, PlantedLine
 
 _TENTH = 0.1  # seconds between two writes
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--partitions", type=int, default=100)
     parser.add_argument("--every", type=float, default=2.0, help="seconds between two triggers")
     chosen = parser.parse_args(arguments)
-    size = Size(chosen.seconds * chosen.rate, chosen.partitions)
+    size = LogSize(chosen.seconds * chosen.rate, chosen.partitions)
     before = os.getloadavg()
     with tempfile.TemporaryDirectory(prefix="insync-bench-") as folder:
         reported = watched(size, chosen.rate, chosen.every, Path(folder))
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if reported["found"] == reported["planted"] and reported["most_triggers"] <= 2 else 1
 
 
-def watched(size: Size, rate: int, every: float, folder: Path) -> dict[str, Any]:
+def watched(size: LogSize, rate: int, every: float, folder: Path) -> dict[str, Any]:
     """The figures of one watch."""
     from conformance.pipeline import stream
     from conformance.pipeline.streaming_state import FINDING, Said
@@ -142,7 +142,7 @@ class _Growing:
         self.lines = min(len(self._rows), self.lines + count)
 
 
-def _now(planted: Planted) -> tuple[str, int]:
+def _now(planted: PlantedLine) -> tuple[str, int]:
     return planted.file, planted.line
 
 

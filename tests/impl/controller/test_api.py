@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.api import AlteredIsr, AlteredIsrs, ControllerApi
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.port import wait
 

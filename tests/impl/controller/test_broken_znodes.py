@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
 from impl.core.states import PartitionState
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import ReplicaAssignment, TopicPartition, paths
 from impl.zookeeper.port import wait
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 
 
-class Notes(ControllerJournal):
+class MalformedNotes(ControllerJournal):
     def __init__(self) -> None:
         self.errors: list[str] = []
 
@@ -26,7 +26,7 @@ class Notes(ControllerJournal):
 
 
 def elected(stage: ControllerStage, broker: int) -> tuple[EventController, list[str]]:
-    notes = Notes()
+    notes = MalformedNotes()
     controller = EventController(
         broker, stage.sessions[broker], stage.release, stage.send,
         ControllerConfig(delete_topics=True), notes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage, kinds_to
 from impl.core.broker_events import BrokerNotAvailable
 from impl.core.cluster_context import ClusterContext, Replica
 from impl.core.controller_parts import ControllerConfig, StateChangeFailed
@@ -13,7 +14,6 @@ from impl.core.request_batch import RequestBatch, Round
 from impl.core.requests import LeaderAndIsr, Request, StopReplica, UpdateMetadata, kind_of
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import PRESETS, Release
-from impl.vectors.stage import NOW_MS, ControllerStage, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from conformance.vectors.implementation.stage import NOW_MS
 from impl.core.event_controller import EventController
 from impl.core.request_batch import Round
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS
 from impl.znodes import paths
 from impl.zookeeper import ConnectionLoss, EmbeddedSession, Op, ZooKeeper
 from impl.zookeeper.port import OpOutcome, wait

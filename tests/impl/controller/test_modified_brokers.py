@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.broker_events import StaleBrokerEpoch
 from impl.core.event_controller import EventController
 from impl.core.requests import UpdateMetadata
 from impl.releases import Release
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import BrokerInfo, encode_broker, paths
 from impl.zookeeper.port import wait
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from conformance.vectors.implementation.stage import ControllerStage
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import PartitionMachine
 from impl.core.states import PartitionState, ReplicaState
 from impl.releases import PRESETS, Release
-from impl.vectors.stage import ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.znodes.partitions import encode_partition_set, encode_reassignment
 from impl.zookeeper.port import wait

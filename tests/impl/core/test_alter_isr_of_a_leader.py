@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation.batch_log import LogEnds
 from impl.core.alter_isr import AlterIsrManager
 from impl.core.events import IsrUpdated, ReplicaEvent
 from impl.core.partition import Partition
 from impl.core.requests import PartitionOrder
 from impl.releases import Release
-from impl.vectors.batch_log import LogEnds
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 
@@ -17,7 +17,7 @@ T0 = TopicPartition("t", 0)
 R27 = Release.of("2.7")
 
 
-class Leader:
+class LeaderOfThree:
     """Broker 1 leads in epoch 4 with an ISR of 1 and 2; replica 3 lags. ``now`` is in ms."""
 
     def __init__(self) -> None:
@@ -47,8 +47,8 @@ class Leader:
 
 
 @pytest.fixture
-def leader() -> Leader:
-    return Leader()
+def leader() -> LeaderOfThree:
+    return LeaderOfThree()
 
 
 def state(isr: tuple[int, ...], epoch: int = 4, version: int = 7) -> LeaderIsrAndControllerEpoch:
@@ -56,7 +56,7 @@ def state(isr: tuple[int, ...], epoch: int = 4, version: int = 7) -> LeaderIsrAn
 
 
 def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave_does_too(
-    leader: Leader,
+    leader: LeaderOfThree,
 ):
     hosted = leader.hosted
     hosted.log.log_end = 5
@@ -78,7 +78,7 @@ def test_who_is_about_to_join_holds_the_high_watermark_and_who_is_about_to_leave
     assert leader.observed == [T0, T0]
 
 
-def test_one_change_is_asked_for_at_a_time(leader: Leader):
+def test_one_change_is_asked_for_at_a_time(leader: LeaderOfThree):
     wait(leader.hosted.shrink([2], 10_010))
 
     wait(leader.hosted.expand(3, 10_020))
@@ -88,7 +88,7 @@ def test_one_change_is_asked_for_at_a_time(leader: Leader):
 
 
 @pytest.mark.parametrize("error", ["UNKNOWN_SERVER_ERROR", "REQUEST_TIMED_OUT"])
-def test_an_unexpected_answer_is_asked_again(leader: Leader, error: str):
+def test_an_unexpected_answer_is_asked_again(leader: LeaderOfThree, error: str):
     wait(leader.hosted.shrink([2], 10_010))
 
     leader.answered(error)
@@ -98,7 +98,7 @@ def test_an_unexpected_answer_is_asked_again(leader: Leader, error: str):
     assert leader.hosted.failures == 1
 
 
-def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: Leader):
+def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: LeaderOfThree):
     """The leader hears nothing of it (DefaultAlterIsrManager.handleAlterIsrResponse, 2.7.0)."""
     wait(leader.hosted.shrink([2], 10_010))
     asked = leader.requests.batch()
@@ -113,7 +113,7 @@ def test_a_change_that_an_answer_leaves_out_goes_on_waiting(leader: Leader):
     "error", ["FENCED_LEADER_EPOCH", "INVALID_UPDATE_VERSION", "UNKNOWN_TOPIC_OR_PARTITION"]
 )
 def test_an_answer_that_only_a_leader_and_isr_can_mend_leaves_the_change_pending(
-    leader: Leader, error: str
+    leader: LeaderOfThree, error: str
 ):
     wait(leader.hosted.shrink([2], 10_010))
     leader.answered(error)
@@ -125,7 +125,7 @@ def test_an_answer_that_only_a_leader_and_isr_can_mend_leaves_the_change_pending
     assert (leader.hosted.pending, leader.hosted.isr) == (None, (1, 2))
 
 
-def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: Leader):
+def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: LeaderOfThree):
     wait(leader.hosted.shrink([2], 10_010))
     late = leader.requests.batch()[0]
     leader.leads(5)
@@ -143,7 +143,7 @@ def test_what_a_leader_and_isr_said_is_not_undone_by_a_late_answer(leader: Leade
 
 @pytest.mark.parametrize("old", [state((1,), epoch=3), state((1,), version=6)])
 def test_a_state_that_is_older_than_ones_own_is_not_taken(
-    leader: Leader, old: LeaderIsrAndControllerEpoch
+    leader: LeaderOfThree, old: LeaderIsrAndControllerEpoch
 ):
     wait(leader.hosted.shrink([2], 10_010))
 

@@ -15,7 +15,7 @@ R23 = Release.of("2.3")
 A0, B0 = TopicPartition("a", 0), TopicPartition("b", 0)
 
 
-class Broker:
+class BrokerWithQueue:
     """Broker 1 with its session, its controller and the queue of its events."""
 
     def __init__(self, zookeeper: ZooKeeper | None = None) -> None:
@@ -37,7 +37,7 @@ class Broker:
     async def send(self, requests: object) -> None:
         """Nobody is there to be sent anything."""
 
-    def elected(self) -> Broker:
+    def elected(self) -> BrokerWithQueue:
         self.events.put("Startup", lambda controller: controller.elect(0))
         self.handle()
         return self
@@ -51,7 +51,7 @@ class Broker:
 
 
 def test_an_event_that_fails_does_not_take_the_others_with_it() -> None:
-    broker = Broker().elected()
+    broker = BrokerWithQueue().elected()
     wait(broker.admin.create_topic("a", {0: (1,)}))
     broker.handle()
 
@@ -68,7 +68,7 @@ def test_an_event_that_fails_does_not_take_the_others_with_it() -> None:
 
 def test_a_topic_that_goes_while_it_is_to_move_does_not_silence_the_controller() -> None:
     """A request to move a topic whose znodes are gone, then two other topics."""
-    broker = Broker().elected()
+    broker = BrokerWithQueue().elected()
     wait(broker.admin.create_topic("a", {0: (1,)}))
     broker.handle()
 
@@ -86,7 +86,7 @@ def test_a_topic_that_goes_while_it_is_to_move_does_not_silence_the_controller()
 
 
 def test_a_failover_that_fails_lets_another_broker_be_controller() -> None:
-    broker = Broker()
+    broker = BrokerWithQueue()
     wait(broker.admin.port.create(f"{paths.BROKER_IDS}/one", "{}"))
 
     broker.events.put("Startup", lambda controller: controller.elect(0))
@@ -105,7 +105,7 @@ def test_a_failover_that_fails_lets_another_broker_be_controller() -> None:
 
 
 def test_what_waits_is_dropped_when_the_session_expires() -> None:
-    broker = Broker().elected()
+    broker = BrokerWithQueue().elected()
     broker.events.put("TopicChange", lambda controller: controller.topics_changed())
 
     wait(broker.events.expire())
@@ -115,7 +115,7 @@ def test_what_waits_is_dropped_when_the_session_expires() -> None:
 
 
 def test_only_the_answers_that_a_controller_minds_are_events() -> None:
-    broker = Broker()
+    broker = BrokerWithQueue()
     quiet = StopReplica(0, 1, 1, -1, {})
     for request in (quiet, LeaderAndIsr(0, 1, 1, -1, {}, ())):
         broker.events.answered(1, request, "NONE", {})

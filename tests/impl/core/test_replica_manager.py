@@ -37,7 +37,7 @@ from impl.znodes.states import encode_state
 from impl.zookeeper import EmbeddedSession, ZooKeeper, wait
 from impl.zookeeper.port import OpOutcome
 from impl.zookeeper.znode import ANY_VERSION, Op, Znode
-from tests.impl.log.batches import Clock, batch
+from tests.impl.log.batches import ManualClock, batch
 
 R23 = Release.of("2.3")
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
@@ -58,8 +58,8 @@ class Hosted:
     """Broker 1's replica manager; ``/d`` is its only log directory."""
 
     def __init__(self, release: Release = R23) -> None:
-        self.disk = MemoryDisk(Clock())
-        self.logs = LogManager(self.disk, ["/d"], LogSettings(Clock()), failed=self.failed)
+        self.disk = MemoryDisk(ManualClock())
+        self.logs = LogManager(self.disk, ["/d"], LogSettings(ManualClock()), failed=self.failed)
         self.logs.start(1)
         self.zookeeper = ZooKeeper()
         client = ZnodeClient(EmbeddedSession(self.zookeeper), release)
@@ -163,7 +163,7 @@ def test_a_silent_zookeeper_holds_up_the_one_partition_whose_isr_is_written(
         wait(admin.port.create(paths.state(*one), text))
     session = Silent(zookeeper)
     client = ZnodeClient(session, R23)
-    logs = LogManager(MemoryDisk(Clock()), ["/d"], LogSettings(Clock()))
+    logs = LogManager(MemoryDisk(ManualClock()), ["/d"], LogSettings(ManualClock()))
     logs.start(1)
     quotas = Quotas(parse_properties("p", "zookeeper.connect=h:1\nlog.dirs=a\n", R23), print)
     replicas = HostedReplicas(

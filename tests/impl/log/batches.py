@@ -14,7 +14,7 @@ from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 
 
-class Clock:
+class ManualClock:
     """Milliseconds that only a test moves."""
 
     def __init__(self, now_ms: int = 1_000) -> None:
@@ -47,7 +47,7 @@ def values(log: Log, offset: int | None = None, up_to: int | None = None) -> lis
 
 
 def opened(
-    disk: Disk, clock: Clock, config: LogConfig, clean: bool = False, recovery_point: int = 0,
+    disk: Disk, clock: ManualClock, config: LogConfig, clean: bool = False, recovery_point: int = 0,
     log_start: int = 0,
 ) -> tuple[Log, Recovery]:  # fmt: skip
     """The log in ``/d/t-0``, made if it is not there."""
@@ -55,9 +55,9 @@ def opened(
     return load_log(disk, "/d/t-0", config, clock, clean, recovery_point, log_start)
 
 
-def fresh(config: LogConfig | None = None) -> tuple[Log, MemoryDisk, Clock]:
+def fresh(config: LogConfig | None = None) -> tuple[Log, MemoryDisk, ManualClock]:
     """A new log on a memory disk."""
-    clock = Clock()
+    clock = ManualClock()
     disk = MemoryDisk(clock)
     log, _ = opened(disk, clock, config or LogConfig())
     return log, disk, clock

@@ -8,14 +8,14 @@ from impl.disk import MemoryDisk
 from impl.log.config import LogConfig
 from impl.log.log_directory import LogSettings
 from impl.log.log_manager import LogManager
-from tests.impl.log.batches import Clock
+from tests.impl.log.batches import ManualClock
 
 ROOT = Path(__file__).parents[3]
 T0, T1 = ("t", 0), ("t", 1)
 DELAY_MS = LogConfig().file_delete_delay_ms
 
 
-class Broker:
+class BrokerOfLogs:
     """A manager on a memory disk that can be stopped, killed and started again."""
 
     def __init__(
@@ -26,7 +26,7 @@ class Broker:
     ) -> None:
         self.removals_fail_disks = removals_fail_disks
         self.first_sweep_ms = first_sweep_ms
-        self.clock = Clock()
+        self.clock = ManualClock()
         self.disk = MemoryDisk(self.clock)
         self.directories = directories or ("/a",)
         self.failures: list[tuple[str, str]] = []

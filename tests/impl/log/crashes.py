@@ -81,7 +81,7 @@ class Wrong(AssertionError):
 
 
 @dataclass
-class Tally:
+class CrashTally:
     """What a campaign met: how often each operation was cut short, and what recoveries did."""
 
     killed: Counter[str] = field(default_factory=Counter)
@@ -93,10 +93,10 @@ class Tally:
     below_end: int = 0
 
 
-class Run:
+class CrashRun:
     """One seed: a disk, a manager, and what must be there."""
 
-    def __init__(self, seed: int, power: bool, lies: bool, tally: Tally) -> None:
+    def __init__(self, seed: int, power: bool, lies: bool, tally: CrashTally) -> None:
         self.chance = Random(seed)
         self.power = power
         self.now = 1_000
@@ -384,19 +384,20 @@ def _epochs(data: bytes, from_offset: int) -> list[int]:
     ]
 
 
-OPERATIONS: list[Callable[[Run, Log, Memory], None]] = [
-    Run.append, Run.append_many, Run.lead, Run.truncate, Run.start_over, Run.remake, Run.flush,
-    Run.roll, Run.flush_rolled, Run.commit, Run.checkpoint, Run.advance_start, Run.retain,
-    Run.clean_stop,
+OPERATIONS: list[Callable[[CrashRun, Log, Memory], None]] = [
+    CrashRun.append, CrashRun.append_many, CrashRun.lead, CrashRun.truncate,
+    CrashRun.start_over, CrashRun.remake, CrashRun.flush, CrashRun.roll,
+    CrashRun.flush_rolled, CrashRun.commit, CrashRun.checkpoint, CrashRun.advance_start,
+    CrashRun.retain, CrashRun.clean_stop,
 ]  # fmt: skip
 WEIGHTS = [30, 20, 3, 4, 1, 1, 6, 2, 6, 14, 6, 4, 6, 1]
 
 
-def campaign(seeds: range, rounds: int, power: bool, lies: bool) -> Tally:
+def campaign(seeds: range, rounds: int, power: bool, lies: bool) -> CrashTally:
     """Many runs; Wrong names the seed of the one that failed, and what it was doing."""
-    tally = Tally()
+    tally = CrashTally()
     for seed in seeds:
-        run = Run(seed, power, lies, tally)
+        run = CrashRun(seed, power, lies, tally)
         try:
             run.rounds(rounds)
         except Wrong as error:

@@ -11,14 +11,14 @@ from impl.log.config import LogConfig
 from impl.log.errors import CorruptIndex, CorruptSegment, MalformedCheckpoint, StorageError
 from impl.log.log_directory import LogSettings
 from impl.log.log_manager import LogManager
-from tests.impl.log.batches import Clock, batch, fresh, names, opened, overwrite, values
+from tests.impl.log.batches import ManualClock, batch, fresh, names, opened, overwrite, values
 
 CONFIG = LogConfig(segment_bytes=400, index_interval_bytes=100, segment_index_bytes=120)
 FIRST = "/d/t-0/00000000000000000000"
 SECOND = "/d/t-0/00000000000000000005"
 
 
-def stopped(clean: bool = True) -> tuple[MemoryDisk, Clock]:
+def stopped(clean: bool = True) -> tuple[MemoryDisk, ManualClock]:
     """Twelve batches of one record, five to a segment, after a stop."""
     log, disk, clock = fresh(CONFIG)
     for number in range(12):
@@ -201,12 +201,14 @@ def test_a_log_that_ends_below_its_start_begins_anew_at_its_start():
 # One bad partition among others
 
 
-def broker(disk: MemoryDisk, clock: Clock, directories: tuple[str, ...] = ("/a",)) -> LogManager:
+def broker(
+    disk: MemoryDisk, clock: ManualClock, directories: tuple[str, ...] = ("/a",)
+) -> LogManager:
     return LogManager(disk, directories, LogSettings(clock, CONFIG))
 
 
-def with_two_partitions() -> tuple[MemoryDisk, Clock]:
-    clock = Clock()
+def with_two_partitions() -> tuple[MemoryDisk, ManualClock]:
+    clock = ManualClock()
     disk = MemoryDisk(clock)
     manager = broker(disk, clock)
     manager.start(1)
@@ -286,7 +288,7 @@ def test_a_segment_found_corrupt_while_it_is_read_takes_its_partition_offline():
     ],
 )
 def test_a_corrupt_file_of_a_directory_takes_the_directory_offline_alone(name, content, why):
-    clock = Clock()
+    clock = ManualClock()
     disk = MemoryDisk(clock)
     first = broker(disk, clock, ("/a", "/b"))
     first.start(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conformance.vectors.cases import read_cases
+from conformance.vectors.implementation import answer
 from impl.disk import Killed, MemoryDisk, RealDisk
 from impl.log.checkpoint_file import (
     OffsetCheckpoint,
@@ -17,7 +18,6 @@ from impl.log.checkpoint_file import (
 )
 from impl.log.errors import MalformedCheckpoint
 from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
-from impl.vectors.storage import answer
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 
@@ -25,9 +25,7 @@ Case = dict[str, Any]
 
 
 def cases(file: str) -> list[Any]:
-    path = VECTORS / file
-    loaded = json.loads(path.read_text(encoding="utf-8"))
-    return [pytest.param(case, id=f"{case['case']}-{number}") for number, case in enumerate(loaded)]
+    return [pytest.param(one, id=f"{one.name}-{one.number}") for one in read_cases(VECTORS / file)]
 
 
 def disk_with(path: str, content: bytes | None = None) -> MemoryDisk:
@@ -128,14 +126,14 @@ def test_a_crash_while_a_file_is_replaced_leaves_the_old_one_or_the_new_one():
 
 @pytest.mark.parametrize("case", cases("checkpoint_files.json"))
 def test_checkpoint_files_are_as_kafkas(case):
-    answered: Any = answer("checkpoint_files.json", "checkpoint", case)
+    answered = answer(case.file, case.operation, case.question)
 
-    assert {name: answered.get(name) for name in case["expected"]} == case["expected"]
+    assert {name: answered.get(name) for name in case.expected} == case.expected
 
 
 @pytest.mark.parametrize("case", cases("leader_epoch_cache.json"))
 def test_the_epoch_cache_answers_as_kafkas_by_release(case):
-    assert answer("leader_epoch_cache.json", "epochCache", case) == case["expected"]
+    assert answer(case.file, case.operation, case.question) == case.expected
 
 
 def test_what_an_answer_depends_on_is_the_release_it_is_asked_under():
@@ -170,7 +168,7 @@ def test_what_an_answer_depends_on_is_the_release_it_is_asked_under():
     ],
 )
 def test_a_refused_file_is_answered_with_the_kind_of_its_error(content, error):
-    case = {"versions": "0.10+", "input": {"fileContent": content}}
+    case = {"release": "2.7", "input": {"fileContent": content}}
 
     assert answer("checkpoint_files", "checkpoint", case) == {"error": error}
 
@@ -179,7 +177,11 @@ def test_files_and_operations_that_are_not_about_storage_are_refused():
     with pytest.raises(KeyError, match="election"):
         answer("election.json", "elect", {"input": {}})
     with pytest.raises(KeyError, match="no operation 'shuffle'"):
-        answer("leader_epoch_cache", "epochCache", {"input": {"ops": [{"do": "shuffle"}]}})
+        answer(
+            "leader_epoch_cache",
+            "epochCache",
+            {"release": "2.7", "input": {"ops": [{"do": "shuffle"}]}},
+        )
 
 
 def test_0_11_0_answers_an_undefined_epoch_on_an_empty_cache_with_the_log_end():

@@ -23,7 +23,7 @@ from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch
 from impl.log.retention import delete_old_segments
 from impl.log.segment import Segment
-from tests.impl.log.batches import Clock, fresh, names, opened
+from tests.impl.log.batches import ManualClock, fresh, names, opened
 from tests.impl.log.broker_of_logs import T0
 
 COMPACT = LogConfig(
@@ -68,7 +68,7 @@ def compact(log: Log, since: int | None = None) -> int:
     return clean(log, cleanable(log, since))
 
 
-def filled(count: int = 40, keys: int = 5) -> tuple[Log, MemoryDisk, Clock]:
+def filled(count: int = 40, keys: int = 5) -> tuple[Log, MemoryDisk, ManualClock]:
     log, disk, clock = fresh(COMPACT)
     for number in range(count):
         clock.now_ms += 1
@@ -254,14 +254,14 @@ def test_a_record_without_a_key_is_refused():
 # A manager
 
 
-def manager_on(disk: MemoryDisk, clock: Clock) -> LogManager:
+def manager_on(disk: MemoryDisk, clock: ManualClock) -> LogManager:
     manager = LogManager(disk, ["/a"], LogSettings(clock, COMPACT), unique=lambda: "0" * 32)
     manager.start(1)
     return manager
 
 
 def test_a_manager_compacts_the_filthiest_log_and_writes_down_how_far():
-    clock = Clock()
+    clock = ManualClock()
     disk = MemoryDisk(clock)
     manager = manager_on(disk, clock)
     for partition in (T0, ("u", 1)):
@@ -283,7 +283,7 @@ def test_a_manager_compacts_the_filthiest_log_and_writes_down_how_far():
 
 
 def test_a_truncation_lowers_what_counts_as_compacted_and_a_deletion_forgets_it():
-    clock = Clock()
+    clock = ManualClock()
     disk = MemoryDisk(clock)
     manager = manager_on(disk, clock)
     log = manager.create(T0)
@@ -304,7 +304,7 @@ def test_a_truncation_lowers_what_counts_as_compacted_and_a_deletion_forgets_it(
 @cache
 def prepared(seed: int) -> tuple[Log, int]:
     """A log of which a part is clean already, and the offset up to which it is; to be copied."""
-    clock = Clock()
+    clock = ManualClock()
     disk = MemoryDisk(clock, Random(seed))
     log, _ = opened(disk, clock, COMPACT)
     chance = Random(seed)
@@ -334,7 +334,7 @@ def dies(kill_after: int, power: bool, seed: int) -> Log | None:
     except Killed:
         disk.crash(power)
     clock = log.now_ms
-    assert isinstance(clock, Clock)
+    assert isinstance(clock, ManualClock)
     return opened(disk, clock, COMPACT, recovery_point=point)[0]
 
 

@@ -12,7 +12,7 @@ from impl.log.log_directory import LogDirectory
 from impl.log.producer_snapshots import ProducerSnapshots
 from impl.log.record_batch import header_at
 from impl.log.segment import Segment
-from tests.impl.log.crashes import Tally, Wrong, campaign
+from tests.impl.log.crashes import CrashTally, Wrong, campaign
 
 KINDS = [
     pytest.param(False, False, id="killed"),
@@ -37,7 +37,7 @@ def test_at_ten_thousand_moments_a_log_survives(power, lies):
     assert set(tally.killed) >= {"retain", "flush_rolled", "advance_start", "lead"}
 
 
-def everywhere(tally: Tally, points: int) -> None:
+def everywhere(tally: CrashTally, points: int) -> None:
     """The campaign was worth something: it died in many places, and recoveries had work to do."""
     assert tally.killed.total() == points
     assert set(tally.killed) >= {"start", "append", "append_many", "truncate", "checkpoint"}

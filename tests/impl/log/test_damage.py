@@ -14,7 +14,7 @@ from impl.log.errors import StorageError
 from impl.log.log import Log
 from impl.log.log_directory import LogSettings
 from impl.log.log_manager import LogManager
-from tests.impl.log.batches import Clock, batch
+from tests.impl.log.batches import ManualClock, batch
 
 CONFIG = LogConfig(segment_bytes=400, index_interval_bytes=100, segment_index_bytes=120)
 WRITTEN = [b"%02d" % number for number in range(12)]
@@ -22,9 +22,9 @@ WRITTEN = [b"%02d" % number for number in range(12)]
 SIZE = len(batch(WRITTEN[0]))
 
 
-def stopped(clean: bool) -> tuple[MemoryDisk, Clock]:
+def stopped(clean: bool) -> tuple[MemoryDisk, ManualClock]:
     """A broker with one partition of twelve records, after a stop."""
-    clock = Clock()
+    clock = ManualClock()
     disk = MemoryDisk(clock)
     manager = LogManager(disk, ["/d"], LogSettings(clock, CONFIG))
     manager.start(1)

@@ -15,7 +15,7 @@ from impl.log.loading import load_log
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, check, encode_batch
 from impl.log.segment import MAX_RELATIVE
-from tests.impl.log.batches import Clock, batch, fresh, names, opened, values
+from tests.impl.log.batches import ManualClock, batch, fresh, names, opened, values
 
 HOUR_MS = 3_600_000
 
@@ -253,7 +253,7 @@ def test_an_offset_outside_the_log_is_out_of_range():
 
 
 def test_a_region_goes_to_a_socket_without_passing_through(tmp_path, monkeypatch):
-    log, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), Clock(), clean=False)
+    log, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), ManualClock(), clean=False)
     log.append_as_leader(batch(b"v" * 1_000), 0)
     here, there = socket.socketpair()
     copies: list[object] = []

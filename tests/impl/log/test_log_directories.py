@@ -7,13 +7,13 @@ import pytest
 from impl.log.directory_names import parse_name
 from impl.log.errors import StorageError
 from tests.impl.log.batches import batch, values
-from tests.impl.log.broker_of_logs import T0, T1, Broker
+from tests.impl.log.broker_of_logs import T0, T1, BrokerOfLogs
 
 # Several directories
 
 
 def test_a_new_log_goes_where_fewest_are():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
 
     for number in range(4):
         broker.manager.create(("t", number))
@@ -22,7 +22,7 @@ def test_a_new_log_goes_where_fewest_are():
 
 
 def test_a_failing_directory_is_offline_with_its_partitions_and_the_others_go_on():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     broker.manager.create(T0, "/a").append_as_leader(batch(b"v"), 0)
     broker.manager.create(T1, "/b")
     broker.disk.failing.add("/a")
@@ -43,7 +43,7 @@ def test_a_failing_directory_is_offline_with_its_partitions_and_the_others_go_on
 
 
 def test_a_start_without_any_usable_directory_is_refused():
-    broker = Broker("/a")
+    broker = BrokerOfLogs("/a")
     broker.disk.crash(power=False)
     broker.disk.failing.add("/a")
 
@@ -52,7 +52,7 @@ def test_a_start_without_any_usable_directory_is_refused():
 
 
 def test_a_replica_moves_to_another_directory_through_a_future_log():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     log = broker.manager.create(T0, "/a")
     for number in range(7):
         log.append_as_leader(batch(b"%d" % number), number // 3)
@@ -80,7 +80,7 @@ def test_a_replica_moves_to_another_directory_through_a_future_log():
 
 
 def test_a_move_survives_a_crash_half_way_and_can_be_given_up():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     log = broker.manager.create(T0, "/a")
     for number in range(7):
         log.append_as_leader(batch(b"%d" % number), 0)
@@ -105,7 +105,7 @@ def test_a_move_survives_a_crash_half_way_and_can_be_given_up():
 
 
 def test_a_partition_that_two_directories_claim_is_offline_until_one_is_removed():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     broker.manager.create(T0, "/a")
     broker.manager.stop()
     broker.disk.make_directory("/b/t-0")

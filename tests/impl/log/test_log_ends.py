@@ -11,13 +11,13 @@ from impl.log.config import LogConfig
 from impl.log.errors import OffsetOutOfRange
 from impl.log.log import Log
 from impl.log.retention import delete_old_segments
-from tests.impl.log.batches import Clock, batch, fresh, names, values
+from tests.impl.log.batches import ManualClock, batch, fresh, names, values
 from tests.impl.log.test_log import HOUR_MS
 
 # Retention and cuts
 
 
-def four_segments() -> tuple[Log, MemoryDisk, Clock]:
+def four_segments() -> tuple[Log, MemoryDisk, ManualClock]:
     log, disk, clock = fresh(LogConfig(segment_bytes=100, retention_ms=-1))
     for hour, value in enumerate((b"a", b"b", b"c", b"d")):
         log.append_as_leader(batch(value, at=hour * HOUR_MS), hour)

@@ -17,7 +17,7 @@ from impl.log.log import EARLIEST, LATEST
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch
 from impl.log.retention import delete_old_segments
-from tests.impl.log.batches import Clock, opened, values
+from tests.impl.log.batches import ManualClock, opened, values
 
 SMALL = LogConfig(
     segment_bytes=600,
@@ -52,7 +52,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @initialize(append_time=st.booleans(), last_offset=st.booleans())
     def begin(self, append_time, last_offset):
-        self.clock = Clock()
+        self.clock = ManualClock()
         self.disk = MemoryDisk(self.clock)
         kind = LOG_APPEND_TIME if append_time else "CreateTime"
         self.config = replace(SMALL, message_timestamp_type=kind, index_last_offset=last_offset)

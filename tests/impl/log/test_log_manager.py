@@ -17,11 +17,11 @@ from impl.log.log_manager import LogManager
 from impl.log.log_tasks import LogTasks
 from impl.log.meta_properties import InconsistentBrokerId, InconsistentClusterId
 from tests.impl.log.batches import batch, values
-from tests.impl.log.broker_of_logs import DELAY_MS, ROOT, T0, T1, Broker
+from tests.impl.log.broker_of_logs import DELAY_MS, ROOT, T0, T1, BrokerOfLogs
 
 
 def test_a_clean_stop_leaves_a_marker_and_a_start_takes_it_away():
-    broker = Broker()
+    broker = BrokerOfLogs()
     broker.manager.create(T0).append_as_leader(batch(b"v"), 0)
 
     broker.manager.stop()
@@ -37,7 +37,7 @@ def test_a_clean_stop_leaves_a_marker_and_a_start_takes_it_away():
 
 def test_a_clean_stop_needs_no_recovery_even_if_power_fails_right_after_it():
     for seed in range(30):
-        broker = Broker()
+        broker = BrokerOfLogs()
         broker.disk.chance.seed(seed)
         log = broker.manager.create(T0)
         for _ in range(5):
@@ -55,7 +55,7 @@ def test_a_clean_stop_needs_no_recovery_even_if_power_fails_right_after_it():
 
 
 def test_checkpoints_are_in_kafkas_formats():
-    broker = Broker()
+    broker = BrokerOfLogs()
     for partition, records in ((T0, 5), (("a-b.c", 3), 1)):
         log = broker.manager.create(partition)
         for _ in range(records):
@@ -79,7 +79,7 @@ def test_checkpoints_are_in_kafkas_formats():
 
 
 def test_high_watermark_and_log_start_come_back_within_the_log():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     for _ in range(5):
         log.append_as_leader(batch(b"v"), 0)
@@ -95,7 +95,7 @@ def test_high_watermark_and_log_start_come_back_within_the_log():
 
 
 def test_two_brokers_in_one_process_cannot_share_a_directory():
-    broker = Broker()
+    broker = BrokerOfLogs()
 
     with pytest.raises(Locked, match=r"/a/\.lock: another broker uses this directory"):
         broker.starts()
@@ -127,7 +127,7 @@ def test_two_processes_cannot_share_a_directory_and_a_killed_one_lets_go(tmp_pat
 
 
 def test_directories_remember_whose_they_are():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
 
     assert read_file(broker.disk, "/b/meta.properties") == b"#\nversion=0\nbroker.id=1\n"
     broker.manager.stop()
@@ -137,7 +137,7 @@ def test_directories_remember_whose_they_are():
 
 
 def test_a_refused_start_lets_the_directories_go():
-    broker = Broker()
+    broker = BrokerOfLogs()
     broker.manager.stop()
 
     with pytest.raises(InconsistentBrokerId):
@@ -147,9 +147,9 @@ def test_a_refused_start_lets_the_directories_go():
 
 
 def test_directories_of_two_brokers_or_of_another_cluster_are_refused():
-    broker = Broker("/a")
+    broker = BrokerOfLogs("/a")
     broker.manager.stop()
-    other = Broker("/b")
+    other = BrokerOfLogs("/b")
     other.disk = broker.disk
     other.starts(broker_id=2, cluster_id="first").stop()
 
@@ -165,7 +165,7 @@ def test_directories_of_two_brokers_or_of_another_cluster_are_refused():
 
 
 def test_a_deleted_log_is_renamed_at_once_and_removed_after_the_delay():
-    broker = Broker()
+    broker = BrokerOfLogs()
     broker.manager.create(T0).append_as_leader(batch(b"v"), 0)
     doomed = delete_name(T0, f"{0:032x}")
 
@@ -183,7 +183,7 @@ def test_a_deleted_log_is_renamed_at_once_and_removed_after_the_delay():
 
 
 def test_a_topic_made_again_has_nothing_of_its_predecessor():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     for _ in range(5):
         log.append_as_leader(batch(b"old"), 9)
@@ -202,7 +202,7 @@ def test_a_topic_made_again_has_nothing_of_its_predecessor():
 
 
 def test_a_removal_that_fails_is_tried_after_a_delay_up_to_0_11(monkeypatch):
-    broker = Broker(removals_fail_disks=False)
+    broker = BrokerOfLogs(removals_fail_disks=False)
     for partition in (T0, T1):
         broker.manager.create(partition)
         broker.manager.delete(partition)
@@ -227,7 +227,7 @@ def test_a_removal_that_fails_is_tried_after_a_delay_up_to_0_11(monkeypatch):
 
 
 def test_up_to_1_0_a_sweep_removes_whatever_was_deleted_by_then():
-    broker = Broker(first_sweep_ms=30_000)
+    broker = BrokerOfLogs(first_sweep_ms=30_000)
     removed = []
     for partition, waits in ((T0, 29_000), (T1, 1_000), (T0, DELAY_MS)):
         broker.manager.create(partition)
@@ -240,7 +240,7 @@ def test_up_to_1_0_a_sweep_removes_whatever_was_deleted_by_then():
 
 
 def test_up_to_0_11_what_cannot_be_removed_is_tried_again_by_the_next_sweep(monkeypatch):
-    broker = Broker(removals_fail_disks=False, first_sweep_ms=30_000)
+    broker = BrokerOfLogs(removals_fail_disks=False, first_sweep_ms=30_000)
     broker.manager.create(T0)
     broker.manager.delete(T0)
     broker.clock.now_ms += 30_000
@@ -256,7 +256,7 @@ def test_up_to_0_11_what_cannot_be_removed_is_tried_again_by_the_next_sweep(monk
 
 @pytest.mark.parametrize("what", ["a deleted log", "a dropped segment"])
 def test_a_removal_that_fails_takes_its_directory_offline_and_no_other(monkeypatch, what: str):
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     for partition in (T0, T1):
         broker.manager.create(partition)
     home = broker.manager.home(T0)
@@ -288,7 +288,7 @@ def test_a_removal_that_fails_takes_its_directory_offline_and_no_other(monkeypat
 
 
 def test_what_was_to_be_removed_is_still_to_be_removed_after_a_restart():
-    broker = Broker()
+    broker = BrokerOfLogs()
     broker.manager.create(T0)
     broker.manager.delete(T0)
 
@@ -314,7 +314,7 @@ def test_directory_names_say_what_they_are_for():
 
 
 def test_rolled_segments_are_flushed_up_to_the_active_one():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     for _ in range(5):
         log.append_as_leader(batch(b"v"), 0)
@@ -326,7 +326,7 @@ def test_rolled_segments_are_flushed_up_to_the_active_one():
 
 
 def test_tasks_run_at_kafkas_intervals():
-    broker = Broker()
+    broker = BrokerOfLogs()
     tasks = LogTasks(broker.manager)
     start, ran = broker.clock.now_ms, {}
 
@@ -342,7 +342,7 @@ def test_tasks_run_at_kafkas_intervals():
 
 
 def test_retention_runs_over_all_logs():
-    broker = Broker()
+    broker = BrokerOfLogs()
     for partition in (T0, T1):
         log = broker.manager.create(partition)
         for _ in range(6):

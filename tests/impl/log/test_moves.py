@@ -6,12 +6,12 @@ import pytest
 
 from impl.log.errors import StorageError
 from tests.impl.log.batches import batch, values
-from tests.impl.log.broker_of_logs import T0, T1, Broker
+from tests.impl.log.broker_of_logs import T0, T1, BrokerOfLogs
 
 
-def half_copied() -> Broker:
+def half_copied() -> BrokerOfLogs:
     """Seven records in epochs 0, 1 and 2, some of them in a copy that is under way."""
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     log = broker.manager.create(T0, "/a")
     for number in range(7):
         log.append_as_leader(batch(b"%d" % number), number // 3)
@@ -21,14 +21,14 @@ def half_copied() -> Broker:
     return broker
 
 
-def ends(broker: Broker) -> tuple[int, int]:
+def ends(broker: BrokerOfLogs) -> tuple[int, int]:
     log, future = broker.manager.log(T0), broker.manager.future(T0)
     assert log is not None
     assert future is not None
     return log.log_end, future.log_end
 
 
-def finished(broker: Broker) -> list[bytes | None]:
+def finished(broker: BrokerOfLogs) -> list[bytes | None]:
     while not broker.manager.copy_some(T0, 100):
         continue
     broker.manager.finish_move(T0)
@@ -82,7 +82,7 @@ def test_a_copy_whose_epoch_the_log_does_not_have_begins_anew():
 
 
 def test_a_log_that_is_to_come_is_made_where_it_is_wanted_once():
-    broker = Broker("/a", "/b")
+    broker = BrokerOfLogs("/a", "/b")
     broker.manager.create(T1, "/b")
 
     broker.manager.prefer(T0, "/b")
@@ -94,7 +94,7 @@ def test_a_log_that_is_to_come_is_made_where_it_is_wanted_once():
 
 
 def test_what_is_not_being_moved_cannot_be_compared():
-    broker = Broker("/a")
+    broker = BrokerOfLogs("/a")
     broker.manager.create(T0)
 
     broker.manager.truncate_future(T0, 0)
@@ -104,7 +104,7 @@ def test_what_is_not_being_moved_cannot_be_compared():
 
 
 def test_no_copy_is_begun_while_a_directory_is_offline_for_one_may_be_there():
-    broker = Broker("/a", "/b", "/c")
+    broker = BrokerOfLogs("/a", "/b", "/c")
     broker.manager.create(T0, "/a")
     broker.manager.fail("/c", "it is gone")
 

@@ -25,8 +25,8 @@ from impl.log.producer_state import (
 )
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
-from tests.impl.log.batches import Clock, fresh, names, opened, overwrite
-from tests.impl.log.broker_of_logs import T0, Broker
+from tests.impl.log.batches import ManualClock, fresh, names, opened, overwrite
+from tests.impl.log.broker_of_logs import T0, BrokerOfLogs
 
 
 def sent(
@@ -142,7 +142,7 @@ def test_a_truncation_forgets_what_was_cut():
 
 
 def test_a_clean_stop_leaves_a_snapshot_and_a_start_reads_it():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     for number in range(9):
         sent(log, number)
@@ -159,7 +159,7 @@ def test_a_clean_stop_leaves_a_snapshot_and_a_start_reads_it():
 
 
 def test_after_a_crash_the_records_beyond_the_last_snapshot_are_read():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     for number in range(9):
         sent(log, number)
@@ -187,7 +187,7 @@ def test_a_damaged_snapshot_is_named_removed_and_not_needed():
 
 
 def test_snapshots_behind_the_recovery_point_go_but_for_two_segments():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     for number in range(20):
         sent(log, number)
@@ -202,7 +202,7 @@ def test_snapshots_behind_the_recovery_point_go_but_for_two_segments():
 
 
 def test_a_silent_producer_expires():
-    broker = Broker()
+    broker = BrokerOfLogs()
     log = broker.manager.create(T0)
     sent(log, 0)
     log.producers.states.rules = producer_rules_of((2, 3), expiration_ms=500)
@@ -230,7 +230,7 @@ def test_0_10_knows_no_producers_and_writes_no_snapshots():
     disk = fresh()[1]
     disk.make_directory("/d/u-0")
     log, _ = load_log(
-        disk, "/d/u-0", LogConfig(segment_bytes=200), Clock(), False, has_epochs=False
+        disk, "/d/u-0", LogConfig(segment_bytes=200), ManualClock(), False, has_epochs=False
     )
     for _ in range(5):
         sent(log, 0)
@@ -268,7 +268,7 @@ def test_what_is_no_snapshot_is_refused_with_a_reason(content, why):
 
 
 def test_a_topic_that_is_made_again_knows_nobody_of_before():
-    broker = Broker()
+    broker = BrokerOfLogs()
     partition: TopicPartition = T0
     sent(broker.manager.create(partition), 0)
     broker.manager.delete(partition)

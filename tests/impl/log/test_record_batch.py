@@ -24,7 +24,7 @@ from impl.log.record_batch import (
     header_at,
     records_of,
 )
-from tests.impl.log.batches import Clock, batch, record_lists, values
+from tests.impl.log.batches import ManualClock, batch, record_lists, values
 
 SIXTY_ONE = bytes.fromhex(
     "0000000000000007" "00000038" "00000003" "02" "00000000" "0000" "00000000"
@@ -209,7 +209,7 @@ def test_aiokafka_reads_a_segment_file_and_we_read_one_of_its_batches(tmp_path):
         "aiokafka.record.memory_records", reason="aiokafka is not installed"
     )
     theirs = pytest.importorskip("aiokafka.record.default_records")
-    log, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), Clock(), clean=False)
+    log, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), ManualClock(), clean=False)
     log.append_as_leader(batch(b"one", b"two"), 3)
     builder = theirs.DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1 << 20)
     for offset in range(2):
@@ -223,7 +223,7 @@ def test_aiokafka_reads_a_segment_file_and_we_read_one_of_its_batches(tmp_path):
         whole = records.next_batch()
         assert whole.validate_crc()
         found += [(one.offset, one.value) for one in whole]
-    again, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), Clock(), clean=True)
+    again, _ = load_log(RealDisk(), str(tmp_path), LogConfig(), ManualClock(), clean=True)
 
     assert found == [(0, b"one"), (1, b"two"), (2, b"theirs 0"), (3, b"theirs 1")]
     assert values(again) == [value for _, value in found]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conformance.vectors.implementation.batch_log import BatchLog, LogBatch, LogEnds
+from conformance.vectors.implementation.leaders import Requests
 from impl.core import answers
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
-from impl.vectors.batch_log import BatchLog, LogBatch, LogEnds
-from impl.vectors.leaders import Requests
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.ingest.transaction_log import TransactionLog
+from conformance.ingest.transaction_log import TransactionLogReader
 from impl.server.embedded import EmbeddedClient, EmbeddedServer
 from impl.zookeeper.errors import (
     BadVersion,
@@ -23,7 +23,7 @@ from impl.zookeeper.store import ZooKeeper
 from impl.zookeeper.znode import Check, Create, Delete, EventType, SetData, WatchEvent
 
 
-class Running:
+class RunningStore:
     def __init__(self, folder: Path, port: int = 0) -> None:
         self.server = EmbeddedServer(("127.0.0.1", port), folder)
         self.thread = threading.Thread(target=self.server.serve)
@@ -39,19 +39,19 @@ class Running:
 def test_a_server_that_starts_again_goes_on_with_its_transactions_and_ends_the_sessions_before(
     tmp_path: Path,
 ) -> None:
-    first = Running(tmp_path)
+    first = RunningStore(tmp_path)
     client = EmbeddedClient(first.address, 60_000)
     wait(client.create("/kept", "x"))
     wait(client.create("/mine", "", ephemeral=True))
     wait(client.multi([SetData("/kept", "y"), Create("/other", "z"), Check("/mine", 0)]))
     wait(client.multi([Delete("/mine"), Check("/kept", 7)]))  # which fails
     first.stop()  # and the client never closed its session
-    second = Running(tmp_path)
+    second = RunningStore(tmp_path)
     again = EmbeddedClient(second.address, 60_000)
     wait(again.delete("/other"))
     again.close()
     second.stop()
-    logs = [TransactionLog(str(path)) for path in sorted((tmp_path / "version-2").iterdir())]
+    logs = [TransactionLogReader(str(path)) for path in sorted((tmp_path / "version-2").iterdir())]
     read = [each for log in logs for each in log]
 
     assert [log.path.rpartition(".")[2] for log in logs] == ["1", "4"]
@@ -67,8 +67,8 @@ def test_a_server_that_starts_again_goes_on_with_its_transactions_and_ends_the_s
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    found = Running(tmp_path)
+def running(tmp_path: Path) -> Iterator[RunningStore]:
+    found = RunningStore(tmp_path)
     yield found
     found.stop()
 
@@ -105,7 +105,7 @@ def asked(port: Port) -> list[object]:
     return answers
 
 
-def test_behind_a_socket_it_answers_as_it_does_in_memory(running: Running):
+def test_behind_a_socket_it_answers_as_it_does_in_memory(running: RunningStore):
     client = EmbeddedClient(running.address, 5000)
 
     there, here = asked(client), asked(EmbeddedSession(ZooKeeper()))
@@ -115,7 +115,9 @@ def test_behind_a_socket_it_answers_as_it_does_in_memory(running: Running):
     assert {NodeExists, BadVersion, NoNode} <= {one[0] for one in here if isinstance(one, tuple)}
 
 
-def test_a_session_that_is_silent_for_too_long_expires_and_others_are_notified(running: Running):
+def test_a_session_that_is_silent_for_too_long_expires_and_others_are_notified(
+    running: RunningStore,
+):
     silent, watching = EmbeddedClient(running.address, 300), EmbeddedClient(running.address, 5000)
     wait(silent.create("/mine", "", ephemeral=True))
     wait(watching.exists("/mine", watch=True))
@@ -136,14 +138,14 @@ def test_a_session_that_is_silent_for_too_long_expires_and_others_are_notified(r
 
 
 def test_what_was_written_is_there_when_it_starts_again_and_sessions_are_over(tmp_path: Path):
-    first = Running(tmp_path)
+    first = RunningStore(tmp_path)
     client = EmbeddedClient(first.address, 5000)
     wait(client.create("/kept", "a"))
     wait(client.set_data("/kept", "b"))
     owned = wait(client.create("/gone", "", ephemeral=True)).znode
     first.stop()
 
-    second = Running(tmp_path)
+    second = RunningStore(tmp_path)
     again = EmbeddedClient(second.address, 5000)
     kept, gone = wait(again.get("/kept")), wait(again.exists("/gone"))
     newer = wait(again.create("/later", "")).znode
@@ -159,7 +161,7 @@ def test_what_was_written_is_there_when_it_starts_again_and_sessions_are_over(tm
 
 
 def test_where_nobody_listens_the_connection_is_lost(tmp_path: Path):
-    gone = Running(tmp_path)
+    gone = RunningStore(tmp_path)
     gone.stop()
 
     with pytest.raises(ConnectionLoss):

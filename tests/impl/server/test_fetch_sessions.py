@@ -36,7 +36,7 @@ def parts(names: str, offset: int = 3, epoch: int = 1) -> dict[str, FetchedPart]
     return {name: part(offset, epoch) for name in names}
 
 
-class Leader:
+class LeaderSessions:
     """Sessions, numbered from 1 on, and the time in milliseconds."""
 
     def __init__(self, release: str = "2.7", slots: int = 1000) -> None:
@@ -77,7 +77,7 @@ class Leader:
 
 
 def test_an_incremental_fetch_is_about_all_of_the_session_and_its_answer_about_what_is_new():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("abc")
 
     assert leader.goes_on(number, 1) == ""
@@ -88,7 +88,7 @@ def test_an_incremental_fetch_is_about_all_of_the_session_and_its_answer_about_w
 
 
 def test_what_diverges_and_what_failed_is_named_each_time_and_once_more_when_it_is_over():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("ab", a=MISSING)
     diverging = NOTHING._replace(diverging=EpochEnd(0, 2))
 
@@ -99,7 +99,7 @@ def test_what_diverges_and_what_failed_is_named_each_time_and_once_more_when_it_
 
 
 def test_what_an_answer_names_comes_last_the_next_time():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("abc")
 
     leader.goes_on(number, 1, a=NOTHING._replace(batch="records"))
@@ -108,7 +108,7 @@ def test_what_an_answer_names_comes_last_the_next_time():
 
 
 def test_partitions_are_added_moved_on_and_forgotten():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("ab")
 
     context = leader.context(number, 1, {"b": part(7), "c": part(9)}, "a")
@@ -119,7 +119,7 @@ def test_partitions_are_added_moved_on_and_forgotten():
 
 
 def test_a_session_ends_when_its_last_partition_is_forgotten():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("a")
 
     context = leader.context(number, 1, forgotten="a")
@@ -130,7 +130,7 @@ def test_a_session_ends_when_its_last_partition_is_forgotten():
 
 @pytest.mark.parametrize(("epoch", "after"), [(FINAL_EPOCH, []), (INITIAL_EPOCH, [2])])
 def test_a_full_fetch_ends_the_session_that_it_names(epoch: int, after: list[int]):
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("a")
 
     context = leader.context(number, epoch, parts("b"))
@@ -140,7 +140,7 @@ def test_a_full_fetch_ends_the_session_that_it_names(epoch: int, after: list[int
 
 
 def test_a_session_that_is_not_known_and_a_wrong_epoch_are_refused():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("a")
 
     assert leader.context(number + 1, 1).error == ID_NOT_FOUND
@@ -150,7 +150,7 @@ def test_a_session_that_is_not_known_and_a_wrong_epoch_are_refused():
 
 
 def test_a_fetch_that_another_of_its_session_has_overtaken_is_refused_when_it_is_answered():
-    leader = Leader()
+    leader = LeaderSessions()
     number = leader.begins("a")
     waits = leader.context(number, 1)
     leader.goes_on(number, 2)
@@ -169,7 +169,7 @@ def test_the_epochs_of_a_session_go_round_without_0():
 def test_the_leader_epochs_of_a_session_are_kept_but_from_2_1_to_2_4(
     release: str, full: int, named: int | None, kept: int | None
 ):
-    leader = Leader(release)
+    leader = LeaderSessions(release)
     first = leader.context(NO_SESSION, INITIAL_EPOCH, parts("a"))
     _, number, _ = first.answered({"a": NOTHING})
 
@@ -184,11 +184,11 @@ def test_the_leader_epochs_of_a_session_are_kept_but_from_2_1_to_2_4(
 
 
 def test_without_slots_there_are_no_sessions():
-    assert Leader(slots=0).begins("a") == NO_SESSION
+    assert LeaderSessions(slots=0).begins("a") == NO_SESSION
 
 
 def test_a_follower_takes_the_place_of_a_consumer_and_not_the_other_way_round():
-    leader = Leader(slots=1)
+    leader = LeaderSessions(slots=1)
 
     assert leader.begins("abc", follower=False) == 1
     assert leader.begins("a") == 2
@@ -198,7 +198,7 @@ def test_a_follower_takes_the_place_of_a_consumer_and_not_the_other_way_round():
 
 
 def test_of_followers_a_bigger_one_takes_the_place_of_one_that_is_not_new():
-    leader = Leader(slots=1)
+    leader = LeaderSessions(slots=1)
     number = leader.begins("ab")
     leader.now = EVICTION_MS + 1
     leader.goes_on(number, 1)
@@ -212,7 +212,7 @@ def test_of_followers_a_bigger_one_takes_the_place_of_one_that_is_not_new():
 def test_a_stale_one_goes_first_and_up_to_2_4_one_is_stale_that_was_used_just_now(
     release: str, after: list[int]
 ):
-    leader = Leader(release, slots=1)
+    leader = LeaderSessions(release, slots=1)
     number = leader.begins("ab")
     leader.now = EVICTION_MS + 1
     leader.goes_on(number, 1)

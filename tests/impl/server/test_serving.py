@@ -23,7 +23,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import ZooKeeper
 from impl.zookeeper.session import EmbeddedSession
-from tests.impl.log.batches import Clock, batch
+from tests.impl.log.batches import ManualClock, batch
 
 T0 = TopicPartition("t", 0)
 R23 = Release.of("2.3")
@@ -33,7 +33,7 @@ def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
     """Broker 1 leads ``t-0``, follower 2 is in sync and 3 is not; all is committed."""
     text = "zookeeper.connect=h:1\nlog.dirs=a\n"
     quotas = Quotas(parse_properties("p", text, R23), lambda trouble: None)
-    clock = Clock()
+    clock = ManualClock()
     logs = LogManager(MemoryDisk(clock), ["/d"], LogSettings(clock))
     logs.start(1)
     client = ZnodeClient(EmbeddedSession(ZooKeeper()), R23)

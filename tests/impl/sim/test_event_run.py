@@ -18,7 +18,7 @@ from impl.zookeeper import ConnectionLoss, EmbeddedSession, ZooKeeper, wait
 RELEASES = ("0.10", "1.1", "2.3", "2.4", "2.7")
 
 
-class Cluster:
+class SmallCluster:
     """Two brokers and a topic of two partitions; the controller of broker 1 is stepped."""
 
     def __init__(self, release: str, every_effect: bool = True) -> None:
@@ -61,7 +61,7 @@ def elects(controller: EventController) -> Any:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_event_that_is_suspended_at_every_effect_comes_to_the_same(release: str):
-    whole, stepped = Cluster(release, every_effect=False), Cluster(release)
+    whole, stepped = SmallCluster(release, every_effect=False), SmallCluster(release)
 
     whole.thread.begin(elects)
     stepped.thread.begin(elects)
@@ -74,7 +74,7 @@ def test_an_event_that_is_suspended_at_every_effect_comes_to_the_same(release: s
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_event_that_is_done_over_from_every_place_carries_nothing_out_twice(release: str):
-    once, over = Cluster(release), Cluster(release)
+    once, over = SmallCluster(release), SmallCluster(release)
 
     once.thread.begin(elects)
     once.to_the_end()
@@ -85,7 +85,7 @@ def test_an_event_that_is_done_over_from_every_place_carries_nothing_out_twice(r
 
 
 def test_a_suspended_event_tells_which_procedures_it_is_in():
-    cluster = Cluster("2.3", every_effect=False)
+    cluster = SmallCluster("2.3", every_effect=False)
     created = paths.state(*TopicPartition("t", 1))
 
     def creates(thread: ControllerThread, place: SuspensionPoint) -> bool:
@@ -102,7 +102,7 @@ def test_a_suspended_event_tells_which_procedures_it_is_in():
 
 
 def test_a_registration_whose_answer_is_lost_is_found_out_by_reading_back():
-    cluster = Cluster("2.3", every_effect=False)
+    cluster = SmallCluster("2.3", every_effect=False)
 
     def registers(thread: ControllerThread, place: SuspensionPoint) -> bool:
         effect = place.effect
@@ -128,9 +128,9 @@ def removes_topic(controller: EventController) -> Any:
 LISTING = Ask("children", (paths.partitions("t"), False))
 
 
-def with_a_topic_of_three() -> Cluster:
+def with_a_topic_of_three() -> SmallCluster:
     """The controller is the controller, and about to remove a topic whose partitions are listed."""
-    cluster = Cluster("2.3")
+    cluster = SmallCluster("2.3")
     for number in (0, 1, 2):
         wait(cluster.admin.make_path(paths.state("t", number)))
     cluster.thread.begin(elects)
@@ -141,7 +141,7 @@ def with_a_topic_of_three() -> Cluster:
     return cluster
 
 
-def removed(cluster: Cluster) -> list[int]:
+def removed(cluster: SmallCluster) -> list[int]:
     """The partitions whose nodes are gone, in the order in which they went."""
     thread, gone = cluster.thread, list[int]()
     while thread.place is not None:
@@ -202,9 +202,9 @@ def test_another_process_or_session_knows_nothing_and_has_begun_nothing():
     assert cluster.thread.controller.core.context.partitions() == []
 
 
-def at_the_end_of_a_failover(release: str) -> Cluster:
+def at_the_end_of_a_failover(release: str) -> SmallCluster:
     """A new controller that has looked for a request for preferred leaders, and found none."""
-    cluster = Cluster(release)
+    cluster = SmallCluster(release)
     cluster.thread.begin(elects)
     looks = Ask("exists", (paths.PREFERRED_ELECTION, True))
     seen = 0  # once when it sets its watches, and once at the end

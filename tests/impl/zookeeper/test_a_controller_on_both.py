@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.vectors.implementation.stage import ControllerStage
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.requests import Request
 from impl.releases import Release
-from impl.vectors.stage import ControllerStage
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper import Port
 from impl.zookeeper.port import wait

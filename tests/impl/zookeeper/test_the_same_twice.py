@@ -46,7 +46,7 @@ SHIFTS = st.sampled_from([None, 0, 1, -1])  # of an expected version; None: what
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedOperation:
     """An operation of a multi before it is known whose it is and what the version is now."""
 
     kind: type[Op]
@@ -58,9 +58,13 @@ class Asked:
 
 
 ASKED = st.one_of(
-    st.builds(Asked, st.just(Create), PATHS, TEXTS, st.none(), st.booleans(), st.just(False)),
-    st.builds(Asked, st.just(Create), PREFIXES, TEXTS, st.none(), st.booleans(), st.just(True)),
-    st.builds(Asked, st.sampled_from([SetData, Delete, Check]), PATHS, TEXTS, SHIFTS),
+    st.builds(
+        AskedOperation, st.just(Create), PATHS, TEXTS, st.none(), st.booleans(), st.just(False)
+    ),
+    st.builds(
+        AskedOperation, st.just(Create), PREFIXES, TEXTS, st.none(), st.booleans(), st.just(True)
+    ),
+    st.builds(AskedOperation, st.sampled_from([SetData, Delete, Check]), PATHS, TEXTS, SHIFTS),
 )
 
 
@@ -128,7 +132,7 @@ class Twins(RuleBasedStateMachine):
         self.both(self.of(who), lambda port: wait(port.delete(self.root + path, version)))
 
     @rule(who=WHO, asked=st.lists(ASKED, min_size=1, max_size=4))
-    def multi(self, who: int, asked: list[Asked]) -> None:
+    def multi(self, who: int, asked: list[AskedOperation]) -> None:
         # The versions as they are now: by the time the second one is asked the first has written.
         pairs = [(one, self.version(one.path, one.shift)) for one in asked]
         self.both(
@@ -168,7 +172,7 @@ class Twins(RuleBasedStateMachine):
         node = self.store.nodes.get(self.root + path)
         return -1 if shift is None or node is None else max(0, node.version + shift)
 
-    def op(self, asked: Asked, version: int, port: Port) -> Op:
+    def op(self, asked: AskedOperation, version: int, port: Port) -> Op:
         path = self.root + asked.path
         if asked.kind is Create:
             owner = port.session if asked.ephemeral else NO_SESSION

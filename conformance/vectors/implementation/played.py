@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.vectors.implementation.batch_log import BatchLog, LogBatch
 from impl.core.fetcher_thread import (
     EARLIEST,
     Answer,
@@ -19,7 +20,6 @@ from impl.core.fetcher_thread import (
 from impl.core.truncation import EpochEnd, FetchOutOfRange, divergence
 from impl.log.errors import StorageError
 from impl.releases import Release
-from impl.vectors.batch_log import BatchLog, LogBatch
 
 PARTITION = "t-0"
 _UNKNOWN = EpochEnd(-1, -1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from conformance.vectors.implementation.stage import ControllerStage, Sent, kinds_to
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core.controller_parts import ControllerConfig
 from impl.core.requests import UpdateMetadata, kind_of
-from impl.vectors.questions import Answer, Question, given, release, under
-from impl.vectors.stage import ControllerStage, Sent, kinds_to
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 
@@ -19,12 +19,14 @@ def sequence(question: Question) -> dict[str, Any]:
     """What every broker is sent when one starts."""
     asked, stage = given(question), ControllerStage(release(question))
     chief, came = asked["controller"], int(asked["event"].rsplit(" ", 1)[1])
-    others = [broker for broker in asked["brokers"] if broker != came]
-    for broker in others or [chief]:
-        stage.start_broker(broker)
-    stage.create_topic("t", {0: asked["brokers"]})
+    for broker in asked["brokers"]:
+        if broker != came or came == chief:
+            stage.start_broker(broker)
+    if asked["partitionsOnBroker"]:
+        stage.create_topic("t", {0: asked["brokers"]})
     if came == chief:
-        stage.put_state(PARTITION, LeaderIsrAndControllerEpoch(chief, 0, (chief,), 0))
+        if asked["partitionsOnBroker"]:
+            stage.put_state(PARTITION, LeaderIsrAndControllerEpoch(chief, 0, (chief,), 0))
         stage.controller(chief)
         sent = stage.take_sent()
     else:

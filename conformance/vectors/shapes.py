@@ -1,4 +1,4 @@
-"""What a case leaves unsaid, by the meaning of its fields.
+"""Default values for fields that a case leaves out, by their meaning.
 
 Cases name what matters to them, and no more: an ISR that is not named is the assignment, brokers
 that are not said to be dead are alive. Here every operation's input is completed before it is
@@ -9,10 +9,12 @@ unsaid, and asking for it is ``Lacks``, which names the field.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from impl.vectors.questions import Answer, Question
+from conformance.vectors.questions import Answer, Question
+from impl.releases import Release
 
 LAG_MS = 30_000
 """``replica.lag.time.max.ms`` where a case does not say (the default since KIP-537)."""
@@ -38,6 +40,7 @@ NULLS: dict[tuple[str, str], frozenset[str]] = {
         ("partition_state_machine", "initialState"): "leader",
         ("reassignment", "apiValidate"): "target rar to",
         ("reassignment", "generate"): "racks.",
+        ("reassignment", "guard"): "current",
         ("topic_admin", "describe"): "leader",
         ("truncation", "fetchState"): "latestEpoch followerLatestEpoch",
         ("truncation", "loops"): "partitionsLatestEpoch. latestEpoch.",
@@ -50,6 +53,9 @@ NULLS: dict[tuple[str, str], frozenset[str]] = {
 
 Any other that is null is as one that is left out. In a registered state a leader that is null is
 nobody."""
+
+
+_Complete = Callable[["Fields"], None]
 
 
 class Lacks(ValueError):
@@ -145,6 +151,9 @@ def _state(state: Fields, assigned: Iterable[int] = ()) -> None:
 def _brokers(asked: Fields) -> None:
     if isinstance(asked.get("brokers"), int):
         asked["brokers"] = list(range(asked["brokers"]))
+    listed = asked.rows("brokers")
+    if listed:  # each with its id and rack
+        asked["racks"] = {str(one["id"]): one.get("rack") for one in listed}
     if "racks" not in asked:
         held = [*asked.rows("existing"), asked.get("existing"), asked.get("manual")]
         ids = [ids for one in held if isinstance(one, Mapping) for ids in one.values()]
@@ -155,17 +164,23 @@ def _assign(asked: Fields) -> None:
     _brokers(asked)
     asked.fill("nPartitions", "partitions", "numPartitions", default=1)
     asked.fill("rf", "replicationFactor", default=1)
+    # What Kafka calls the fixed start index is where both rotations begin.
+    asked.fill("replicaShift", "nextReplicaShift", "fixedStartIndex")
     asked.fill("startIndex", "fixedStartIndex").fill("startPartitionId", default=0)
 
 
 def _assign_properties(asked: Fields) -> None:
     _assign(asked)
-    asked.fill("startIndex", default="any")
+    if isinstance(asked.fill("startIndex", default="any")["startIndex"], str):
+        asked["startIndex"] = "any"
 
 
 def _add_partitions(asked: Fields) -> None:
     asked.fill("existing", "current", "assignment", default={})
     asked.fill("manual", "replicaAssignment")
+    for name in ("existing", "manual"):
+        if isinstance(asked.get(name), list):
+            asked[name] = {str(number): ids for number, ids in enumerate(asked[name])}
     _brokers(asked)
     by_hand = asked.get("manual")
     asked.fill(
@@ -202,16 +217,43 @@ def _reassign_to(asked: Fields) -> None:
 
 
 def _assignment_of(asked: Fields) -> None:
-    asked.fill("known", default=list)
+    asked.fill("known", "assignments", default=list)
+    if not isinstance(asked["known"], Mapping):
+        asked["known"] = {name: [1, 2, 3] for name in asked["known"]}
     asked.fill("query", default=list(asked["known"]) or None)
 
 
 def _imbalance_count(asked: Fields) -> None:
+    if "steps" in asked:
+        asked["moments"] = list(_moments(asked.rows("steps"), asked.where))
+        asked.update(asked["moments"][-1])
+    whole = asked.part("partitions")
+    if whole is not None:
+        asked["assignments"] = {name: one["replicas"] for name, one in whole.items()}
+        asked["leaders"] = {name: one["leader"] for name, one in whole.items() if "leader" in one}
     asked.fill("assignments", "assignment", "replicas").fill("leaders", "leadership", default=dict)
     for name, one in asked["leaders"].items():
         if isinstance(one, Fields):
             asked["leaders"][name] = one["leader"]
     asked.fill("queuedForDeletion", "topicsToBeDeleted", default=list)
+
+
+def _moments(steps: list[Fields], where: str) -> Iterable[Fields]:
+    """What is known after each step, which assigns partitions, says who leads or deletes topics."""
+    assignments: dict[str, Any] = {}
+    leaders: dict[str, Any] = {}
+    queued: list[str] = []
+    for step in steps:
+        step.fill("assignments", "assign", "assignment").fill("leaders", "leadership")
+        partition = str(step.get("partition"))
+        assignments |= {partition: step["replicas"]} if "replicas" in step else {}
+        assignments |= step.get("assignments") or {}
+        leaders |= {partition: step["leader"]} if "leader" in step else {}
+        leaders |= step.get("leaders") or {}
+        deleted = step.get("queueForDeletion", step.get("queuedForDeletion", step.get("topic", ())))
+        queued = [*queued, *([deleted] if isinstance(deleted, str) else deleted)]
+        now = {"assignments": assignments, "leaders": leaders, "queuedForDeletion": queued}
+        yield Fields(now, where)
 
 
 def _creation(asked: Fields) -> None:
@@ -223,10 +265,22 @@ def _creation(asked: Fields) -> None:
     asked.fill("live", "brokers", "liveBrokers", default=_named(*lists, asked.get("controller")))
 
 
+def _step_in_words(step: Any) -> Any:
+    """``stop 1``, of a step that is written as an object."""
+    if not isinstance(step, Mapping):
+        return step
+    said = [step.get("do", step.get("op")), step.get("broker")]
+    if said[0] is None:
+        ((word, about),) = step.items()
+        said = [word, about if not isinstance(about, bool) else None]
+    return " ".join(str(one) for one in said if one is not None)
+
+
 def _leaders(asked: Fields) -> None:
     asked.fill("assignment", "replicas").fill("steps", default=list)
+    asked["steps"] = [_step_in_words(one) for one in asked["steps"]]
     asked.fill("brokers", "live", "liveBrokers", default=list(asked["assignment"]))
-    asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection")  # else as in its release
+    asked.fill("unclean", "uncleanEnabled", *_UNCLEAN)  # else as in its release
 
 
 def _flow_reassign(asked: Fields) -> None:
@@ -258,6 +312,19 @@ def _moved(asked: Fields) -> None:
 def _register(asked: Fields) -> None:
     asked.fill("me", "broker", "self", default=1).null("controllerZnode", "controller")
     asked.null("epochZnode", "readEpoch")
+    for name in ("epochZnode", "readEpoch"):
+        said = asked.part(name)
+        if said is not None:
+            said.fill("epoch", "value", "data").fill("zkVersion", "version")
+            asked[name] = [said["epoch"], said["zkVersion"]]
+    holder = asked.part("controllerZnode")
+    if holder is not None:
+        asked["controllerZnode"] = holder.fill("brokerid", "id")["brokerid"]
+
+
+def _startup_of_broker(asked: Fields) -> None:
+    _sequence(asked)
+    asked.fill("partitionsOnBroker", default=True)
 
 
 def _propagation(asked: Fields) -> None:
@@ -270,29 +337,40 @@ def _restarts(asked: Fields) -> None:
         asked["brokers"] = len(asked["brokers"])
 
 
+_UNCLEAN = ("unclean", "uncleanLeaderElection", "allowUnclean", "uncleanLeaderElectionEnabled")
 _STRATEGIES = ("Offline", "Reassign", "Preferred", "ControlledShutdown")
 
 
 def _election(asked: Fields) -> None:
+    state = asked.part("state") or asked.part("leaderAndIsr")
+    for name, value in (state or {}).items():
+        asked.setdefault(name, value)
     asked.fill("target", "rar", "reassignment")
     natural = "ControlledShutdown" if "shuttingDown" in asked else "Offline"
     asked.fill("strategy", default="Reassign" if "target" in asked else natural)
     name, _, argument = str(asked["strategy"]).partition("(")
-    known = next((one for one in _STRATEGIES if name.startswith(one)), name)
-    asked["strategy"] = known
+    if name == "Unclean":
+        name, argument = "Offline", "true"  # what an administrator asks for (KIP-460)
+    asked["strategy"] = next(
+        (one for one in _STRATEGIES if name.lower().startswith(one.lower())), name
+    )
     asked.fill("isr").fill("assignment", "replicas", "isr", "target")
     asked.fill("isr", default=list(asked["assignment"]))
     everybody = _named(asked["assignment"], asked["isr"], asked.get("target"))
     asked.fill("live", "liveReplicas", "liveBrokers", "brokers", default=everybody)
     unclean = argument.startswith("true")
-    asked.fill("uncleanEnabled", "unclean", "uncleanLeaderElection", default=unclean)
+    asked.fill("uncleanEnabled", *_UNCLEAN, default=unclean)
     asked.fill("shuttingDown", default=list)
 
 
 def _epoch_cache(asked: Fields) -> None:
+    given = [["assign", *entry] for entry in asked.get("entries", ())]
+    given += [["leo", asked["leo"]]] if "leo" in asked else []
+    asked["ops"] = [_epoch_cache_call(one, asked.where) for one in [*given, *asked["ops"]]]
     log_end = 0
     for op in asked.rows("ops"):
         op.fill("do", "op")
+        op["do"] = _CUTS.get(op["do"], op["do"])
         if op["do"] == "leo":
             op.fill("value", "leo", "offset", "logEndOffset")
             log_end = op["value"]
@@ -300,6 +378,25 @@ def _epoch_cache(asked: Fields) -> None:
             op.fill("epoch", "leaderEpoch").fill("offset", "startOffset", default=log_end)
         else:
             op.fill("epoch", "leaderEpoch").fill("offset", "endOffset", "startOffset")
+
+
+_CUTS = {
+    "clearAndFlushLatest": "truncateFromEnd",
+    "clearAndFlushEarliest": "truncateFromStart",
+    "clearAndFlush": "clear",
+}
+"""How the operations are called up to 2.0."""
+
+
+def _epoch_cache_call(op: Any, where: str) -> Any:
+    """An operation that is written as a list: its name, and what it is about."""
+    if not isinstance(op, list):
+        return op
+    name, *about = op
+    fields = {"assign": ("epoch", "offset"), "leo": ("value",), "endOffsetFor": ("epoch",)}
+    return Fields(
+        {"do": name, **dict(zip(fields.get(name, ("offset",)), about, strict=False))}, where
+    )
 
 
 def _leader(asked: Fields) -> None:
@@ -363,12 +460,15 @@ def _in_sync(asked: Fields) -> None:
 def _leader_epoch_check(asked: Fields) -> None:
     asked.fill("current", "currentLeaderEpoch", "leaderEpoch", default=0)
     asked.null("request", "requestLeaderEpoch", "requested")
+    if isinstance(asked["request"], str):
+        asked["request"] = None  # "none", in words
     asked.fill("isLeader", default=True).fill("fetchOnlyFromLeader", default=True)
 
 
 def _high_watermark(asked: Fields) -> None:
     asked.fill("leaderLeo", "leo", "logEndOffset").fill("remotes", "followers", default={})
     asked.fill("isr", default=[int(one) for one in asked["remotes"]])
+    asked["isr"] = list(dict.fromkeys([*asked["isr"], *asked.get("maximalIsr", ())]))
     asked.fill("now", default=0).fill("lagMs", "replicaLagTimeMaxMs", default=LAG_MS)
     asked.fill("oldHw", "hw", "highWatermark", default=0)
     for remote in asked.rows("remotes"):
@@ -387,17 +487,27 @@ def _out_of_sync(asked: Fields) -> None:
     for step in steps:
         if "fetch" in step:
             step.fill("leaderEnd", "leaderLeo", default=asked["leaderLeo"])
+        else:
+            step.fill("leaderEnd", "leaderLeo")
 
 
 def _produce(asked: Fields) -> None:
     asked.fill("acks", "requiredAcks", default=-1)
+    if asked["acks"] == "all":
+        asked["acks"] = -1
+    asked.fill("minIsr", "minInSyncReplicas", "minInsyncReplicas", default=1)
+
+
+def _epoch_fetches(asked: Fields) -> None:
+    if "ibp" in asked:
+        asked.fill("truncationOnFetch", default=Release.of(str(asked["ibp"])).since("2.7"))
 
 
 def _place(asked: Fields) -> None:
     """A partition of which a state machine is asked, and what is known of it."""
-    asked.fill("partition", default="t-0")
+    asked.fill("partition", default="t-0").fill("queuedForDeletion", "topicQueuedForDeletion")
     asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
-    asked.fill("unclean", "uncleanEnabled", "uncleanLeaderElection", default=False)
+    asked.fill("unclean", "uncleanEnabled", *_UNCLEAN, default=False)
     asked.fill("assignment", "replicas")
     states = [one for one in (asked.part("zkState"), asked.part("leadership")) if one is not None]
     known = _named(*[ids for one in states for ids in (one.get("isr"), one.get("leader"))])
@@ -440,14 +550,24 @@ def _initial_state(asked: Fields) -> None:
     asked.fill("live", "liveBrokers", "brokers", default=_named(asked["leader"]))
 
 
-def _transition(asked: Fields) -> None:
-    asked.fill("from", "state", "current").fill("to", "target")
+def _whole_names(kind: str) -> _Complete:
+    """States by their whole names: ``New`` is ``NewReplica`` of a replica."""
+
+    def complete(asked: Fields) -> None:
+        asked.fill("from", "state", "current").fill("to", "target")
+        for name in ("from", "to"):
+            said = asked[name]
+            if not said.endswith(kind) and not said.startswith(kind):
+                asked[name] = f"{kind}{said}" if said.startswith("Deletion") else f"{said}{kind}"
+
+    return complete
 
 
 def _offline_count(asked: Fields) -> None:
     if isinstance(asked.get("partitions"), list):
         asked["partitions"] = len(asked["partitions"])
     asked.fill("partitions", default=1).fill("topicBeingDeleted", default=False)
+    asked["steps"] = [one.removesuffix("Partition") for one in asked["steps"]]
 
 
 def _plan(asked: Fields) -> None:
@@ -486,6 +606,12 @@ def _find_states(asked: Fields) -> None:
 
 
 def _generate(asked: Fields) -> None:
+    if "topicsJson" in asked:
+        said = json.loads(asked["topicsJson"])["topics"]
+        asked.fill("topics", default=[one["topic"] for one in said])
+    if "rackAwareMode" in asked:
+        asked["rackAware"] = asked["rackAwareMode"] != "Disabled"
+    asked.fill("rackAware", "enableRackAwareness", default=not asked.get("disableRackAware"))
     current = asked.get("current") or {}
     named = list(dict.fromkeys(one.rpartition("-")[0] for one in current))
     asked.fill("topics", default=named or None)
@@ -505,7 +631,8 @@ def _list(asked: Fields) -> None:
 
 def _states(asked: Fields) -> None:
     for one in asked.rows("states"):
-        one.fill("current", "replicas", "target").fill("target", "targets", "current")
+        one.fill("current", "currentReplicas", "replicas", "target")
+        one.fill("target", "targetReplicas", "targets", "current")
         one.fill("done", default=one["current"] == one["target"])
 
 
@@ -519,6 +646,10 @@ def _trace(asked: Fields) -> None:
 
 def _guard(asked: Fields) -> None:
     asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
+    asked.fill("queuedForDeletion", "topicQueuedForDeletion", "topicBeingDeleted")
+    if asked.get("current", True) is None:
+        del asked["current"]
+        asked["exists"] = False
     if "entriesLeft" not in asked:
         asked.fill("current", default=[1])
         asked.fill("target", default=[max(_named(asked["current"]), default=0) + 1])
@@ -533,6 +664,7 @@ def _api(asked: Fields) -> None:
     at = asked if whole is None else whole
     asked.fill("adding", "addingReplicas", default=list(at.get("adding", ())))
     asked.fill("removing", "removingReplicas", default=list(at.get("removing", ())))
+    asked.fill("queuedForDeletion", "topicQueuedForDeletion", "topicBeingDeleted")
 
 
 def _broker_epoch(asked: Fields) -> None:
@@ -627,8 +759,16 @@ def _list_topics(asked: Fields) -> None:
     asked.fill("topics", default=list(asked["marked"]))
 
 
-def _describe(asked: Fields) -> None:
+def _altered(asked: Fields) -> None:
     _topic(asked)
+    asked.fill("existing", "partitions", "current", default=1).fill("requested", "newTotal")
+    if isinstance(asked["existing"], list | Mapping):
+        asked["existing"] = len(asked["existing"])
+
+
+def _described(asked: Fields) -> None:
+    _topic(asked)
+    asked.fill("configs", "config", default=dict)
     for one in asked.rows("partitions"):
         one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
         one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
@@ -639,6 +779,10 @@ def _requested_topic(asked: Fields) -> None:
 
 
 def _deletion(asked: Fields) -> None:
+    back = asked.get("thenStart", asked.get("then", []))
+    if isinstance(back, str):
+        back = [int(one) for one in back.split() if one.isdecimal()]
+    asked["thenStart"] = _named(back)
     asked.fill("assignment", "replicas", "live").fill("live", "brokers", "assignment")
 
 
@@ -658,14 +802,18 @@ def _deletion_scenario(asked: Fields) -> None:
         asked["topics"] = Fields({one: {} for one in asked["topics"]}, asked.where)
     factors = [one["rf"] for one in asked.rows("topics") if "rf" in one]
     seen = _named(*[ids for one in steps for ids in (one.get("brokers"), one.get("broker"))])
+    asked.fill("deleteTopicEnable", "isDeleteTopicEnabled", "deleteEnabled", default=True)
     most = max([*factors, *seen, 1])
     asked.fill("brokers", "live", default=list(range(1, most + 1)))
     for topic in asked.rows("topics"):
         topic.fill("partitions", default=1)
         topic.fill("rf", "replicationFactor", default=len(asked["brokers"]))
     for step in steps:
-        step.fill("do", "op").fill("topics", "toBeDeleted", default=list(asked["topics"]))
-        step.fill("ineligible", default=list)
+        step.fill("do", "op")
+        step.fill("topics", "toBeDeleted", "topicsToBeDeleted", "initialTopicsToBeDeleted",
+                  default=list(asked["topics"]))  # fmt: skip
+        step.fill("ineligible", "topicsIneligibleForDeletion",
+                  "initialTopicsIneligibleForDeletion", default=list)  # fmt: skip
         step.fill("brokers", default=_named(step.get("broker")) or list(asked["brokers"]))
         if len(step["brokers"]) == 1:
             step.fill("broker", default=step["brokers"][0])
@@ -787,18 +935,35 @@ def _update_states(asked: Fields) -> None:
 
 
 def _encode(asked: Fields) -> None:
-    what = asked.part("encode")
-    if what is None:
+    what = asked["encode"]
+    if isinstance(what, int):
+        what = {"controllerEpoch": what}
+    elif isinstance(what, str) and "/" in what:
+        what = what.split("/", 1)
+    elif isinstance(what, list) and all(map(_numbered, what)):
+        what = {"partitions": what}
+    elif isinstance(what, Mapping) and what and all(map(_numbered, what)):
+        what = {"partitions": {one.rpartition("-")[2]: ids for one, ids in what.items()}}
+    asked["encode"] = what = _read(what, f"{asked.where}.encode")
+    if not isinstance(what, Fields):
         return
     if "leader" in what or ("isr" in what and "endpoints" not in what):
         _state(what)
         what.fill("controllerEpoch", default=0)
-    what.fill("brokerId", "brokerid").fill("jmx", "jmxPort")
+    what.fill("jmx", "jmxPort").fill("partitions", "assignment", "replicas")
+    if "timestamp" in what:
+        what.fill("brokerId", "brokerid", "controller", "broker")
     if set(what) == {"epoch"}:
         what.fill("controllerEpoch", "epoch")
-        del what["epoch"]
     if isinstance(what.get("partitions"), Mapping):
         _whole_assignments(what)
+
+
+_PARTITION = re.compile(r"^(?:.*-)?\d+$")
+
+
+def _numbered(name: str) -> bool:
+    return _PARTITION.match(name) is not None
 
 
 def _whole_assignments(topic: Fields) -> None:
@@ -824,11 +989,10 @@ def _encode_reassign(asked: Fields) -> None:
     asked.fill("map", "targets", "target", "reassignment")
 
 
-_Complete = Callable[[Fields], None]
-
 SHAPES: dict[tuple[str, str], _Complete] = {
     ("assignment", "addPartitions"): _add_partitions,
     ("assignment", "assign"): _assign,
+    ("assignment", "rackAlternatedList"): _brokers,
     ("assignment", "assignProperties"): _assign_properties,
     ("checkpoint_files", "checkpoint"): _checkpoint,
     ("controller_context", "assignmentOf"): _assignment_of,
@@ -858,7 +1022,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("partition_state_machine", "effects"): _partition_effects,
     ("partition_state_machine", "initialState"): _initial_state,
     ("partition_state_machine", "offlineCount"): _offline_count,
-    ("partition_state_machine", "transition"): _transition,
+    ("partition_state_machine", "transition"): _whole_names("Partition"),
     ("producer_state", "appends"): _appends,
     ("reassignment", "apiValidate"): _api,
     ("reassignment", "execute"): _execute,
@@ -880,15 +1044,17 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("replica_manager", "stopReplica"): _stop_replica,
     ("replica_state_machine", "effects"): _replica_effects,
     ("replica_state_machine", "startup"): _replica_startup,
-    ("replica_state_machine", "transition"): _transition,
+    ("replica_state_machine", "transition"): _whole_names("Replica"),
     ("request_batch", "batch"): _batch,
     ("request_batch", "versions"): _versions,
     ("request_sequences", "emptyPartitions"): _empty_partitions,
-    ("request_sequences", "sequence"): _sequence,
+    ("request_sequences", "sequence"): _startup_of_broker,
     ("topic_admin", "collision"): _collision,
     ("topic_admin", "collisionChars"): _name,
     ("topic_admin", "delete"): _topic,
-    ("topic_admin", "describe"): _describe,
+    ("topic_admin", "alter"): _altered,
+    ("topic_admin", "create"): _topic,
+    ("topic_admin", "describe"): _described,
     ("topic_admin", "list"): _list_topics,
     ("topic_admin", "validateName"): _name,
     ("topic_deletion", "completionZkOrder"): _requested_topic,
@@ -897,6 +1063,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_deletion", "deleteZnodeForMissingTopic"): _missing_topic,
     ("topic_deletion", "resumeDecision"): _resume,
     ("topic_deletion", "scenario"): _deletion_scenario,
+    ("truncation", "epochFetches"): _epoch_fetches,
     ("truncation", "fetchState"): _fetch_state,
     ("truncation", "leaderFetchValidation"): _validation,
     ("truncation", "loops"): _loops,

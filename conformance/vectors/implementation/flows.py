@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.answers import propagates_isr_changes
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.imbalance import is_imbalanced
 from impl.core.journal import ControllerJournal
-from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import TopicPartition, paths
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
@@ -184,7 +184,7 @@ class TopicLife:
             self.stage.start_broker(int(rest))
             self.stage.run(self.controller)
             self._joins(int(rest))
-        elif "auto" in step:
+        elif "auto" in step.lower():
             wait(self.controller.rebalance())
             self.stage.run(self.controller)
         elif "shutdown" in step.lower():
@@ -192,7 +192,7 @@ class TopicLife:
                 len(wait(self.controller.brokers.shut_down(int(rest.split()[-1]))))
             )
             self.stage.run(self.controller)
-        elif "elect" in step:
+        elif "elect" in step.lower():
             wait(self.stage.admin.make_path("/admin"))
             wait(self.stage.admin.request_preferred_election([PARTITION]))
             self.stage.run(self.controller)

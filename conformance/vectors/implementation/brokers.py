@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core import answers
 from impl.core.partition import Partition
 from impl.core.requests import PartitionStop, StopReplica
@@ -15,9 +18,6 @@ from impl.core.truncation import (
 )
 from impl.log.checkpoint_file import OffsetCheckpoint
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
-from impl.vectors.batch_log import LogEnds
-from impl.vectors.hosted import DIRECTORY, ME, OTHER, PARTITION, HostedBroker
-from impl.vectors.questions import Answer, Question, given, release, under
 from impl.znodes import TopicPartition
 
 

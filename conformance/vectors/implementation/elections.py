@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core import strategies
 from impl.core.cluster_context import ClusterContext
 from impl.core.imbalance import by_preferred_leader, not_led_by
 from impl.core.strategies import Elected
-from impl.vectors.questions import Answer, Question, given, release
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 
@@ -39,6 +40,8 @@ def _choose(question: Question, asked: dict[str, Any]) -> Elected | None:
         case "Reassign":
             return strategies.reassign(asked.get("target", assignment), isr, live)
         case "Preferred":
+            if strategies.leads_as_preferred(assignment, asked.get("leader"), release(question)):
+                return None
             return strategies.preferred(assignment, isr, live)
         case "ControlledShutdown":
             going = asked["shuttingDown"]
@@ -78,15 +81,20 @@ def reassign_to(question: Question) -> dict[str, Any]:
 def assignment_of(question: Question) -> dict[str, Any]:
     """The replicas of partitions, known or not."""
     asked, context = given(question), ClusterContext()
-    for name in asked["known"]:
-        context.assign(TopicPartition.of(name), (1, 2, 3))
+    for name, replicas in asked["known"].items():
+        context.assign(TopicPartition.of(name), replicas)
     found = [context.replicas(TopicPartition.of(name)) for name in asked["query"]]
     return {"results": [list(replicas) for replicas in found]}
 
 
 def imbalance(question: Question) -> dict[str, Any]:
     """How many partitions are not led by their preferred replica (a metric of the controller)."""
-    asked, context = given(question), ClusterContext()
+    counts = [_imbalance(one) for one in given(question).get("moments", [given(question)])]
+    return {"count": counts[-1], "imbalance": counts[-1], "counts": counts}
+
+
+def _imbalance(asked: Mapping[str, Any]) -> int:
+    context = ClusterContext()
     context.queued_for_deletion = set(asked["queuedForDeletion"])
     for name, replicas in asked["assignments"].items():
         context.assign(TopicPartition.of(name), replicas)
@@ -94,7 +102,7 @@ def imbalance(question: Question) -> dict[str, Any]:
         partition = TopicPartition.of(name)
         context.leadership[partition] = LeaderIsrAndControllerEpoch(leader, 0, (leader,), 0)
     due = by_preferred_leader(context).items()
-    return {"count": sum(len(not_led_by(broker, one, context)) for broker, one in due)}
+    return sum(len(not_led_by(broker, one, context)) for broker, one in due)
 
 
 ANSWERS: dict[tuple[str, str], Answer] = {

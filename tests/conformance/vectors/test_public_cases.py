@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conformance.vectors.cases import FILES, read_cases
+from conformance.vectors.implementation import ANSWERS
 from conformance.vectors.judge import Outcome, answers_of, judge
 from conformance.vectors.not_applicable import NOT_APPLICABLE
 from impl.releases import PRESETS
-from impl.vectors import ANSWERS
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 MORE = VECTORS / "more"

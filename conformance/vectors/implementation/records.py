@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.disk import MemoryDisk
 from impl.log.by_release import config_of, epoch_cache_of, has_epochs, producer_rules_of
 from impl.log.cleaner import clean, cleanable
@@ -16,7 +17,6 @@ from impl.log.loading import load_log
 from impl.log.log import Log
 from impl.log.record import StoredRecord
 from impl.log.record_batch import batches_in, encode_batch, records_of
-from impl.vectors.questions import Answer, Question, given, release, under
 
 FOLDER = "/d/t-0"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from conformance.vectors.implementation.stage import ControllerStage
+from conformance.vectors.questions import Answer, Question, given, or_refusal, release
 from impl.admin import topic_lines
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
@@ -12,8 +14,6 @@ from impl.core.deletion import Action, decide
 from impl.core.journal import ControllerJournal
 from impl.core.requests import UpdateMetadata
 from impl.core.states import PartitionState, ReplicaState
-from impl.vectors.questions import Answer, Question, given, or_refusal, release
-from impl.vectors.stage import ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -61,7 +61,8 @@ class Rehearsal:
         self.stage = ControllerStage(release(question))
         journal = _Calls()
         self.calls = journal.calls
-        self.core = self.stage.core(1, 50, ControllerConfig(delete_topics=True), journal)
+        config = ControllerConfig(delete_topics=asked["deleteTopicEnable"])
+        self.core = self.stage.core(1, 50, config, journal)
         self.brokers: list[int] = asked["brokers"]
         self.core.context.broker_epochs = dict.fromkeys(self.brokers, 1)
         for topic, shape in asked["topics"].items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, by_number, given, or_refusal, release
 from impl.admin import placement
 from impl.admin.placement import Assignment
-from impl.vectors.questions import Answer, Question, by_number, given, or_refusal, release
 
 
 def _brokers(asked: dict[str, Any]) -> dict[int, str | None]:

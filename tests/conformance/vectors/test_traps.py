@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from conformance.vectors.implementation import answer
+from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.hosted import ME, OTHER, PARTITION, HostedBroker
+from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
 from impl.core.cluster_context import ClusterContext
 from impl.core.fetcher_thread import FetchQuestion
 from impl.core.imbalance import candidates
@@ -16,10 +20,6 @@ from impl.log.loading import load_log
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
 from impl.releases import Release
-from impl.vectors import answer
-from impl.vectors.batch_log import LogEnds
-from impl.vectors.hosted import ME, OTHER, PARTITION, HostedBroker
-from impl.vectors.stage import NOW_MS, ControllerStage
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper

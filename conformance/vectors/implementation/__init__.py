@@ -1,4 +1,4 @@
-"""The implementation's answers to questions about Kafka's behaviour, one a file and operation.
+"""The implementation's answers to cases of Kafka's behaviour, by file and operation.
 
 A question has ``input`` (as in the files of vectors), the ``release`` that it is asked under, and
 the ``versions`` that it is said to hold for. What is expected is not among it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from impl.vectors import (
+from conformance.vectors.implementation import (
     batches,
     brokers,
     deletions,
@@ -26,8 +26,8 @@ from impl.vectors import (
     store,
     topics,
 )
-from impl.vectors.questions import Answer, Question
-from impl.vectors.shapes import reading
+from conformance.vectors.questions import Answer, Question
+from conformance.vectors.shapes import reading
 
 ANSWERS: dict[tuple[str, str], Answer] = {}
 """By file (its stem) and operation."""

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from conformance.vectors.cases import Case, read_cases
+from conformance.vectors.implementation import answer
 from conformance.vectors.judge import SIDES, answers_of
 from conformance.vectors.not_applicable import EXCEPTIONS
-from impl.vectors import answer
-from impl.vectors.shapes import NULLS, Lacks, completed
+from conformance.vectors.shapes import NULLS, Lacks, completed
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
 MOST_REFUSALS = {"impl": 95, "model": 67}

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.vectors.implementation.batch_log import BatchLog
+from conformance.vectors.implementation.played import (
+    PARTITION,
+    PlayedFetcher,
+    PlayedLeader,
+    log_of,
+    said_pair,
+)
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core.fetcher_thread import EARLIEST, LATEST, UnrequestedPartition
 from impl.core.fetcher_thread import Answer as FetchAnswer
 from impl.core.truncation import EpochEnd
-from impl.vectors.batch_log import BatchLog
-from impl.vectors.played import PARTITION, PlayedFetcher, PlayedLeader, log_of, said_pair
-from impl.vectors.questions import Answer, Question, given, release, under
 from impl.zookeeper.port import wait
 
 MOST_ROUNDS = 50

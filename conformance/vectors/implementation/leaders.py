@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from conformance.vectors.implementation.batch_log import LogEnds
+from conformance.vectors.implementation.hosted import ME, PARTITION, HostedBroker
+from conformance.vectors.implementation.stage import ControllerStage
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core import answers
 from impl.core.fetcher_thread import EpochQuestion
 from impl.core.partition import (
@@ -14,10 +19,8 @@ from impl.core.partition import (
     is_under_replicated,
     out_of_sync,
 )
-from impl.vectors.batch_log import LogEnds
-from impl.vectors.hosted import ME, PARTITION, HostedBroker
-from impl.vectors.questions import Answer, Question, given, release, under
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.core.requests import PartitionOrder
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.zookeeper.port import wait
 
 START_MS = 1_000_000
@@ -57,6 +60,7 @@ class LeaderLife:
         asked = given(question)
         self.now_ms = START_MS
         self.requests = Requests()
+        self.registered = ControllerStage(release(question))
         end, checkpoint = asked.get("log", {}).get("records", 0), asked.get("hwCheckpoint") or 0
         self.partition = Partition(
             asked["self"],
@@ -64,16 +68,30 @@ class LeaderLife:
             LogEnds(end, max(0, min(checkpoint, end))),
             asked.get("replicaLagTimeMaxMs", 30_000),
             release(question),
+            client=lambda: self.registered.admin,
             isr_requests=self.requests if release(question).since("2.7") else None,
             replicas=asked["replicas"],
         )
-        self.partition.make_leader(asked["leaderEpoch"], asked["isr"], self.now_ms)
+        self._leads(asked["leaderEpoch"], asked["isr"])
         self.last: Remote | None = None
         self.offsets: list[int | str] = []
 
-    def do(self, step: dict[str, Any]) -> None:
-        """One step."""
+    def _leads(self, epoch: int, isr: Sequence[int]) -> None:
+        """A controller registers it as leader, and says so."""
+        state = LeaderIsrAndControllerEpoch(self.partition.broker, epoch, tuple(isr), 0)
+        self.registered.put_state(T0, state)
+        wait(self.registered.admin.port.set_data(paths.state(*T0), encode_state(state)))
+        registered = self.registered.state(T0)
+        assert registered is not None, "it was written"
+        order = PartitionOrder(registered, self.partition.replicas, True)
+        self.partition.become_leader(order, self.now_ms)
+
+    def do(self, step: dict[str, Any], fails: bool = False) -> None:
+        """One step; ``fails``: what it writes to ZooKeeper is refused, as another has written."""
         partition = self.partition
+        if fails:
+            text = wait(self.registered.admin.port.get(paths.state(*T0))).data
+            wait(self.registered.admin.port.set_data(paths.state(*T0), text))
         match step["do"]:
             case "sleep":
                 self.now_ms += step["ms"]
@@ -97,7 +115,7 @@ class LeaderLife:
             case "isrUpdateFails":
                 self.requests.answer(step["error"], self.now_ms)
             case "becomeLeader":
-                partition.make_leader(step["leaderEpoch"], step["isr"], self.now_ms)
+                self._leads(step["leaderEpoch"], step["isr"])
             case "becomeFollower":
                 partition.make_follower(step["leader"], step["leaderEpoch"])
             case "listOffset":
@@ -131,9 +149,10 @@ def leader(question: Question) -> dict[str, Any]:
     initial, seen = life.observe(), []
     asked_before_failure = 0
     marks = {}
-    for step in given(question).get("steps", ()):
+    steps = given(question).get("steps", ())
+    for step, following in zip(steps, [*steps, {}][1:], strict=True):
         asked_before_failure = len(life.requests.asked)
-        life.do(step)
+        life.do(step, fails=following.get("do") == "isrUpdateFails")
         seen.append(life.observe())
         marks[f"hwAfterStep{len(seen)}"] = life.partition.hw
     return life.observe() | {
@@ -239,13 +258,15 @@ def out_of_sync_checks(question: Question) -> dict[str, Any]:
     for remote in remotes.values():
         remote.fetched(0, 0, 0, now_ms)
     found = []
+    end = asked["leaderLeo"]
     for step in asked["steps"]:
+        end = step.get("leaderEnd", end)
         if "fetch" in step:
             for remote in remotes.values():
                 remote.fetched(step["fetch"], 0, step["leaderEnd"], now_ms)
         elif "sleep" in step:
             now_ms += step["sleep"]
-        else:
+        elif "check" in step:
             found.append(
                 [
                     one
@@ -253,7 +274,7 @@ def out_of_sync_checks(question: Question) -> dict[str, Any]:
                     if out_of_sync(
                         remote.end,
                         remote.last_caught_up,
-                        asked["leaderLeo"],
+                        end,
                         now_ms,
                         asked["lagMs"],
                         release(question),

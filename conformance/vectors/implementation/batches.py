@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.implementation.stage import state_of
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import BatchNotSent, RequestBatch, Round
 from impl.core.requests import (
@@ -16,8 +18,6 @@ from impl.core.requests import (
     request_version,
 )
 from impl.releases import Release
-from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import state_of
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.vectors.implementation import answer
 from impl.core.deletion import DeletionManager
 from impl.core.replica_manager import ReplicaManager
-from impl.vectors import answer
 from impl.znodes import TopicPartition
 
 GONE = {"eventually": "topic znode, delete znode and all logs gone"}

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.vectors.implementation.stage import (
+    ControllerStage,
+    shown_metadata,
+    shown_orders,
+    shown_state,
+    shown_stops,
+    state_of,
+)
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.journal import ChangeFailure, ControllerJournal
@@ -14,15 +23,6 @@ from impl.core.states import (
     ReplicaState,
     partition_may_go,
     replica_may_go,
-)
-from impl.vectors.questions import Answer, Question, given, release
-from impl.vectors.stage import (
-    ControllerStage,
-    shown_metadata,
-    shown_orders,
-    shown_state,
-    shown_stops,
-    state_of,
 )
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.zookeeper.errors import NoNode, ZooKeeperError
@@ -99,7 +99,7 @@ class _Faulty(EmbeddedSession):
     def __init__(self, zookeeper: ZooKeeper, path: str, error: ZooKeeperError | None) -> None:
         super().__init__(zookeeper)
         self.path, self.error = path, error
-        self.refuses_writes = False
+        self.refusals: list[str] = []
 
     async def get(self, path: str, watch: bool = False) -> Znode:
         """As ZooKeeper does, but for that znode."""
@@ -108,9 +108,16 @@ class _Faulty(EmbeddedSession):
         return await super().get(path, watch)
 
     async def multi(self, ops: Sequence[Op]) -> list[OpOutcome]:
-        """As ZooKeeper does, but for a write of that znode."""
-        if self.refuses_writes and any(op.path == self.path for op in ops):
-            raise ZooKeeperError("the write failed")
+        """As ZooKeeper does, but for a write of that znode; somebody may write it just before."""
+        if self.refusals and any(op.path == self.path for op in ops):
+            match self.refusals.pop(0):
+                case "exception":
+                    raise ZooKeeperError("the write failed")
+                case "NONODE":
+                    self.zookeeper.delete(self.path)
+                case "BADVERSION":
+                    node = await super().get(self.path)
+                    await self.set_data(self.path, node.data)
         return await super().multi(ops)
 
 
@@ -127,7 +134,8 @@ def partition_effects(question: Question) -> dict[str, Any]:
     error = _READ_RESULTS.get(asked.get("zkReadResult", ""))
     path = paths.state(*partition)
     port = _Faulty(stage.zookeeper, path, error)
-    port.refuses_writes = "exception" in (asked.get("zkCreateResult"), asked.get("zkSetResult"))
+    written = asked.get("zkSetResult", asked.get("zkCreateResult", []))
+    port.refusals = list(written) if isinstance(written, list) else [written]
     core.client.port = port
     _set_up(core, stage, asked, partition)
     core.context.put_partition_state(partition, PartitionState(asked["state"]))
@@ -156,7 +164,9 @@ def _set_up(
     core.context.broker_epochs = dict.fromkeys(live, 1)
     core.context.shutting_down = set(asked.get("shuttingDown", ()))
     core.context.assign(partition, asked["assignment"])
-    if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
+    if asked.get("offlineDir"):
+        core.context.offline_directories[asked["replica"]] = {partition}
+    if asked.get("queuedForDeletion"):
         core.context.queued_for_deletion.add(partition.topic)
     stage.create_topic(partition.topic, {partition.partition: asked["assignment"]})
     if "zkState" in asked:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from impl.vectors import answer
+from conformance.vectors.implementation import answer
 from impl.znodes import (
     MalformedZnode,
     decode_controller,

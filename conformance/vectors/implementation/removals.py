@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, given, release, under
 from impl.core.controller_parts import ControllerConfig
 from impl.sim.steps import Step
-from impl.vectors.questions import Answer, Question, given, release, under
 from impl.world.wide import WIDE_KINDS, WideWorld
 from impl.znodes import ReplicaAssignment, TopicPartition, TopicZnode, encode_topic, paths
 from impl.znodes.topics import topic_version
@@ -75,6 +75,10 @@ def delete(question: Question) -> dict[str, Any]:
             stop(world, place)
     world.do(Step("topic_is_deleted", (0,)))
     settle(world)
+    for place, broker in enumerate(ids, 1):
+        if broker in asked["thenStart"] and broker not in asked["live"]:
+            world.do(Step("broker_starts", (place,)))
+            settle(world)
     left = still_there(world)
     if not left:
         return {"eventually": "topic znode, delete znode and all logs gone"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from conformance.vectors.implementation.stage import ControllerStage
+from conformance.vectors.questions import Answer, Question, given, or_refusal, release, under
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
-from impl.vectors.questions import Answer, Question, given, or_refusal, release, under
-from impl.vectors.stage import ControllerStage
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
     ReplicaAssignment,
@@ -70,11 +70,14 @@ def move_map(question: Question) -> dict[str, Any]:
         {one: tuple(ids) for one, ids in plan.items()},
         {one: tuple(ids) for one, ids in now.items()},
     )
+    shown = {
+        str(one): {"sources": sorted(old), "destinations": sorted(new)}
+        for one, (old, new) in moves.items()
+    }
     return {
-        "moves": {
-            str(one): {"sources": sorted(old), "destinations": sorted(new)}
-            for one, (old, new) in moves.items()
-        },
+        **shown,
+        "moves": shown,
+        "moveMap": shown,
         "leaderThrottles": throttled_by(moves, 0),
         "followerThrottles": throttled_by(moves, 1),
         "brokers": sorted({one for sides in moves.values() for side in sides for one in side}),
@@ -163,8 +166,7 @@ def generate(question: Question) -> dict[str, Any]:
         brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
         current = _partitions(asked["current"]) if "current" in asked else KNOWN_TO_THE_TOOL
         under = release(question)
-        aware = asked.get("rackAware", True) and not asked.get("disableRackAware")
-        known = asked.get("racks", {}) if aware else {}
+        known = asked.get("racks", {}) if asked["rackAware"] else {}
         racks = {one: known.get(str(one)) for one in sorted(brokers)}
         plan = reassign_json.generate(current, racks, topics, {}, under)
         return {
@@ -319,7 +321,7 @@ def guard(question: Question) -> dict[str, Any]:
     move = MoveByStep(question, current, asked["target"], live)
     if not asked.get("exists", True):
         move.controller.core.context.forget_topic(PARTITION.topic)
-    if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
+    if asked.get("queuedForDeletion"):
         move.controller.core.context.queued_for_deletion.add(PARTITION.topic)
     before = move.look()["leaderEpoch"]
     noted: list[bool] = []
@@ -361,7 +363,7 @@ def api_validate(question: Question) -> dict[str, Any]:
     current = asked.get("current", [1, 2])
     everybody = {*current, *map(abs, target or ())}
     core.context.broker_epochs = dict.fromkeys(asked.get("live", everybody), 1)
-    if asked.get("queuedForDeletion") or asked.get("topicQueuedForDeletion"):
+    if asked.get("queuedForDeletion"):
         core.context.queued_for_deletion.add(PARTITION.topic)
     if asked.get("exists", True):
         core.context.set_assignment(

@@ -1,15 +1,11 @@
-"""Answers about the epoch cache and the checkpoint files (leader_epoch_cache, checkpoint_files).
-
-A question is a mapping with ``input``, ``versions`` (the text of the file) and, if it is asked
-under one release, ``release``; without it the newest release of ``versions`` counts.
-"""
+"""Answers about the epoch cache and the checkpoint files (leader_epoch_cache, checkpoint_files)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from conformance.vectors.questions import Answer, Question, given, release
 from impl.disk import MemoryDisk, replace_file
 from impl.disk.atomic import read_file
 from impl.log.by_release import epoch_cache_of
@@ -23,27 +19,20 @@ from impl.log.checkpoint_file import (
 )
 from impl.log.errors import MalformedCheckpoint
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
+from impl.log.leader_epoch_file import NAME as LEADER_EPOCHS
 from impl.log.leader_epoch_file import LeaderEpochFile
 
-Question = Mapping[str, Any]
-
 PATH = "/d/t-0"
-NEWEST = (99,)
-
-
-def answer(file: str, operation: str, case: Question) -> object:
-    """The answer to a case of one of the two files; KeyError for another file or operation."""
-    return ANSWERS[file.removesuffix(".json"), operation](case)
 
 
 def epoch_cache(question: Question) -> dict[str, Any]:
     """Operations on a cache with its file: what the asking ones answer, and the last entries."""
-    under = _release(question)
+    under = release(question).parts
     file = LeaderEpochFile(_disk(), PATH, epoch_cache_of(under))
     results: list[Any] = []
     log_end = 0
     try:
-        for op in question["input"]["ops"]:
+        for op in given(question)["ops"]:
             if op["do"] == "leo":
                 log_end = op["value"]
             elif op["do"] in _ASKING:
@@ -105,7 +94,7 @@ _ASKING: dict[str, Callable[[LeaderEpochFile, dict[str, Any], int, tuple[int, ..
 
 def checkpoint(question: Question) -> dict[str, Any]:
     """What a checkpoint file holds, or why it is refused; what was written is read again."""
-    asked = question["input"]
+    asked = given(question)
     try:
         if "fetch" in asked:
             return _fetched(asked)
@@ -160,22 +149,17 @@ def _written(writes: list[Any]) -> dict[str, Any]:
             file = OffsetCheckpoint(disk, f"{PATH}/x")
             file.write(_keyed(content))
             reads.append(_named(file.read()))
-    if len(writes) == 1 and isinstance(writes[0], dict):
-        return {"lineCount": len(parse_lines("x", read_file(disk, f"{PATH}/x")))}
-    return {"reads": reads}
+    name = "x" if isinstance(writes[-1], dict) else LEADER_EPOCHS
+    content = read_file(disk, f"{PATH}/{name}")
+    return {
+        "reads": reads,
+        "lineCount": len(parse_lines(name, content)),
+        "fileContent": content.decode(),
+    }
 
 
 def _pairs(entries: list[list[int]]) -> tuple[tuple[int, int], ...]:
     return tuple((epoch, start) for epoch, start in entries)
-
-
-def _release(question: Question) -> tuple[int, ...]:
-    """The release asked under, else the newest that the case holds for."""
-    text = str(question.get("release") or "")
-    if not text:
-        span = re.match(r"[\d.]+(?:-([\d.]+))?", str(question.get("versions", "")))
-        text = (span and span[1]) or ""
-    return tuple(int(part) for part in text.split(".")) if text else NEWEST
 
 
 def _disk() -> MemoryDisk:
@@ -197,7 +181,7 @@ def _named(offsets: dict[TopicPartition, int]) -> dict[str, int]:
     return {f"{topic}-{number}": offset for (topic, number), offset in offsets.items()}
 
 
-ANSWERS: dict[tuple[str, str], Callable[[Question], dict[str, Any]]] = {
+ANSWERS: dict[tuple[str, str], Answer] = {
     ("leader_epoch_cache", "epochCache"): epoch_cache,
     ("checkpoint_files", "checkpoint"): checkpoint,
 }

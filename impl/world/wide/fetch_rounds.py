@@ -1,0 +1,353 @@
+"""What followers ask, leaders answer and followers make of it, held to what each has before it.
+
+What is to be asked is said here from a fetcher's states and its logs; what is to be answered, and
+what the leader knows of the follower then, from the leader's log and memory; where a follower's log
+ends then, how far it is committed, and where it goes on, from the answer and its log before.
+Nothing is asked of the core for that, so that a claim may hold one against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import copy
+from typing import Any, NamedTuple
+
+from impl.core.fetcher_thread import (
+    EARLIEST,
+    LATEST,
+    Answer,
+    EpochQuestion,
+    FetchQuestion,
+    FetchState,
+    Phase,
+)
+from impl.core.partition import Remote
+from impl.core.replica_manager import Replica
+from impl.core.truncation import EpochEnd
+from impl.log.record_batch import batches_in
+from impl.log.stored_log import StoredLog
+from impl.releases import Release
+from impl.world.fetches import Exchange, FollowerConnection
+from impl.world.simulated_broker import SimulatedBroker
+from impl.world.wide.controller_requests import Difference
+from impl.world.wide.ghosts import stored
+from impl.znodes import TopicPartition
+
+NOWHERE = -1, -1
+EPOCHS, RECORDS, PLACES = "OffsetForLeaderEpoch", "Fetch", "ListOffsets"
+
+
+def refusal(node: SimulatedBroker, one: TopicPartition, epoch: int | None) -> str:
+    """Why a broker does not answer as the leader in an epoch (any if None), NONE if it does."""
+    replica, release = node.replicas.partitions.get(one), node.release
+    if replica is None:
+        offline = one in node.logs.offline
+        return "KAFKA_STORAGE_ERROR" if offline else "UNKNOWN_TOPIC_OR_PARTITION"
+    if epoch is not None and release.since("2.1") and epoch != replica.leader_epoch:
+        is_old = epoch < replica.leader_epoch
+        return "FENCED_LEADER_EPOCH" if is_old else "UNKNOWN_LEADER_EPOCH"
+    if replica.leads:
+        return "NONE"
+    return "NOT_LEADER_OR_FOLLOWER" if release.since("2.6") else "NOT_LEADER_FOR_PARTITION"
+
+
+def _end_of(log: StoredLog, epoch: int) -> tuple[int, int]:
+    """The newest epoch up to one that a log has, and where it ends (KIP-279, 2.0)."""
+    entries = log.log.epochs.entries
+    if not log.release.since("2.0"):
+        return log.end_offset_for(epoch)
+    if epoch < 0 or not entries or epoch > entries[-1][0]:
+        return NOWHERE
+    older = [known for known, _ in entries if known <= epoch]
+    later = [start for known, start in entries if known > epoch]
+    return (older[-1] if older else epoch), (later[0] if later else log.log_end)
+
+
+def _newest(log: StoredLog) -> int | None:
+    entries = log.log.epochs.entries
+    return entries[-1][0] if entries and log.release.since("0.11") else None
+
+
+def _named(epoch: int, release: Release) -> int | None:
+    """A leader epoch in a request: it has a field for it since 2.1 (KIP-320)."""
+    return epoch if release.since("2.1") else None
+
+
+# What is asked
+
+
+def asked_otherwise(connection: FollowerConnection, begins: bool) -> Iterator[Difference]:
+    """The question that is on its way; of a round that ``begins`` epochs come first, if any is to
+    be compared."""
+    rounds, exchange = connection.rounds, connection.exchange
+    if exchange is None or exchange.kind == PLACES:
+        return
+    release = rounds.release
+    newest = {one: _newest(stored(connection.logs[one])) for one in rounds.states}
+    epochs, records = dict[TopicPartition, Any](), dict[TopicPartition, Any]()
+    for one, state in rounds.states.items():
+        current, epoch = _named(state.leader_epoch, release), newest[one]
+        if state.phase is Phase.FETCHING:
+            records[one] = FetchQuestion(current, state.offset, state.last_fetched_epoch)
+        elif epoch is not None:
+            epochs[one] = EpochQuestion(current, epoch)
+    if begins:
+        yield "asked for", exchange.kind, EPOCHS if epochs else RECORDS
+    yield "asked", dict(exchange.questions), epochs if exchange.kind == EPOCHS else records
+
+
+# What is answered
+
+
+class _LeaderMemory(NamedTuple):
+    replica: Replica
+    follower: Remote | None
+    isr: tuple[int, ...]
+    pending: tuple[int, ...] | None
+    hw: int
+    log_start: int
+    log_end: int
+
+
+class LeaderBefore:
+    """What a leader has before it answers a follower, and is to answer."""
+
+    def __init__(self, node: SimulatedBroker, follower: int, asked: Exchange) -> None:
+        self.node, self.follower, self.asked = node, follower, asked
+        self.refused = {
+            one: refusal(node, one, question.leader_epoch)
+            for one, question in asked.questions.items()
+        }
+        self.known = {
+            one: self._memory(node.replicas.partitions[one])
+            for one, error in self.refused.items()
+            if error == "NONE"
+        }
+        self.ends = {
+            one: _end_of(stored(known.replica.log), self._epoch(one))
+            for one, known in self.known.items()
+        }
+
+    def _memory(self, its: Replica) -> _LeaderMemory:
+        remote = its.remotes.get(self.follower)
+        return _LeaderMemory(
+            its, copy(remote), its.isr, its.pending, its.hw, its.log_start, its.log_end
+        )
+
+    def _epoch(self, one: TopicPartition) -> int:
+        question = self.asked.questions[one]
+        epoch = {EPOCHS: "epoch", RECORDS: "last_fetched_epoch"}.get(self.asked.kind)
+        found = None if epoch is None else getattr(question, epoch)
+        return -1 if found is None else int(found)
+
+
+def answered_otherwise(before: LeaderBefore, done: Exchange, now_ms: int) -> Iterator[Difference]:
+    """A leader's answers, and what it knows then."""
+    node = before.node
+    yield "about", [*(done.replies or {})], [*before.asked.questions]
+    is_first = True
+    for one, reply in (done.replies or {}).items():
+        if node.disk.failing or one in node.logs.offline:
+            return  # a log directory may have failed just now
+        if done.kind == EPOCHS:
+            epoch, end = before.ends.get(one, NOWHERE)
+            known = epoch if node.release.since("2.0") else -1
+            wanted = before.refused[one], EpochEnd(known, end)
+            yield f"about an epoch of {one}", (reply.error.value, reply.end), wanted
+        elif done.kind == PLACES:
+            yield f"about the place of {one}", (reply.error, reply.offset), _place(before, one)
+        else:
+            yield from _fetched(before, one, reply, is_first)
+            yield from _noted(before, one, reply, now_ms)
+            is_first = is_first and reply.batch is None
+
+
+def _place(before: LeaderBefore, one: TopicPartition) -> tuple[str, int]:
+    error, where = before.refused[one], before.asked.questions[one].timestamp
+    if error != "NONE":
+        return error, -1
+    return error, {EARLIEST: before.known[one].log_start, LATEST: before.known[one].log_end}[where]
+
+
+def _fetched(
+    before: LeaderBefore, one: TopicPartition, reply: Any, is_first: bool
+) -> Iterator[Difference]:
+    """Records, where they diverge, or neither; up to 2.6 nobody asks whether they do (KIP-595)."""
+    known, question = before.known.get(one), before.asked.questions[one]
+    marks = reply.high_watermark, reply.log_start
+    if known is None:
+        whole = reply.error.value, marks, reply.batch, reply.diverging
+        yield f"for records of {one}", whole, (before.refused[one], NOWHERE, None, None)
+        return
+    error, diverging, has_records = "NONE", None, False
+    last, offset = question.last_fetched_epoch, question.offset
+    is_in = known.log_start <= offset <= known.log_end
+    epoch, end = before.ends[one]
+    if before.follower in known.replica.replicas:
+        if last is not None and (end < 0 or offset < known.log_start):
+            error = Answer.OFFSET_OUT_OF_RANGE.value
+        elif last is not None and (epoch < last or end < offset):
+            diverging = EpochEnd(epoch, end)
+        elif not is_in:
+            error = Answer.OFFSET_OUT_OF_RANGE.value
+        else:
+            has_records = offset < known.log_end
+    said = reply.error.value, marks, reply.diverging
+    yield f"for records of {one}", said, (error, (known.hw, known.log_start), diverging)
+    if is_first or not has_records:  # else the answer may be full
+        yield f"with records of {one}", reply.batch is not None, has_records
+    if reply.batch is not None:
+        batches = [batch for _, batch in batches_in(reply.batch)]
+        if batches:  # else not one is there whole
+            begins = batches[0].base_offset <= offset <= batches[0].last_offset
+            yield f"with records of {one} from {offset} on", begins, True
+            yield (
+                f"with records of {one} that are there",
+                batches[-1].last_offset < known.log_end,
+                True,
+            )
+
+
+def _noted(
+    before: LeaderBefore, one: TopicPartition, reply: Any, now_ms: int
+) -> Iterator[Difference]:
+    """How far the follower is, since when, whether it is in the ISR, and the high watermark."""
+    known, offset = before.known.get(one), before.asked.questions[one].offset
+    if known is None or not known.replica.leads:
+        return
+    its, release = known.replica, before.node.release
+    remote = its.remotes.get(before.follower)
+    is_read = reply.error is Answer.NONE and reply.diverging is None
+    if known.follower is None or not is_read or before.follower not in its.replicas:
+        yield f"and knows of it in {one}", remote, known.follower
+        yield f"and has as ISR of {one}", (its.isr, its.pending), (known.isr, known.pending)
+        yield f"and has as high watermark of {one}", its.hw, known.hw
+        return
+    caught_up, was = known.follower.last_caught_up, known.follower
+    if offset >= known.log_end:
+        caught_up = max(caught_up, now_ms)
+    elif offset >= was.last_leader_end:
+        caught_up = max(caught_up, was.last_fetch)
+    yield f"and knows of it in {one}", remote, Remote(offset, 0, caught_up, known.log_end, now_ms)
+    joins = (
+        before.follower not in known.isr
+        and known.pending is None
+        and offset >= known.hw
+        and (offset >= its.epoch_start or not release.since("2.0"))
+    )
+    wider = (*known.isr, before.follower)
+    if release.since("2.7"):
+        yield f"and has as ISR of {one}", its.isr, known.isr
+        yield f"and asks as ISR of {one} for", its.pending, wider if joins else known.pending
+    else:  # the write may be refused
+        yield (
+            f"and has as ISR of {one}",
+            its.isr,
+            wider if joins and its.isr != known.isr else known.isr,
+        )
+    waited_for = [
+        each.end
+        for broker, each in its.remotes.items()
+        if broker in its.replicas
+        and (
+            broker in (*its.isr, *(its.pending or ())) or now_ms - each.last_caught_up <= its.lag_ms
+        )
+    ]
+    highest = max(known.hw, known.log_start, min([known.log_end, *waited_for]))
+    yield f"and has as high watermark of {one}", its.hw, highest
+
+
+# What a follower makes of it
+
+
+class FollowerBefore:
+    """What a follower has before it goes on with a round."""
+
+    def __init__(self, node: SimulatedBroker, connection: FollowerConnection) -> None:
+        assert connection.exchange is not None, "something was asked"
+        self.node, self.done = node, connection.exchange
+        self.states = dict(connection.rounds.states)
+        self.logs = {one: stored(log) for one, log in connection.logs.items()}
+        self.marks = {
+            one: (log.high_watermark, log.log_start, log.log_end, _newest(log))
+            for one, log in self.logs.items()
+        }
+        self.cuts = {one: self._cut(one, reply) for one, reply in self.replies.items()}
+
+    @property
+    def replies(self) -> Mapping[TopicPartition, Any]:
+        """The answers, if they came."""
+        return {} if self.done.is_lost else self.done.replies or {}
+
+    def fits(self, one: TopicPartition) -> bool:
+        """The answer is for the leader epoch, and for the place, that the partition is in."""
+        state, asked = self.states.get(one), self.done.questions[one]
+        if state is None:
+            return False
+        epoch = self.done.asked_in.get(one)
+        late = self.node.release.parts == (2, 1, 0) and self.done.kind == EPOCHS
+        knows = self.node.release.since("2.1") and not late
+        if knows and epoch != state.leader_epoch:
+            return False
+        if self.done.kind == RECORDS:
+            return bool(state.offset == asked.offset) and state.phase is Phase.FETCHING
+        return True
+
+    def _cut(self, one: TopicPartition, reply: Any) -> tuple[int, bool]:
+        """Where the log is to be cut, by the end of an epoch that the leader told; whether that is
+        all (KIP-101, KIP-279)."""
+        end = reply.end if self.done.kind == EPOCHS else getattr(reply, "diverging", None)
+        if end is None or one not in self.marks:
+            return NOWHERE[0], False
+        hw, _, log_end, newest = self.marks[one]
+        if end.end < 0 or newest is None:
+            return hw, True
+        known, own = _end_of(self.logs[one], end.epoch)
+        if not self.node.release.since("2.0") or end.epoch < 0 or known < 0:
+            return min(end.end, log_end), True
+        if known != end.epoch:
+            return min(own, log_end), False
+        return min(own, end.end, log_end), True
+
+
+def applied_otherwise(
+    before: FollowerBefore, connection: FollowerConnection
+) -> Iterator[Difference]:
+    """Where each partition's log ends, how far it is committed, and where its fetcher goes on."""
+    if before.done.kind == PLACES or before.node.disk.failing:
+        return
+    if connection.exchange is not None and connection.exchange.kind == PLACES:
+        return  # the other answers are applied when it is known where the log begins or ends
+    after, on_fetch = connection.rounds.states, connection.rounds.on_fetch
+    for one, was in before.states.items():
+        log, (hw, start, end, newest) = before.logs[one], before.marks[one]
+        if one in before.node.logs.offline:
+            continue
+        reply, wanted = before.replies.get(one), was
+        marks, failed = (hw, start, end), False
+        if reply is not None and before.fits(one):
+            error = Answer(reply.error)
+            failed = error is Answer.FENCED_LEADER_EPOCH
+            if error is Answer.NONE and (before.done.kind == EPOCHS or reply.diverging is not None):
+                cut, done = before.cuts[one]
+                marks = min(hw, cut), start, min(cut, end)
+                done = done or before.done.kind == RECORDS
+                phase = Phase.FETCHING if done else was.phase
+                wanted = FetchState(
+                    cut, was.leader_epoch, phase, _newest(log) if on_fetch else None
+                )
+            elif error is Answer.NONE:
+                last = [batch.last_offset for _, batch in batches_in(reply.batch or b"")]
+                end = last[-1] + 1 if last else end
+                hw = max(start, min(reply.high_watermark, end))
+                start = reply.log_start if start < reply.log_start <= hw else start
+                marks = hw, start, end
+                newest = _newest(log) if on_fetch else None
+                wanted = FetchState(end, was.leader_epoch, Phase.FETCHING, newest)
+        elif was.phase is Phase.TRUNCATING and newest is None:
+            continue  # it is cut to its high watermark, unless it has come in the meantime
+        found = log.high_watermark, log.log_start, log.log_end
+        yield f"the high watermark, start and end of {one}", found, marks
+        yield f"where it goes on in {one}", after.get(one), None if failed else wanted
+        if failed:
+            yield f"that {one} has failed", one in connection.rounds.failed, True
