@@ -218,8 +218,11 @@ def triggers_of(one: InvariantCandidate, nested: bool = False) -> list[tuple[Ter
     marks = [t.get(given_symbol(v.sort), (v,), BOOL) for v in variables.values()]
     for offered in ([gets] if nested else [plain, gets]) + [[*gets, *marks]]:
         for size in range(1, len(variables) + 1):
-            found = [chosen for chosen in itertools.combinations(offered, size)
-                     if frozenset().union(*(term.free for term in chosen)) == set(variables)]
+            found = [
+                chosen
+                for chosen in itertools.combinations(offered, size)
+                if frozenset().union(*(term.free for term in chosen)) == set(variables)
+            ]
             if found:
                 return found[:WAKES]
     return []

@@ -155,7 +155,8 @@ class _Search:
         self.report("putting the steps into formulas")
         self.scope = self._scope(self._bounds())
         self.generalising = Generalising(
-            self.scope, [self.rows], self.literals.__getitem__, self.effort.seed, self.report)
+            self.scope, [self.rows], self.literals.__getitem__, self.effort.seed, self.report
+        )
         return self._timed(self._proved())
 
     def _scope(self, bounds: Mapping[str, int]) -> Scope:
@@ -216,8 +217,10 @@ class _Search:
 
     def _against(self, state: State) -> list[InvariantCandidate]:
         """New candidates that hold where we were, and not in a state."""
-        made = (self._candidate(one, clause)
-                for one, clause in self.generalising.against(state, self.literals))
+        made = (
+            self._candidate(one, clause)
+            for one, clause in self.generalising.against(state, self.literals)
+        )
         return [one for one in made if one is not None]
 
     # -- the proof ----------------------------------------------------------------------------
@@ -310,25 +313,20 @@ class _Search:
             f"proving {one.step}: {one.invariant}"))  # fmt: skip
 
     def _phrases(self) -> Callable[[Slice], list[Literal]]:
-        """The literals of a slice: what is said anywhere, and of one variable all that may be."""
+        """The literals of a slice: what is said anywhere, and what fields may say of each other."""
         with folded():
             given = [self.opened(one) for one in (*self.proof.invariants, *self.proof.premises)]
         claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
         phrases = Phrases(self.recorded, claims, given)
 
-        vocabularies = [Vocabulary(self.recorded, [*claims, *self.known.values()],
-                                   set(self.recorded.fields), reach)
-                        for reach in range(REACH, 0, -1)]  # fmt: skip
+        vocabulary = Vocabulary(self.recorded, [*claims, *self.known.values()],
+                                set(self.recorded.fields))  # fmt: skip
 
         def literals(one: Slice) -> list[Literal]:
             said = {part.term: part for part in phrases.literals(one)}
-            if len(one.variables) < self.effort.variables:
-                for vocabulary in vocabularies:
-                    beside = vocabulary.literals(one)
-                    if len(beside) <= self.effort.many:
-                        break
-                for part in beside:
-                    if t.not_(part.term) not in said:
+            if len(one.variables) <= self.effort.variables:
+                for part in vocabulary.literals(one):
+                    if _is_plain(part.term) and t.not_(part.term) not in said:
                         said.setdefault(part.term, part)
             return [replace(part, meaning=self._written_out(part.term)) for part in said.values()]
 
@@ -514,6 +512,12 @@ class _Search:
 
 def _conjuncts(term: Term) -> list[Term]:
     return list(term.args) if term.op == "and" else [term]
+
+
+def _is_plain(term: Term) -> bool:
+    """Is nothing looked up by what is looked up itself?"""
+    return all(index.op == "var" for part in nodes(term) if part.op == "get"
+               for index in part.args[1:])  # fmt: skip
 
 
 def _quantified(term: Term) -> list[Sort]:
