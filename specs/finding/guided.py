@@ -147,17 +147,22 @@ class Generalising:
         return self._known[one]
 
     def against(
-        self, state: State, slices: Iterable[Slice], cells: frozenset[int] = frozenset()
+        self,
+        state: State,
+        slices: Iterable[Slice],
+        cells: frozenset[int] = frozenset(),
+        before: int = 0,
     ) -> list[tuple[Slice, tuple[Literal, ...]]]:
         """Clauses about these variables that a state breaks, and none that was reached.
 
-        Literals that speak of these cells alone are preferred.
+        Literals that speak of these cells alone are preferred. `before`: how often it was asked
+        against this state, so that others are made each time.
         """
         found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], float] = {}
         for one in slices:
             literals, generaliser = self._of(one)
             self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
-            random = np.random.default_rng(self._seed)
+            random = np.random.default_rng([self._seed, before])
             names = {v.args[0] for v in one.variables}
             costs = np.array([part.cost for part in literals], float)
             ways = self._ways(one, literals, state, cells)
@@ -311,11 +316,12 @@ class Choosing:
         most: int,
     ) -> int:  # fmt: skip
         fewest = 0 if most == SMALL else SMALL + 1
-        if (state, most) in guided.made:
+        before = guided.made.count((state, most))
+        if before == AGAIN:
             return 0
         guided.made.append((state, most))
         made = self._make.against(state, slices_of(self._about(goal, instance), fewest, most),
-                                  self._scope.hangs_on(state, instance, goal))  # fmt: skip
+                                  self._scope.hangs_on(state, instance, goal), before)  # fmt: skip
         return sum(self._join(guided, one, clause) for one, clause in made)
 
     def _answered(
@@ -433,6 +439,8 @@ class Choosing:
         for goal, instance in self._open:
             if len(found) == AT_ONCE:
                 break
+            if any(one.goal is goal for one in found):
+                continue  # one state of each: steps of other epochs say the same
             solver.push()
             solver.add(*scope.failing(instance, goal))
             if solver.check() == z3.sat:
@@ -440,6 +448,9 @@ class Choosing:
             solver.pop()
         return found
 
+
+AGAIN = 4
+"""Times that clauses are made against one state, of other literals each time."""
 
 AT_ONCE = 4
 """States that clauses are made against in one round."""

@@ -1,12 +1,13 @@
 """From a claim to invariants that prove it: candidates, the inductive ones, the fewest of these.
 
-The way: literals from provenance (`vocabulary`); clauses of one or two of them that hold in every
-state that was reached within small bounds (`observed`); the largest set of them that steps keep
+From a claim alone: literals from provenance (`vocabulary`); clauses of one or two that hold in
+every state that was reached within small bounds (`observed`); the largest set that steps keep
 (`houdini`). Where that does not carry the claim, a state that obeys all of it, and a step that
-breaks the claim, are a counterexample to induction: clauses of three literals that keep it out
-join the candidates. Of what remains: what the claim needs, what that needs in turn, as few as
-possible; and then the proof for any number of brokers. What that does not prove is left out, and
-the rest is asked again. Everything is in a fixed order: the same question has the same answer.
+breaks the claim, are a counterexample to induction: clauses that it breaks, and no state that was
+reached, join the candidates. Where most of a proof is given, all candidates are made so (`guided`).
+Of what remains: what the goals need, what that needs in turn, as few as possible; and then the
+proof for any number of brokers. What that does not prove is left out, and the rest is asked again.
+Everything is in a fixed order, random choices are of a seed: one question has one answer.
 """
 
 from __future__ import annotations
