@@ -40,7 +40,7 @@ class EdgeReport:
     """How much of the graph was walked, and what did not fit.
 
     `fired` are edges by transition, `steps` by step of the implementation; `not_walked` are those
-    that a family of faults leaves out.
+    that a family of faults leaves out, or for which the map names another step of the world.
     """
 
     ALSO: ClassVar = parts("verdict")
@@ -92,7 +92,7 @@ def walk_edges(
         if not Release.of(version or DEFAULT).since(since):
             raise ValueError(f"this is walked as since {since}, not as in {version}")
     pair = Lockstep(bounds, about=about, version=version)
-    return _Walk(pair, max_states, progress, family or Family("", {})).go()
+    return _Walk(pair, max_states, progress, family or Family("", {}), version).go()
 
 
 class _Walk:
@@ -102,15 +102,17 @@ class _Walk:
         max_states: int | None,
         progress: Callable[[str], None],
         family: Family,
+        version: str | None,
     ) -> None:
         self.pair, self.without, self.begins = pair, family.without, family.begins
+        self.only_alike, self.version = family.only_alike, version or DEFAULT
         for step in family.begins:
             pair.take(step)
         self.max_states, self.progress = max_states, progress
         self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state
         self.came: dict[Any, tuple[Any, Key] | None] = {start: None}
-        self.waiting: deque[tuple[Any, Any]] = deque([(start, self.pair.world.snapshot())])
+        self.waiting: deque[tuple[Any, Any]] = deque([(start, self.pair.snapshot())])
 
     def go(self) -> EdgeReport:
         report = self.report
@@ -137,13 +139,16 @@ class _Walk:
         except Mismatch as mismatch:
             self._mismatch(state, mismatch)
         for key in sorted(enabled):
-            if key[0] in self.without:
+            if key[0] in self.without or (self.only_alike and not self._is_alike(state, key)):
                 self.report.not_walked[key[0]] += 1
                 continue
             self.report.edges += 1
             pair.at(state, snapshot)
             try:
-                pair.drive(key)
+                if not pair.drive(key):
+                    self.report.edges -= 1
+                    self.report.not_walked[key[0]] += 1
+                    continue
             except Mismatch as mismatch:
                 self._mismatch(state, mismatch)
                 if len(self.report.mismatches) >= MOST_MISMATCHES:
@@ -154,16 +159,27 @@ class _Walk:
             self.report.steps[pair.history[-1].name] += 1
             if pair.state not in self.came:
                 self.came[pair.state] = state, key
-                self.waiting.append((pair.state, pair.world.snapshot()))
+                self.waiting.append((pair.state, pair.snapshot()))
 
-    def _mismatch(self, state: Any, mismatch: Mismatch) -> None:
+    def _way_to(self, state: Any) -> list[Key]:
+        """The model's steps to a state, after those that the family begins with."""
         way: list[Key] = []
         came = self.came[state]
         while came is not None:
             before, key = came
             way.append(key)
             came = self.came[before]
-        way.reverse()
+        return way[::-1]
+
+    def _is_alike(self, state: Any, key: Key) -> bool:
+        """The map does not say of the run that ends with a transition that the two sides differ."""
+        parameters = self.pair.partner.parameters
+        run = [(name, dict(zip(parameters[name], given, strict=True)))
+               for name, given in (*self._way_to(state), key)]  # fmt: skip
+        return self.pair.about.not_alike(self.version, run) is None
+
+    def _mismatch(self, state: Any, mismatch: Mismatch) -> None:
+        way = self._way_to(state)
         if self.report.first is None:
             self.report.first = EdgeMismatch(mismatch, self.begins, tuple(way))
         steps = "\n".join(f"    {name}({', '.join(map(str, given))})" for name, given in way)

@@ -75,6 +75,8 @@ class Lockstep:
         self.state: Any = self.partner.code.initial
         self._candidates: dict[Step, list[Key]] = {}
         self.history: list[Step] = []
+        self._here: Any = None
+        self._offers: tuple[Any, list[Step]] = (None, [])
         self.last: Key | None = None
         self.progress = WalkProgress()
         self._compare("at the start")
@@ -109,9 +111,15 @@ class Lockstep:
         return keys
 
     def _offered(self) -> list[Step]:
-        rows = self.about.rows
-        world = self.world
-        return [one for one in world.enabled() if not rows[one.name].is_beyond(world, one.args)]
+        """The steps that the world may take, but those that the model has none of; looked for once
+        as long as it stands there."""
+        if self._here is None or self._offers[0] is not self._here:
+            rows, world = self.about.rows, self.world
+            self._offers = (
+                self._here,
+                [one for one in world.enabled() if not rows[one.name].is_beyond(world, one.args)],
+            )
+        return self._offers[1]
 
     def choices(self) -> list[Step]:
         """The implementation's enabled steps that stay within the bounds."""
@@ -141,6 +149,7 @@ class Lockstep:
                 f"{reasons}\n{self._story()}",
                 [*self.history, step],
             )
+        self._here = None
         if self.watcher is None:
             self.world.do(step)
         else:
@@ -179,9 +188,19 @@ class Lockstep:
 
     def at(self, state: Any, snapshot: Any) -> None:
         """Put both sides where they were."""
-        self.world.restore(snapshot)
+        self._back_to(snapshot)
         self.state = state
         self.history.clear()
+
+    def _back_to(self, snapshot: Any) -> None:
+        self.world.restore(snapshot)
+        self._here = snapshot
+
+    def snapshot(self) -> Any:
+        """The world as it is, which is looked at once as long as it stands there."""
+        if self._here is None:
+            self._here = self.world.snapshot()
+        return self._here
 
     def _compare(self, when: str) -> None:
         lines = self.partner.differences(self.state, self.facts())
@@ -240,10 +259,10 @@ class Lockstep:
                 for key in self.candidates(step)
             ):
                 continue
-            before = before or self.world.snapshot()
+            before = before or self.snapshot()
             self.world.do(step)
             lines = self.partner.differences(self.state, self.facts())
-            self.world.restore(before)
+            self._back_to(before)
             if lines:
                 shown_lines = "\n".join(f"    {line}" for line in lines)
                 raise Mismatch(
@@ -302,11 +321,11 @@ class Lockstep:
             return False
         if self.about.rows[target.name].silent is None:
             return True
-        before = self.world.snapshot()
+        before = self.snapshot()
         self.world.do(target)
         after = self.partner.enabled(self.state).get(key, self.state)
         fits = not self.partner.differences(after, self.facts())
-        self.world.restore(before)
+        self._back_to(before)
         return fits
 
     def _way_to(self, target: Step, broker: int, key: Key) -> list[Step] | None:
@@ -314,37 +333,44 @@ class Lockstep:
             return [target]
         if not broker or not self.about.may_be_silent:
             return None
-        before = self.world.snapshot()
+        before = self.snapshot()
         found = self._search(target, broker, key)
-        self.world.restore(before)
+        self._back_to(before)
         return found
 
     def _search(self, target: Step, broker: int, key: Key) -> list[Step] | None:
         """Silent steps of one broker that lead to the target, the fewest first."""
         state = self.facts()
-        frontier: list[tuple[Any, list[Step]]] = [(self.world.snapshot(), [])]
+        frontier: list[tuple[Any, list[Step]]] = [(self.snapshot(), [])]
         for _ in range(MOST_SILENT):
             found: list[tuple[Any, list[Step]]] = []
             for snapshot, path in frontier:
                 for name in self.about.may_be_silent:
-                    self.world.restore(snapshot)
+                    self._back_to(snapshot)
                     step = Step(name, (broker,))
                     if self.world.why_not(step) is not None:
                         continue
                     self.world.do(step)
+                    self._here = None
                     if self.facts() != state:
                         continue
                     longer = [*path, step]
                     if self._fits(target, key):
                         return [*longer, target]
-                    found.append((self.world.snapshot(), longer))
+                    found.append((self.snapshot(), longer))
             frontier = found
         return None
 
-    def drive(self, key: Key) -> None:
-        """The model moves; the implementation is driven to the same transition."""
+    def drive(self, key: Key) -> bool:
+        """The model moves; the implementation is driven to the same transition.
+
+        Not where the map names the step that the implementation has in its place: then nobody
+        moves, and the answer is False.
+        """
         steps = self.driving_steps(key)
         if steps is None:
+            if self._is_beyond(key):
+                return False
             nearest = self._nearest(key)
             if nearest is None:
                 raise Mismatch(
@@ -363,6 +389,7 @@ class Lockstep:
                 key,
             )
         self.progress.driven += 1
+        return True
 
 
 MOST_SILENT = 3

@@ -45,6 +45,9 @@ NO_RELEASE: Mapping[str, str] = {
     "requests_loaded_whole":
         "what is left of a request is what ZooKeeper says by then (to 1.0), or all that it asked "
         "for (1.1): KAFKA-6193 was between the two (removePartitionFromReassignedPartitions)",
+    "controller_epoch_kept":
+        "a broker that starts begins with the epoch before the first (ReplicaManager), and takes "
+        "what the first controller sends that reaches it",
     "events_dropped":
         "who resigns forgets its epoch and stops its state machines (onControllerResignation), so "
         "that a broker change after it does nothing; up to 0.10.1 what else is queued is handled "

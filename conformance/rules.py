@@ -1,20 +1,26 @@
 """The implementation's pure parts against the plain rules, for every small input.
 
 Walks and edges see a rule only where a run leads to it. Here each is asked by itself: the epoch
-cache, the cut of a follower's log, who may be refused and with which error, who is elected. The
-rules are those that the public cases hold to the model's steps (`conformance.vectors`).
+cache, the cut of a follower's log, who may be refused and with which error, who is elected, where
+replicas are placed and moved. The same rules answer public cases (`conformance.vectors`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
-from conformance.plain_rules import answers, epoch_cache
+from conformance.plain_rules import answers, epoch_cache, moves, request_versions, topic_names
 from conformance.plain_rules import elections as strategies
+from conformance.plain_rules import placement as placement_rules
 from conformance.plain_rules.epoch_cache import End, Entries
 from impl import World
+from impl.admin import placement
+from impl.admin import topic_names as impl_names
+from impl.admin.errors import AdminError
+from impl.admin.reassign_json import throttled_replicas
+from impl.core.answers import fetcher_id
 from impl.core.fetcher_thread import (
     Answer,
     EpochQuestion,
@@ -23,15 +29,19 @@ from impl.core.fetcher_thread import (
     FetchState,
     Phase,
 )
-from impl.core.requests import PartitionOrder
+from impl.core.reassigner import valid_target
+from impl.core.requests import PartitionOrder, request_version
 from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
 from impl.world.choices import STRATEGIES
 from impl.world.network import PARTITION, Fetch, OrderInFlight
 from impl.world.replicas import Replicas
-from impl.znodes import LeaderIsrAndControllerEpoch
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import NO_LEADER
+from impl.znodes.topics import ReplicaAssignment
+from model.protocol import assignment
+from model.protocol.assignment import AssignmentRefused
 
 Case = tuple[str, Any, Any]
 """(what was asked, what the rule says, what the implementation says)."""
@@ -229,6 +239,100 @@ def elections() -> Iterator[Case]:
         yield f"{asked}, anybody", anybody, STRATEGIES["any"](order, isr, live)
 
 
+LISTS = [one for size in range(4) for one in permutations((1, 2, 3, 4), size)]
+
+
+def reassignments() -> Iterator[Case]:
+    """How a partition moves to a target, turns to another, and which targets are refused."""
+    for old, target, live in product(LISTS, LISTS, ((1, 2), (1, 2, 3, 4))):
+        asked = f"from {old} to {target}, alive {live}"
+        yield asked, moves.refusal(target, old, live), valid_target(target, old, live)
+        tp = TopicPartition("t", 0)
+        leaders, followers = throttled_replicas({tp: old}, {tp: target})
+        theirs = (leaders.get("t", []), followers.get("t", []))
+        mine = tuple([f"0:{one}" for one in some] for some in moves.throttled(old, target))
+        yield f"{asked}: throttled", mine, theirs
+    for old, target, other in product(LISTS[5:17], repeat=3):
+        one, its = moves.Assignment(old), ReplicaAssignment(old)
+        for goal in (target, other):
+            one, its = one.towards(goal), its.reassign_to(goal)
+            asked = f"on the way to {goal}, of {old} to {target} to {other}"
+            yield asked, tuple(one), (its.replicas, its.adding, its.removing)
+            yield f"{asked}: ends", (one.target, one.origin), (its.target, its.origin)
+        yield f"{asked}: moves", one.moves, its.is_being_reassigned
+    for twice in ((1, 1), (-1, 2)):
+        yield f"to {twice}", moves.refusal(twice, (1,), (1, 2)), valid_target(twice, (1,), (1, 2))
+
+
+def names() -> Iterator[Case]:
+    """Names of topics: every one of up to three of some letters, and those of unusual length."""
+    few = ["".join(one) for size in range(4) for one in product("a._-é", repeat=size)]
+    for name in (*few, "a" * 249, "a" * 250):
+        allowed = True
+        try:
+            impl_names.check_name(name)
+        except AdminError:
+            allowed = False
+        yield f"the name {name!r}", topic_names.is_allowed(name), allowed
+        collides = topic_names.may_collide(name)
+        yield f"a period in {name!r}", collides, impl_names.has_collision_chars(name)
+    for one, other in product(few[:60], repeat=2):
+        mine = topic_names.collide(one, other)
+        yield f"{one!r} beside {other!r}", mine, impl_names.collide(one, other)
+
+
+def versions() -> Iterator[Case]:
+    """The versions of requests under each protocol, and the fetcher of a partition."""
+    protocols = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.1", "2.2", "2.3",
+                 "2.4", "2.5", "2.6", "2.7", "2.8")  # fmt: skip
+    for kind, protocol in product(request_versions.VERSIONS, protocols):
+        mine = request_versions.version_of(kind, tuple(map(int, protocol.split("."))))
+        yield f"{kind} under {protocol}", mine, request_version(kind, Release.of(protocol))
+    for topic, partition, fetchers in product(("t", "orders", "ü𝄞"), range(40), range(1, 6)):
+        mine = request_versions.fetcher_of(topic, partition, fetchers)
+        yield f"{topic}-{partition} of {fetchers}", mine, fetcher_id(topic, partition, fetchers)
+
+
+def placements() -> Iterator[Case]:
+    """Where replicas of new and of added partitions go, with and without racks, for every draw."""
+    release = Release.of(DEFAULT)
+    of_racks: tuple[dict[int, str | None], ...] = (
+        {1: None, 2: None, 3: None}, {1: "a", 2: "b", 3: "a"}, {1: "a", 2: "b", 3: "c", 4: "a"},
+        {1: "a", 2: None, 3: "b"},
+    )  # fmt: skip
+    for racks in of_racks:
+        draws = range(len(racks))
+        for count, factor, start, shift in product(range(4), range(5), draws, draws):
+            asked = f"{count} partitions x {factor} on {racks}, drawn {start, shift}"
+            mine, theirs = _placed(
+                lambda: assignment.assign_replicas(racks, count, factor, start, shift),  # noqa: B023
+                lambda: placement.assign_replicas(racks, count, factor, start, shift, release),  # noqa: B023
+            )
+            yield asked, mine, theirs
+        for head, total in product(permutations(racks, 2), range(4)):
+            mine, theirs = _placed(
+                lambda: placement_rules.add_partitions({0: head}, racks, total),  # noqa: B023
+                lambda: placement.add_partitions("t", {0: head}, racks, total, release),  # noqa: B023
+            )
+            yield f"up to {total} partitions beside {head} on {racks}", mine, theirs
+
+
+def _placed(
+    mine: Callable[[], Mapping[int, Sequence[int]]],
+    theirs: Callable[[], Mapping[int, Sequence[int]]],
+) -> tuple[object, object]:
+    """Lists by partition, or the exception, of both sides."""
+    found: list[object] = []
+    for ask in (mine, theirs):
+        try:
+            found.append({partition: list(replicas) for partition, replicas in ask().items()})
+        except AssignmentRefused as refused:
+            found.append(refused.exception)
+        except AdminError as refused:
+            found.append(refused.java.rpartition(".")[2])
+    return found[0], found[1]
+
+
 RULES: tuple[tuple[str, Callable[[], Iterator[Case]]], ...] = (
     ("epoch cache", epoch_caches),
     ("follower's cut", follower_cuts),
@@ -236,5 +340,9 @@ RULES: tuple[tuple[str, Callable[[], Iterator[Case]]], ...] = (
     ("LeaderAndIsr", requests),
     ("min.insync.replicas", producers),
     ("elections", elections),
+    ("reassignments", reassignments),
+    ("topic names", names),
+    ("versions and fetchers", versions),
+    ("placement", placements),
 )
 """By name, for reports."""

@@ -112,10 +112,10 @@ def walk_part(
         chooser.shuffle(keys)
         for name, given in keys:
             step = name, dict(zip(pair.partner.parameters[name], given, strict=True))
-            if about.not_alike(version or DEFAULT, [*run, step]) is None:
+            is_alike = about.not_alike(version or DEFAULT, [*run, step]) is None
+            if is_alike and pair.drive((name, given)):
+                run.append(step)
                 break
         else:
             break
-        pair.drive((name, given))
-        run.append(step)
     return pair.progress

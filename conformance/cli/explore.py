@@ -32,7 +32,7 @@ from conformance.cli.common import (
     show_table,
 )
 from conformance.cli.interrupts import interrupts
-from conformance.cli.kept import Keeping, keep_options
+from conformance.cli.kept import KeepOptions, keep_options
 from conformance.cli.on_spark import SPARK, OnSpark, spark_options
 from conformance.cli.options import (
     Searching,
@@ -73,7 +73,7 @@ def explore(
     on_spark: OnSpark,
     coverage: bool,
     grew: bool,
-    keeping: Keeping,
+    keeping: KeepOptions,
     json_target: str | None,
 ) -> None:
     """Visit every reachable state of SYSTEM, and check its claims on the way.

@@ -28,7 +28,7 @@ from conformance.cli.choice import (
 )
 from conformance.cli.claim_answer import ClaimAnswer, steps
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, json_option, say
-from conformance.cli.kept import Keeping, keep_options
+from conformance.cli.kept import KeepOptions, keep_options
 from conformance.cli.options import (
     Searching,
     search_options,
@@ -61,7 +61,7 @@ def find(
     size: Size,
     search: Searching,
     bounded: SearchLimits,
-    keeping: Keeping,
+    keeping: KeepOptions,
     json_target: str | None,
 ) -> None:
     """Print the shortest run of SYSTEM that breaks CLAIM.

@@ -17,7 +17,7 @@ from conformance.cli.common import (
     say,
     show_table,
 )
-from conformance.cli.kept import Keeping, open_option, show_file
+from conformance.cli.kept import KeepOptions, open_option, show_file
 from specs.runs import Run
 from specs.verdict import Verdict, combine
 
@@ -148,7 +148,7 @@ def _judge(paths: list[Path], limit_s: float, opens: bool, json_target: str | No
     if opens and run is None and paths[0].suffix == ".story":
         show_file(paths[0])
     else:
-        Keeping(None, opens).keep(run, json_target)
+        KeepOptions(None, opens).keep(run, json_target)
     finish(verdict)
 
 

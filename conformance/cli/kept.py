@@ -21,8 +21,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Keeping:
-    """What --save-story and --open said."""
+class KeepOptions:
+    """The options --save-story and --open, and what they do with a run that was found."""
 
     story: str | None
     opens: bool
@@ -41,12 +41,12 @@ class Keeping:
 
 
 def keep_options(command: Command) -> Command:
-    """Add `--save-story FILE` and `--open`; they arrive as `keeping: Keeping`."""
+    """Add `--save-story FILE` and `--open`; they arrive as `keeping: KeepOptions`."""
 
     def wrapped(*args: Any, save_story: str | None, opens: bool, **rest: Any) -> Any:
         if save_story is not None and not Path(save_story).resolve().parent.is_dir():
             raise WrongUse(f"--save-story {save_story}: there is no such folder; create it first")
-        return command(*args, keeping=Keeping(save_story, opens), **rest)
+        return command(*args, keeping=KeepOptions(save_story, opens), **rest)
 
     wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
     wrapped.__dict__.update(command.__dict__)

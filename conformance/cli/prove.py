@@ -36,7 +36,13 @@ from conformance.cli.common import (
 from conformance.cli.find_invariants import Wanted, draw, find_proof
 from conformance.cli.kept import open_option, show_comparison
 from conformance.cli.options import variant_options
-from conformance.cli.theorems import NAMES, show_theorems, theorems_among, try_theorems
+from conformance.cli.theorems import (
+    CONTRADICTION,
+    NAMES,
+    show_theorems,
+    theorems_among,
+    try_theorems,
+)
 from model.former_names import claim_now
 from model.language import RecordedSystem, System
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
@@ -584,8 +590,7 @@ def _show_each(result: ProofResult, json_target: str | None) -> None:
 def _open(attempt: Attempt) -> list[str]:
     result = attempt.result
     if result.contradictory:
-        return ["", "not proved: no small state obeys the invariants and what is assumed of it; "
-                "from a contradiction everything follows"]  # fmt: skip
+        return ["", CONTRADICTION]
     if result.idle:
         return ["", "not proved: no small state awaits " + ", ".join(result.idle)]
     if not result.open:

@@ -37,11 +37,22 @@ NAMES = (
     "lists_are_sound",
     "only_the_requested_is_deleted",
     "who_goes_is_not_elected",
+    "states_are_written_as_read",
+    "deleted_topics_get_no_orders",
+    "no_resurrection",
+    "resurrection_takes_a_move",
+    "deleted_is_gone",
+    "ids_prevent_resurrection",
     "placement_is_distinct",
     "placement_is_balanced",
     "epoch_cache_is_the_logs",
 )
 """The theorems of `specs.theorems`, said here so that help needs no Z3; a test holds them equal."""
+
+CONTRADICTION = (
+    "not proved: no small state obeys the invariants and what is assumed of it; from a "
+    "contradiction everything follows"
+)
 
 
 @dataclass
@@ -59,7 +70,8 @@ class Tried:
             system=theorem.system, version=None if recorded is None else recorded.version,
             without={} if recorded is None else recorded.without, verdict=result.verdict,
             obligations=len(result.obligations), solver_calls=len(result.obligations),
-            seconds=result.seconds, open=result.open, assumes=theorem.assumes,
+            seconds=result.seconds, open=result.open, contradictory=result.contradictory,
+            assumes=theorem.assumes,
         )  # fmt: skip
 
 
@@ -141,6 +153,7 @@ def _theorem_lines(tried: Tried, each: bool) -> list[str]:
         f"{result.theorem.claim}{about}: {result.theorem.label}",
         f"  {result.theorem.sentence}",
         *(f"  (assumed: {one})" for one in result.theorem.assumes),
+        *([f"  {CONTRADICTION}"] if result.contradictory else []),
     ]
     shown = result.obligations if each else result.open
     return lines + [

@@ -126,11 +126,11 @@ def _paths(files: tuple[str, ...]) -> list[Path]:
 
 
 def _read(path: Path) -> list[Case]:
-    from conformance.vectors.cases import BadFile, read_cases
+    from conformance.vectors.cases import BadCasesFile, read_cases
 
     try:
         return read_cases(path)
-    except BadFile as error:
+    except BadCasesFile as error:
         raise WrongUse(str(error)) from error
 
 

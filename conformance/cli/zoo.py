@@ -20,7 +20,7 @@ from conformance.cli.common import (
     say,
     show_table,
 )
-from conformance.cli.kept import Keeping, keep_options
+from conformance.cli.kept import KeepOptions, keep_options
 from conformance.cli.options import fault_option
 from conformance.cli.pace import left_of
 from model.language import RecordedSystem
@@ -96,7 +96,7 @@ def zoo(
     quick: bool,
     max_states: int | None,
     faults: tuple[str, ...],
-    keeping: Keeping,
+    keeping: KeepOptions,
     json_target: str | None,
 ) -> None:
     """List historic bugs; find one by ID, or --all of them, and show that its fix helps.
@@ -117,7 +117,7 @@ def zoo(
     """
     if sum((name is not None, every, quick)) > 1:
         raise WrongUse("an ID, --all and --quick exclude each other; write one of them")
-    if name is None and keeping != Keeping(None, False):
+    if name is None and keeping != KeepOptions(None, False):
         raise WrongUse("--save-story and --open keep one run; write: insync zoo ID --save-story F")
     if name is None and faults:
         raise WrongUse(f"--fault is for one bug; write: insync zoo ID --fault {faults[0]}")
@@ -160,7 +160,7 @@ def _list(json_target: str | None) -> None:
 
 
 def _one(
-    entry: ZooEntry, max_states: int | None, keeping: Keeping, json_target: str | None
+    entry: ZooEntry, max_states: int | None, keeping: KeepOptions, json_target: str | None
 ) -> None:
     for line in _entry_lines(entry):
         say(line, json_target)

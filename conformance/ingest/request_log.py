@@ -83,10 +83,10 @@ TEMPLATES = (
 def served_of(detail: str | None) -> tuple[str, list[dict[str, Any]]]:
     """The connection of a request, "" if unknown, and its rows.
 
-    A row has `topic` (its id, where no name is told), `partition`, and what was asked and answered
-    of it. `insession`: it is a fetch that is not the first of its session, and maybe older than
-    2.7, in which these lines became JSON. `bytes`: the size of the records that were answered, if
-    it is known; `diverging`: the answer says where the follower's log parts from its leader's
+    A row has `topic` (its id, where the line has no name), `partition`, and what was asked and
+    answered of it. `insession`: it is a fetch that is not the first of its session, and maybe older
+    than 2.7, in which these lines became JSON. `bytes`: the size of the records that were answered,
+    if it is known; `diverging`: the answer says where the follower's log parts from its leader's
     (KIP-595).
     """
     whole: dict[str, Any] = json.loads(detail) if detail else {"connection": "", "rows": []}

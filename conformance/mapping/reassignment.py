@@ -54,6 +54,10 @@ _CUT_OFF = (
     "what it does in memory"
 )
 _AT_ONCE = "one broker comes or goes at a time in the model: Kafka's event takes all that changed"
+_BOUNCED = (
+    "who came back before anybody missed it fails and starts in one event (2.2); in the model it "
+    "starts, which is the same unless it leads, or is in the ISR, where Kafka elects another first"
+)
 
 _BATCHES = (
     "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_cluster",
@@ -125,6 +129,17 @@ def _is_unheard(world: SteppedCluster, broker: int) -> Stand:
     return ("controller_move_is_unheard",), {"leader": elected}
 
 
+def _misses(world: SteppedCluster, broker: int, dead: int) -> Stand:
+    """Who is registered again has bounced: that is no step of the model where it matters who leads
+    or is in the ISR."""
+    if not world.is_registered(dead):
+        return ("controller_notices_death",), {}
+    state = world.state()
+    if state is not None and dead in (state.leader, *state.isr):
+        return (), {}
+    return ("controller_notices_start",), {"started": dead}
+
+
 def _withdraws(world: SteppedCluster) -> Stand:
     """Up to 2.3: since then the model's administrators ask the controller."""
     return (() if world.release.since("2.4") else ("administrator_withdraws_request",)), {}
@@ -173,17 +188,14 @@ ROWS: dict[str, StepRow] = {
                 "one round, and the model one by one. "
                 f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
-        row("session_expires", "broker", "session_expires",
-            why="who has no session is sent nothing more by the model's controllers, where Kafka's "
-                "send until they hear of it, and a live process obeys"),
+        row("session_expires", "broker", "session_expires"),
         row("broker_starts", "broker", "broker_starts"),
         row("broker_reconnects", "broker", "broker_reconnects"),
         row("reply_is_lost", "broker", "reply_is_lost"),
         row("controller_goes_on_without_session", "broker", beyond=_CUT_OFF),
-        row("broker_is_missed", "broker dead", "controller_notices_death"),
-        row("broker_is_found", "broker started", "controller_notices_start",
-            why="one who came back before anybody missed it is found, in the model; in Kafka it "
-                "fails and starts in one event"),
+        row("broker_is_missed", "broker dead",
+            "controller_notices_death", "controller_notices_start", stands=_misses, why=_BOUNCED),
+        row("broker_is_found", "broker started", "controller_notices_start"),
         row("brokers_come_and_go", "broker", beyond=_AT_ONCE),
         row("admin_deletes_topic", "", "administrator_deletes_topic"),
         row("admin_withdraws_request", "", "administrator_withdraws_request", stands=_withdraws,
@@ -475,12 +487,18 @@ _FAULTS: dict[str, tuple[str, ...]] = {
 
 
 def _family(
-    name: str, why: str, version: str = DEFAULT, is_large: bool = False, **bounds: int
+    name: str,
+    why: str,
+    version: str = DEFAULT,
+    is_large: bool = False,
+    only_alike: bool = False,
+    **bounds: int,
 ) -> Family:
     others = {one for faults in _FAULTS.values() for one in faults} - {*_FAULTS[name]}
     without = (*sorted(others), "controller_write_is_fenced")
     limits = {"faults": 1, **bounds}
-    return Family(why, limits, without=without, version=version, is_large=is_large)
+    return Family(why, limits, without=without, version=version, is_large=is_large,
+                  only_alike=only_alike)  # fmt: skip
 
 
 def _forgetful(
@@ -503,9 +521,8 @@ def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> 
         families = ", ".join(name for name in FAMILIES if name in _FAULTS)
         return (
             "faults of a move are walked one family at a time: write --family NAME, one of "
-            f"{families}. A session that ends and a topic that is to be deleted are in none: in "
-            "Kafka a broker that comes back unnoticed fails and starts in one event, where in the "
-            "model it starts; and a deletion begins, which `topics` has"
+            f"{families}. A topic that is to be deleted is in none: in Kafka a deletion begins, "
+            "which `topics` has"
         )
     if bounds["delays"]:
         return (
@@ -539,17 +556,44 @@ _ISR_IS_DEAD = (
 )
 
 
+_NEW = (
+    "a target that starts is sent nothing by a controller that has it as a new replica: the move "
+    "is begun again, and sends; the model's sends at once as well"
+)
+
+
+_STAYS_WITHOUT_LEADER = (
+    "no target can lead, and the leader goes: Kafka's controller keeps the partition as online, "
+    "and looks for no leader when a broker starts; the model's looks"
+)
+
+
 def _not_alike(version: str, run: Run) -> str | None:
-    leader, deleting, headless = 0, False, False
+    leader, deleting, headless, unled = 0, False, False, False
+    asked, new = set[int](), set[int]()
     gone, assigned, isr = set[int](), set[int](), set[int]()
     for (one, given), (other, more) in pairwise((("", {}), *run)):
         if one in _LEAVES and other in _LEAVES and given["broker"] == more["broker"]:
             return _AT_ONCE_OFFLINE
+        if other == "controller_bumps_epoch":
+            new = asked - isr
+        elif other in ("controller_adopts_target", "controller_reads_cluster"):
+            new = set()
         match other:
             case "topic_is_created":
                 leader = more["first"]
                 assigned = {one for one in more.values() if one}
                 isr = {*assigned}
+            case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
+                asked = {one for one in more.values() if one}
+            case "controller_is_asked_for_move":
+                asked = {more[one] for one in ("first", "second", "third") if more.get(one)}
+            case "controller_notices_start" if more["started"] in new:
+                return _NEW
+            case "controller_finds_no_target_to_lead":
+                unled = True
+            case "controller_notices_start" if unled:
+                return _STAYS_WITHOUT_LEADER
             case "session_expires":
                 gone.add(more["broker"])
             case "broker_starts" | "broker_reconnects":
@@ -573,7 +617,7 @@ def _not_alike(version: str, run: Run) -> str | None:
             case "controller_removes_dead_replica" if more["dead"] == leader:
                 leader = 0
         if other in _LED:
-            leader, headless = more["leader"], False
+            leader, headless, unled = more["leader"], False, False
     return None
 
 
@@ -592,6 +636,9 @@ FAMILIES: dict[str, Family] = {
         is_large=True, moves=2),
     "withdrawn": _family("withdrawn", "a request is deleted by hand, whatever was begun of it"),
     "crashes": Family("a process crashes while its session lives", {"crashes": 1}),
+    "sessions": _family(
+        "sessions", "a session ends: its process goes on, and obeys, until it registers anew",
+        is_large=True, only_alike=True),
     "lost_reply": Family("a winner must look for itself in ZooKeeper", {"losses": 1}),
     "cancelled": _family("cancelled", "a move is cancelled (KIP-455)", version="2.4"),
     "deposed": _family(

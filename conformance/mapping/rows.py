@@ -96,6 +96,7 @@ class Family:
     `bounds` are those that differ from the map's small ones. The walk starts where the steps
     `begins` lead to, and takes no transition of `without`. `why` says what it is for. What
     `is_large` takes minutes. `since` is the first release in which the two sides are alike in it.
+    `only_alike`: what the map says of a run that is not alike is counted, and not walked.
     """
 
     why: str
@@ -105,6 +106,7 @@ class Family:
     version: str | None = None
     is_large: bool = False
     since: str = "0.10"
+    only_alike: bool = False
 
 
 @dataclass(frozen=True)

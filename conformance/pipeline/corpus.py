@@ -12,7 +12,7 @@ from conformance.pipeline.findings import Finding
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownShape:
     """Rejected lines of one shape in one cluster, and the first of them."""
 
     cluster: str
@@ -29,7 +29,7 @@ class Figures:
 
     kinds: Counter[str] = field(default_factory=Counter)
     distinct: int = 0
-    unknown: list[Unknown] = field(default_factory=list)
+    unknown: list[UnknownShape] = field(default_factory=list)
 
 
 @dataclass

@@ -319,7 +319,7 @@ EPOCH_VERSION = Rule(
 )
 REQUEST_SEEN = Rule(
     "a_request_for_moves_is_seen",
-    "a request that is written while a controller holds office is taken up, or refused, before "
+    "a request that is written while a controller is elected is taken up, or refused, before "
     "what came after it",
     "KafkaController.processPartitionReassignment; watches of ZooKeeper, in the order of zxids",
     "a write of the controller for it: the topic's assignment, a partition's state, or the request",

@@ -31,7 +31,7 @@ from conformance.ingest.schema import (
     REJECTS,
 )
 from conformance.pipeline import large, store
-from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
+from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
 from conformance.pipeline.cycles import few_cycles
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.large_local import judge_large
@@ -205,7 +205,7 @@ def _are_notes(events: pa.Table) -> bool:
     return bool(events.num_rows) and bool(events["kind"][0].as_py() == NOTE)
 
 
-def _unknown(rejected: Spill) -> list[Unknown]:
+def _unknown(rejected: Spill) -> list[UnknownShape]:
     found: dict[tuple[str, str, str], list[Any]] = {}
     names = ("cluster", "reason", "template", "file", "line")
     for table in rejected.blocks():
@@ -215,4 +215,4 @@ def _unknown(rejected: Spill) -> list[Unknown]:
             known = found.setdefault((cluster, reason, template), [0, (file, line)])
             known[0] += 1
             known[1] = min(known[1], (file, line))
-    return [Unknown(*key, count, *first) for key, (count, first) in sorted(found.items())]
+    return [UnknownShape(*key, count, *first) for key, (count, first) in sorted(found.items())]

@@ -78,7 +78,7 @@ def shape_of(
 
 @dataclass(frozen=True)
 class Fit:
-    """What the model says: `step` fits, if only with `switch` thrown back; "" if none does."""
+    """Which step of the model is a given write, "" if none; `switch`: only if it is reverted."""
 
     step: str = ""
     switch: str = ""

@@ -4,8 +4,8 @@ No clock says which of two requests came first, but a connection does: a broker 
 request from it before it has written the line of the one before (a channel is muted meanwhile). So
 what a request asked happened after all lines above the one before it of its connection, and before
 its own line. Of values that only grow while a broker leads in one epoch, one that was seen before
-another request came is not above what this one was answered; any order of what is not told apart so
-is a completion, and is right.
+another request came is not above what this one was answered; values that this does not order may
+come in any order.
 
 Partition by partition that is a partial trace of `replication`: its steps are known by what they
 answered, in the order that connections tell. A value that no such order explains is broken.

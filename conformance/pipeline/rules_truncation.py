@@ -147,8 +147,8 @@ def _compared(
         FindingKind.VIOLATION,
         STARTS_FROM_LOG,
         other,
-        f"{other.topic}-{other.partition}: offset {offset} is told by broker {other.broker} here, "
-        f"and {what} is at {expected}, by {one.where}",
+        f"{other.topic}-{other.partition}: offset {offset} is reported by broker {other.broker} "
+        f"here, and {what} is at {expected}, by {one.where}",
         f"offset {expected}",
     )
 

@@ -95,7 +95,7 @@ class _OperatorsRequest:
     partitions: dict[str, set[int]]
     topics: _Rounds
     notifications: _Rounds
-    told: bool = False
+    is_reported: bool = False
 
 
 @dataclass
@@ -269,8 +269,8 @@ class _Keeper:
         ahead: int,
     ) -> None:
         rounds.take(cause, act, 1 if self.alone else ahead)
-        if rounds.sure and not request.told:
-            request.told = True
+        if rounds.sure and not request.is_reported:
+            request.is_reported = True
             self.bench.looked(REQUEST_SEEN)
             later = rounds.acts[-1]
             self.bench.report(
@@ -283,7 +283,7 @@ class _Keeper:
 
     def _undecided(self, request: _OperatorsRequest) -> None:
         """The request stands, and the log or the controllership is over."""
-        if request.told or not (request.topics.acts or request.notifications.acts):
+        if request.is_reported or not (request.topics.acts or request.notifications.acts):
             return
         self.bench.looked(REQUEST_SEEN)
         acts = [*request.topics.acts, *request.notifications.acts]
@@ -315,8 +315,8 @@ class _Keeper:
         controller = self.controller
         broker = controller.data.get("brokerid") if controller is not None else None
         for event in self.bench.history.events:
-            told = event.kind == "topics_changed" and event.broker in (broker, None)
-            if told and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", event.detail or ""):
+            fits = event.kind == "topics_changed" and event.broker in (broker, None)
+            if fits and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", event.detail or ""):
                 return f"; its log tells of {name} at {event.where}, and of no move"
         return ""
 

@@ -15,7 +15,7 @@ from conformance.ingest.files import LogSources
 from conformance.ingest.schema import EVENT
 from conformance.pipeline import large as large_
 from conformance.pipeline import steps, store
-from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
+from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
 from conformance.pipeline.kernels import judged_of
 from conformance.pipeline.places import Place, owners_of, places_of
 from conformance.pipeline.session import SHUFFLED, in_brief, spark_session
@@ -156,7 +156,7 @@ class SparkEngine:
         return large_.without_mixed(found)
 
 
-def _counted(lines: DataFrame) -> tuple[Counter[str], list[Unknown]]:
+def _counted(lines: DataFrame) -> tuple[Counter[str], list[UnknownShape]]:
     """Lines by kind, and the shapes of those that were rejected, in one pass."""
     kinds: Counter[str] = Counter()
     unknown = []
@@ -166,6 +166,6 @@ def _counted(lines: DataFrame) -> tuple[Counter[str], list[Unknown]]:
         else:
             first = row["first"]["file"], row["first"]["line"]
             place = row["cluster"], row["reason"], row["template"]
-            unknown.append(Unknown(*place, row["count"], *first))
+            unknown.append(UnknownShape(*place, row["count"], *first))
     unknown.sort(key=lambda each: (each.cluster, each.reason, each.template))
     return kinds, unknown

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.ingest.files import Skipped
-from conformance.pipeline.corpus import Corpus, Figures, Unknown
+from conformance.pipeline.corpus import Corpus, Figures, UnknownShape
 
 SMALL = 256 << 20  # bytes of text that one process reads and judges sooner than Spark does
 FORMAT = "insync.ingest/2"
@@ -123,7 +123,7 @@ def kept(folder: str) -> Corpus:
     index = json.loads(Path(folder, _INDEX).read_text(encoding="utf-8"))
     said = index["figures"]
     figures = Figures(
-        Counter(said["kinds"]), said["distinct"], [Unknown(**each) for each in said["unknown"]]
+        Counter(said["kinds"]), said["distinct"], [UnknownShape(**each) for each in said["unknown"]]
     )
     skipped, closed = (
         tuple(Skipped(**each) for each in index[name]) for name in ("skipped", "closed")

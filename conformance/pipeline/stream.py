@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.ingest.pieces import Piece
 from conformance.pipeline.partitions import KeptPartition
 from conformance.pipeline.session import spark_session
-from conformance.pipeline.streaming_state import Standing
+from conformance.pipeline.streaming_state import StreamingState
 from conformance.pipeline.watch_store import Tell, WatchStore, said_of
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _advance(
     import pandas as pd
 
     (cluster,) = key
-    standing = Standing.unpacked(*state.get) if state.exists else Standing(cluster)
+    standing = StreamingState.unpacked(*state.get) if state.exists else StreamingState(cluster)
     pieces = [
         Piece.unpacked(cluster, row.events, row.book)
         for frame in frames

@@ -22,7 +22,7 @@ from conformance.ingest.pieces import Piece, pack, unpack
 from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.cluster_evidence import for_clocks
-from conformance.pipeline.corpus import Corpus, Figures, Judged, Unknown
+from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
 from conformance.pipeline.findings import Finding, FindingKind
 from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
@@ -64,8 +64,8 @@ _FORMER = {"told": "reported", "office": "election_steps"}
 
 
 @dataclass
-class Standing:
-    """The state of one cluster, as it is kept between two triggers."""
+class StreamingState:
+    """The state of one cluster's judgement, kept between two triggers of the stream."""
 
     cluster: str = ""
     events: pa.Table = field(default_factory=EVENTS.empty_table)
@@ -92,14 +92,14 @@ class Standing:
         return pack(self.events), json.dumps(book).encode()
 
     @classmethod
-    def unpacked(cls, events: bytes, book: bytes) -> Standing:
+    def unpacked(cls, events: bytes, book: bytes) -> StreamingState:
         """What `packed` has given."""
         standing = cls.of_book(book)
         standing.events = unpack(events)
         return standing
 
     @classmethod
-    def of_book(cls, book: bytes | str) -> Standing:
+    def of_book(cls, book: bytes | str) -> StreamingState:
         """The second part of what `packed` has given: all but the events."""
         said = {_FORMER.get(name, name): each for name, each in json.loads(book).items()}
         return cls(**said | {"kinds": Counter(said["kinds"])})
@@ -168,7 +168,7 @@ class Standing:
 
     def corpus(self) -> Corpus:
         """The figures, as `insync check` reports them."""
-        unknown = [Unknown(**each) for each in self.unknown.values()]
+        unknown = [UnknownShape(**each) for each in self.unknown.values()]
         unknown.sort(key=lambda each: (each.cluster, each.reason, each.template))
         figures = Figures(Counter(self.kinds), self.kinds.total(), unknown)
         files = [row | {"reason": self._wrong(row)} for row in self.files.values()]
@@ -203,7 +203,7 @@ class Standing:
             key = f"{reason}\n{shape}"
             if key not in self.unknown and len(self.unknown) >= _MOST_SHAPES:
                 key, shape = f"{reason}\n", "other shapes"
-            fresh = Unknown(self.cluster, reason, shape, 0, name, line)
+            fresh = UnknownShape(self.cluster, reason, shape, 0, name, line)
             self.unknown.setdefault(key, asdict(fresh))["count"] += count
 
     def _wrong(self, row: dict[str, Any]) -> str | None:

@@ -17,7 +17,7 @@ from conformance.pipeline.corpus import Judged, corpus_without_logs
 from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import check_result
 from conformance.pipeline.store import NotOursError
-from conformance.pipeline.streaming_state import Said, Standing
+from conformance.pipeline.streaming_state import Said, StreamingState
 
 FORMAT = "insync.watch/4"
 _INDEX, _REPORTED, _STANDING, _LOCK = "watch.json", "told", "standing.json", "in-use"
@@ -52,13 +52,13 @@ class WatchStore:
         """Where Spark keeps offsets and state."""
         return str(self.folder / "spark")
 
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[StreamingState]:
         """How each cluster stood after the last trigger, without its events."""
         try:
             known = json.loads((self.folder / _STANDING).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return []
-        return [Standing.of_book(book) for _, book in sorted(known.items())]
+        return [StreamingState.of_book(book) for _, book in sorted(known.items())]
 
     def every_word(self) -> list[Said]:
         """All that was said so far, in order."""

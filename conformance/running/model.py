@@ -23,7 +23,7 @@ class BrokerNumbers(dict[int, int]):
 
 
 class Driver(ABC):
-    """Takes lines into a run of a model. `ids` are Kafka's broker ids; the model counts from 1."""
+    """Drives a model by trace lines. `ids` are Kafka's broker ids; the model counts from 1."""
 
     def __init__(self, moves: Moves, ids: list[int], done: Replayed) -> None:
         self.moves, self.ledger, self.numbers = moves, moves.ledger, moves.numbers

@@ -13,7 +13,7 @@ from conformance.vectors.releases import NoRange, release_of
 Input = Mapping[str, Any]
 
 
-class BadFile(ValueError):
+class BadCasesFile(ValueError):
     """A file that is none of the known ones, or does not follow the schema."""
 
 
@@ -304,19 +304,21 @@ _FIELDS = ("source", "case", "versions", "input", "expected")
 def read_cases(path: Path) -> list[Case]:
     """The cases of a file. BadFile says what is wrong, with the number of the case."""
     if path.stem not in FILES or path.suffix != ".json":
-        raise BadFile(f"{path} is no file of vectors; there are {', '.join(FILES)} (.json)")
+        raise BadCasesFile(f"{path} is no file of vectors; there are {', '.join(FILES)} (.json)")
     try:
         loaded = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadFile(f"{path} cannot be read: {error.strerror}") from error
+        raise BadCasesFile(f"{path} cannot be read: {error.strerror}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BadFile(f"{path} is no JSON: {error}") from error
+        raise BadCasesFile(f"{path} is no JSON: {error}") from error
     if not isinstance(loaded, list):
-        raise BadFile(f"{path} holds no list; a file of vectors is a JSON array of cases")
+        raise BadCasesFile(f"{path} holds no list; a file of vectors is a JSON array of cases")
     cases = [_case(path, number, entry) for number, entry in enumerate(loaded)]
     if cases and all(case.operation.startswith(UNKNOWN) for case in cases):
         asked = cases[0].operation.removeprefix(UNKNOWN)
-        raise BadFile(f"{path}: {asked} is no operation of {path.stem}, and no case has another")
+        raise BadCasesFile(
+            f"{path}: {asked} is no operation of {path.stem}, and no case has another"
+        )
     return cases
 
 
@@ -333,16 +335,16 @@ def _operation(file: str, given: Input) -> str | None:
 def _case(path: Path, number: int, entry: Any) -> Case:
     where = f"{path}, case {number}"
     if not isinstance(entry, dict):
-        raise BadFile(f"{where}: is no object; a case has {', '.join(_FIELDS)}")
+        raise BadCasesFile(f"{where}: is no object; a case has {', '.join(_FIELDS)}")
     missing = [name for name in _FIELDS if name not in entry]
     if missing:
-        raise BadFile(f"{where}: lacks {', '.join(missing)}; a case has {', '.join(_FIELDS)}")
+        raise BadCasesFile(f"{where}: lacks {', '.join(missing)}; a case has {', '.join(_FIELDS)}")
     given = entry["input"]
     try:
         operation = _operation(path.stem, given) if isinstance(given, dict) else None
         release = release_of(str(entry["versions"]))
     except NoRange as error:
-        raise BadFile(f"{where}: {error}") from error
+        raise BadCasesFile(f"{where}: {error}") from error
     if operation is None:
         # One that nobody knows stays unanswered: the others of the file are judged all the same.
         said = given.get("op") if isinstance(given, dict) else str(given)

@@ -6,8 +6,7 @@ table. What no transition decides, a plain rule answers (`conformance.plain_rule
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.plain_rules import placement
@@ -27,8 +26,10 @@ from conformance.vectors import (
     model_rules,
     model_sequences,
     model_transitions,
+    placements,
 )
 from conformance.vectors.compare import ByRule
+from conformance.vectors.placements import Place, Placement, brokers_of, by_number, numbered
 from conformance.vectors.shapes import reading
 from impl.releases import Release
 from model.protocol import assignment
@@ -54,85 +55,44 @@ def _or_refusal(
         return {"error": exception, "message": str(refused)}
 
 
-def _racks(asked: Mapping[str, Any]) -> dict[int, str | None]:
-    if "racks" in asked:
-        return {int(broker): rack for broker, rack in asked["racks"].items()}
-    return dict.fromkeys(asked["brokers"])  # in this order: who asks Kafka sorts them
+def _place(asked: Mapping[str, Any]) -> Place:
+    def place(start: int, shift: int) -> Placement:
+        first = max(0, asked.get("startPartitionId", 0))
+        return assignment.assign_replicas(
+            brokers_of(asked), asked["nPartitions"], asked["rf"], start, shift, first
+        )
 
-
-def _by_number(placed: Mapping[int, Iterable[int]]) -> dict[str, list[int]]:
-    return {str(partition): list(replicas) for partition, replicas in placed.items()}
+    return place
 
 
 def assign(question: Question) -> dict[str, Any]:
     """Replicas for new partitions."""
     asked = question["input"]
-
-    def ask() -> dict[str, Any]:
-        placed = assignment.assign_replicas(
-            _racks(asked),
-            asked["nPartitions"],
-            asked["rf"],
-            asked.get("startIndex", 0),
-            asked.get("replicaShift", 0),
-            max(0, asked.get("startPartitionId", 0)),
-        )
-        return {"assignment": _by_number(placed)}
-
-    return _or_refusal(ask, question, "0.10.1")
+    return _or_refusal(lambda: placements.placed(asked, _place(asked)), question, "0.10.1")
 
 
 def rack_alternated(question: Question) -> dict[str, Any]:
     """Brokers in the order of racks taking turns."""
-    racks = question["input"]["racks"].items()
-    return {"list": assignment.rack_alternated({int(one): rack for one, rack in racks})}
+    racks = {one: rack or "" for one, rack in brokers_of(question["input"]).items()}
+    return {"list": assignment.rack_alternated(racks)}
 
 
 def properties(question: Question) -> dict[str, Any]:
     """What is the same for all placements, or why there is none."""
-    return _or_refusal(lambda: _properties(question), question, "0.10.1")
-
-
-def _properties(question: Question) -> dict[str, Any]:
-    """What is the same for the placements of one start, or of every start and shift."""
     asked = question["input"]
-    racks, start = _racks(asked), asked["startIndex"]
-    size = range(len(racks))
-    draws = [(one, two) for one in size for two in size] if start == "any" else [(start, start)]
-    placed = [
-        assignment.assign_replicas(
-            racks, asked["nPartitions"], asked["rf"], one, two, asked["startPartitionId"]
-        )
-        for one, two in draws
-    ]
-    leaders = [Counter(replicas[0] for replicas in one.values()) for one in placed]
-    holders = [Counter(held for replicas in one.values() for held in replicas) for one in placed]
-    rows = [replicas for one in placed for replicas in one.values()]
-    return {
-        "leadersPerBroker": _common(count[broker] for count in leaders for broker in racks),
-        "replicasPerBroker": _common(count[broker] for count in holders for broker in racks),
-        "racksPerPartition": _common(len({racks[one] for one in row}) for row in rows),
-        "distinctReplicas": all(len(set(row)) == len(row) for row in rows),
-    }
-
-
-def _common(values: Iterable[int]) -> int | list[int]:
-    distinct = sorted(set(values))
-    return distinct[0] if len(distinct) == 1 else distinct
+    return _or_refusal(lambda: placements.properties(asked, _place(asked)), question, "0.10.1")
 
 
 def add_partitions(question: Question) -> dict[str, Any]:
     """Replicas of the partitions that a topic grows by."""
     asked = question["input"]
-    existing = {int(number): replicas for number, replicas in asked["existing"].items()}
-    manual = asked.get("manual")
-    by_hand = {int(p): replicas for p, replicas in manual.items()} if manual is not None else None
+    existing, by_hand = numbered(asked["existing"]) or {}, numbered(asked.get("manual"))
 
     def ask() -> dict[str, Any]:
-        racks = _racks(asked)
+        racks = brokers_of(asked)
         added = placement.add_partitions(existing, racks, asked["newTotal"], by_hand)
         return {
-            "added": _by_number(added),
+            "added": by_number(added),
             "startIndex": placement.start_of_addition(existing, racks),
             "startPartitionId": len(existing),
         }
@@ -144,7 +104,7 @@ def parse_replica_assignment(question: Question) -> dict[str, Any]:
     """``--replica-assignment``."""
     text = question["input"]["arg"]
     return _or_refusal(
-        lambda: {"assignment": _by_number(placement.parse_replica_assignment(text))}, question
+        lambda: {"assignment": by_number(placement.parse_replica_assignment(text))}, question
     )
 
 

@@ -33,11 +33,6 @@ def or_refusal(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"error": refused.kafka, "message": str(refused)}
 
 
-def by_number(assignment: Mapping[int, Any]) -> dict[str, list[int]]:
-    """An assignment with the keys of JSON."""
-    return {str(number): list(replicas) for number, replicas in assignment.items()}
-
-
 def under(file: str, **named: Answer) -> dict[tuple[str, str], Answer]:
     """A file's answers by operation."""
     return {(file, operation): answer for operation, answer in named.items()}

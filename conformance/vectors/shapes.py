@@ -148,6 +148,29 @@ def _state(state: Fields, assigned: Iterable[int] = ()) -> None:
 # Files, in the order of their names
 
 
+def _filled(fields: str) -> _Complete:
+    """Completes fields, each ``name<synonym,synonym=default``; the default is JSON."""
+    words = [field.partition("=")[::2] for field in fields.split()]
+
+    def complete(asked: Fields) -> None:
+        for names, default in words:
+            name, _, synonyms = names.partition("<")
+            asked.fill(name, *filter(None, synonyms.split(",")))
+            if default:
+                asked.setdefault(name, _read(json.loads(default), f"{asked.where}.{name}"))
+
+    return complete
+
+
+_topic = _filled('topic<name="t"')
+_trace = _filled("oar<current,from,assignment,replicas rar<target,to")
+_in_sync = _filled(
+    "minIsr<minInSyncReplicas=1 replicas<assignment,isr isr<replicas self<broker=null "
+    "adding<addingReplicas=[] removing<removingReplicas=[]"
+)
+_follower = _filled("followerLeo<leo,logEndOffset followerHw<hw=0")
+
+
 def _brokers(asked: Fields) -> None:
     if isinstance(asked.get("brokers"), int):
         asked["brokers"] = list(range(asked["brokers"]))
@@ -290,11 +313,6 @@ def _flow_reassign(asked: Fields) -> None:
     asked.fill("live", "brokers", "liveBrokers", default=everybody)
 
 
-def _imbalance(asked: Fields) -> None:
-    asked.fill("preferred", "total").fill("notLed", "imbalanced", default=0)
-    asked.fill("percentage", "leaderImbalancePerBrokerPercentage", default=10)
-
-
 _EVENTS = {
     "TopicChange": "TopicCreation",
     "ReplicaLeaderElection": "PreferredReplicaElection",
@@ -325,10 +343,6 @@ def _register(asked: Fields) -> None:
 def _startup_of_broker(asked: Fields) -> None:
     _sequence(asked)
     asked.fill("partitionsOnBroker", default=True)
-
-
-def _propagation(asked: Fields) -> None:
-    asked.fill("lastPropagation", default=0)
 
 
 def _restarts(asked: Fields) -> None:
@@ -448,13 +462,6 @@ def _make_follower(asked: Fields) -> None:
     for step in asked.rows("steps"):
         step.fill("epoch", "leaderEpoch", default=epoch + 1).fill("leader", default=leader)
         leader, epoch = step["leader"], step["epoch"]
-
-
-def _in_sync(asked: Fields) -> None:
-    asked.fill("minIsr", "minInSyncReplicas", default=1)
-    asked.fill("replicas", "assignment", "isr").fill("isr", "replicas").null("self", "broker")
-    asked.fill("adding", "addingReplicas", default=list)
-    asked.fill("removing", "removingReplicas", default=list)
 
 
 def _leader_epoch_check(asked: Fields) -> None:
@@ -636,14 +643,6 @@ def _states(asked: Fields) -> None:
         one.fill("done", default=one["current"] == one["target"])
 
 
-def _throttled(asked: Fields) -> None:
-    asked.fill("existing", "current", default={}).fill("proposed", "target", "targets")
-
-
-def _trace(asked: Fields) -> None:
-    asked.fill("oar", "current", "from", "assignment", "replicas").fill("rar", "target", "to")
-
-
 def _guard(asked: Fields) -> None:
     asked.fill("current", "oar", "from", "assignment").fill("target", "rar", "to")
     asked.fill("queuedForDeletion", "topicQueuedForDeletion", "topicBeingDeleted")
@@ -667,18 +666,6 @@ def _api(asked: Fields) -> None:
     asked.fill("queuedForDeletion", "topicQueuedForDeletion", "topicBeingDeleted")
 
 
-def _broker_epoch(asked: Fields) -> None:
-    asked.fill("request", "requestBrokerEpoch", default=-1).fill("current", "currentBrokerEpoch")
-
-
-def _fetch_visibility(asked: Fields) -> None:
-    asked.fill("leo", "logEndOffset", "logEnd").fill("hw", "highWatermark")
-
-
-def _fetcher_id(asked: Fields) -> None:
-    asked.fill("partition", default=0).fill("numFetchers", "numReplicaFetchers", default=1)
-
-
 def _leader_and_isr(asked: Fields) -> None:
     asked.fill("currentLeaderEpoch", "current", default=-1)
     asked.fill("requestLeaderEpoch", "leaderEpoch", default=asked["currentLeaderEpoch"] + 1)
@@ -686,11 +673,6 @@ def _leader_and_isr(asked: Fields) -> None:
     asked.fill("offlineDir", default=asked.get("partition") == "offline")
     if "leader" in asked:
         asked.fill("aliveBrokers", "live", "liveBrokers", default=_named(asked["leader"]))
-
-
-def _stop_replica(asked: Fields) -> None:
-    asked.fill("currentLeaderEpoch", "current", default=0)
-    asked.fill("delete", "deletePartition", "deletePartitions", default=False)
 
 
 def _batch(asked: Fields) -> None:
@@ -723,18 +705,10 @@ def _batch(asked: Fields) -> None:
             call["partitions"] = Fields(dict.fromkeys(named, delete), call.where)
 
 
-def _versions(asked: Fields) -> None:
-    asked.fill("ibp", "interBrokerProtocolVersion", "release")
-
-
 def _sequence(asked: Fields) -> None:
     came = [int(one) for one in str(asked["event"]).split() if one.isdecimal()]
     asked.fill("brokers", "live", default=sorted(_named(asked.get("controller"), came)))
     asked.fill("controller", "controllerId", default=min(_named(asked["brokers"]), default=None))
-
-
-def _empty_partitions(asked: Fields) -> None:
-    asked.fill("partitionsArgument", "partitions", default=list)
 
 
 def _collision(asked: Fields) -> None:
@@ -748,10 +722,6 @@ def _name(asked: Fields) -> None:
     name = asked.part("name")
     if name is not None:
         name.fill("repeat", "length", default=1).fill("char", default="a")
-
-
-def _topic(asked: Fields) -> None:
-    asked.fill("topic", "name", default="t")
 
 
 def _list_topics(asked: Fields) -> None:
@@ -774,24 +744,12 @@ def _described(asked: Fields) -> None:
         one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
 
 
-def _requested_topic(asked: Fields) -> None:
-    asked.fill("topic", "requested", "name", default="test")
-
-
 def _deletion(asked: Fields) -> None:
     back = asked.get("thenStart", asked.get("then", []))
     if isinstance(back, str):
         back = [int(one) for one in back.split() if one.isdecimal()]
     asked["thenStart"] = _named(back)
     asked.fill("assignment", "replicas", "live").fill("live", "brokers", "assignment")
-
-
-def _missing_topic(asked: Fields) -> None:
-    asked.fill("requested", "topic", default="missing").fill("existing", "topics", default=["test"])
-
-
-def _resume(asked: Fields) -> None:
-    asked.fill("ineligible", default=False).fill("replicaStates", "states")
 
 
 def _deletion_scenario(asked: Fields) -> None:
@@ -875,10 +833,6 @@ def _truncation(asked: Fields) -> None:
     )
 
 
-def _follower(asked: Fields) -> None:
-    asked.fill("followerLeo", "leo", "logEndOffset").fill("followerHw", "hw", default=0)
-
-
 def _old_truncation(asked: Fields) -> None:
     reply = asked.get("leaderReply", asked.get("reply"))
     asked.fill("leaderReplyEndOffset", default=-1 if reply is None else _pair(reply)[1])
@@ -924,10 +878,6 @@ def _compaction(asked: Fields) -> None:
     asked.fill("deleteRetentionMs", default=24 * 60 * 60 * 1000)
     asked.fill("minCompactionLagMs", default=0).fill("capacity", default=1_000_000)
     asked.fill("segmentBytes", default=1 << 30)
-
-
-def _sequential(asked: Fields) -> None:
-    asked.fill("prefix", "path").fill("times", "count", default=1)
 
 
 def _update_states(asked: Fields) -> None:
@@ -977,16 +927,8 @@ def _whole_assignments(topic: Fields) -> None:
     topic["partitions"].update({number: one["replicas"] for number, one in whole.items()})
 
 
-def _decode_reassign(asked: Fields) -> None:
-    asked.fill("json", "data", "text", "znode")
-
-
 def _log_dir_events(asked: Fields) -> None:
     asked.fill("brokers", "brokerIds", default=_named(asked.get("broker")) or None)
-
-
-def _encode_reassign(asked: Fields) -> None:
-    asked.fill("map", "targets", "target", "reassignment")
 
 
 SHAPES: dict[tuple[str, str], _Complete] = {
@@ -1000,12 +942,14 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("controller_context", "reassignTo"): _reassign_to,
     ("controller_context", "target"): _assignment,
     ("controller_flow", "creation"): _creation,
-    ("controller_flow", "imbalance"): _imbalance,
+    ("controller_flow", "imbalance"): _filled(
+        "preferred<total notLed<imbalanced=0 percentage<leaderImbalancePerBrokerPercentage=10"
+    ),
     ("controller_flow", "leaders"): _leaders,
     ("controller_flow", "moved"): _moved,
     ("controller_flow", "reassign"): _flow_reassign,
     ("controller_flow", "registerController"): _register,
-    ("controller_flow", "isrPropagation"): _propagation,
+    ("controller_flow", "isrPropagation"): _filled("lastPropagation=0"),
     ("controller_flow", "restarts"): _restarts,
     ("election", "elect"): _election,
     ("leader_epoch_cache", "epochCache"): _epoch_cache,
@@ -1036,18 +980,22 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("reassignment", "reassignTrace"): _trace,
     ("reassignment", "reassignTraceKip455"): _trace,
     ("reassignment", "statesToString"): _states,
-    ("reassignment", "throttledReplicas"): _throttled,
-    ("replica_manager", "brokerEpoch"): _broker_epoch,
-    ("replica_manager", "fetchVisibility"): _fetch_visibility,
-    ("replica_manager", "fetcherId"): _fetcher_id,
+    ("reassignment", "throttledReplicas"): _filled("existing<current={} proposed<target,targets"),
+    ("replica_manager", "brokerEpoch"): _filled(
+        "request<requestBrokerEpoch=-1 current<currentBrokerEpoch"
+    ),
+    ("replica_manager", "fetchVisibility"): _filled("leo<logEndOffset,logEnd hw<highWatermark"),
+    ("replica_manager", "fetcherId"): _filled("partition=0 numFetchers<numReplicaFetchers=1"),
     ("replica_manager", "leaderAndIsr"): _leader_and_isr,
-    ("replica_manager", "stopReplica"): _stop_replica,
+    ("replica_manager", "stopReplica"): _filled(
+        "currentLeaderEpoch<current=0 delete<deletePartition,deletePartitions=false"
+    ),
     ("replica_state_machine", "effects"): _replica_effects,
     ("replica_state_machine", "startup"): _replica_startup,
     ("replica_state_machine", "transition"): _whole_names("Replica"),
     ("request_batch", "batch"): _batch,
-    ("request_batch", "versions"): _versions,
-    ("request_sequences", "emptyPartitions"): _empty_partitions,
+    ("request_batch", "versions"): _filled("ibp<interBrokerProtocolVersion,release"),
+    ("request_sequences", "emptyPartitions"): _filled("partitionsArgument<partitions=[]"),
     ("request_sequences", "sequence"): _startup_of_broker,
     ("topic_admin", "collision"): _collision,
     ("topic_admin", "collisionChars"): _name,
@@ -1057,11 +1005,13 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("topic_admin", "describe"): _described,
     ("topic_admin", "list"): _list_topics,
     ("topic_admin", "validateName"): _name,
-    ("topic_deletion", "completionZkOrder"): _requested_topic,
+    ("topic_deletion", "completionZkOrder"): _filled('topic<requested,name="test"'),
     ("topic_deletion", "delete"): _deletion,
-    ("topic_deletion", "deleteDisabled"): _requested_topic,
-    ("topic_deletion", "deleteZnodeForMissingTopic"): _missing_topic,
-    ("topic_deletion", "resumeDecision"): _resume,
+    ("topic_deletion", "deleteDisabled"): _filled('topic<requested,name="test"'),
+    ("topic_deletion", "deleteZnodeForMissingTopic"): _filled(
+        'requested<topic="missing" existing<topics=["test"]'
+    ),
+    ("topic_deletion", "resumeDecision"): _filled("ineligible=false replicaStates<states"),
     ("topic_deletion", "scenario"): _deletion_scenario,
     ("truncation", "epochFetches"): _epoch_fetches,
     ("truncation", "fetchState"): _fetch_state,
@@ -1070,10 +1020,10 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("truncation", "offsetTruncationState"): _truncation,
     ("truncation", "offsetTruncationStateOld"): _old_truncation,
     ("truncation", "scenario"): _fetcher_scenario,
-    ("zk_store", "createSequential"): _sequential,
+    ("zk_store", "createSequential"): _filled("prefix<path times<count=1"),
     ("zk_store", "encode"): _encode,
-    ("zk_store", "decodeReassign"): _decode_reassign,
-    ("zk_store", "encodeReassign"): _encode_reassign,
+    ("zk_store", "decodeReassign"): _filled("json<data,text,znode"),
+    ("zk_store", "encodeReassign"): _filled("map<targets,target,reassignment"),
     ("zk_store", "propagateLogDir"): _log_dir_events,
     ("zk_store", "updateLeaderAndIsr"): _update_states,
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from conformance.web.claims_of_state import Lamp, Lamps, greatest_in
+from conformance.web.claims_of_state import ClaimEvaluator, Lamp, greatest_in
 from conformance.web.in_flight import MessageInFlight, in_flight
 from conformance.web.known import RunNode, RunTree
 from conformance.web.messages import Taken, aged, arrows
@@ -116,7 +116,7 @@ class Board:
         self.picture = Picture(self.twin)
         self.start = self.twin.initial()
         self._known = RunTree(self.start, self.take)
-        self._lamps = Lamps(self.heading)
+        self._lamps = ClaimEvaluator(self.heading)
         self._without_parameters: dict[str, list[int]] = {}
         self._cards_at = lru_cache(KEPT_CARDS)(lambda node: self.cards(node.state))
 

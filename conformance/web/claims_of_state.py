@@ -31,8 +31,8 @@ class Lamp:
     witness: tuple[str, ...] = ()
 
 
-class Lamps:
-    """The claims of a heading's system."""
+class ClaimEvaluator:
+    """Evaluates the claims of a system in a state, and of the step that led to it."""
 
     def __init__(self, heading: Heading) -> None:
         self._heading = heading

@@ -43,7 +43,10 @@ Moves = Mapping[TopicPartition, tuple[set[int], set[int]]]
 
 
 class ReassignByBrokers:
-    """``chance`` draws where a proposal begins; within ``patience_s`` moves have to start."""
+    """The tool's actions by requests to brokers: generate, execute, verify, cancel, list.
+
+    ``chance`` draws where a proposal begins; within ``patience_s`` moves have to start.
+    """
 
     def __init__(
         self, admin: Admin, chance: random.Random | None = None, patience_s: float = 10.0

@@ -43,7 +43,7 @@ IsrAnswer = Callable[[str, AlteredIsrs], None]
 
 
 class ControllerApi:
-    """The requests to one broker's controller; its events, so nothing else runs meanwhile."""
+    """Handlers of requests to one broker's controller; each is one of its events."""
 
     def __init__(self, controller: EventController) -> None:
         self.controller = controller

@@ -105,7 +105,7 @@ class MemoryDisk:
     ) -> None:
         self.now_ms = now_ms
         self.chance = chance or Random(0)
-        self.root = Directory()
+        self.root = Directory(power_loss)
         self.power_loss = power_loss
         self.kill_after: int | None = None
         self.lies: Callable[[str], bool] = lambda path: False
@@ -187,7 +187,7 @@ class MemoryDisk:
             found = here.entries.get(name)
             if found is None:
                 self.may_die(path)
-                found = Directory()
+                found = Directory(self.power_loss)
                 here.change({name: found})
                 self.may_die(path)
                 if not self.lies(path):

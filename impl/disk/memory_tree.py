@@ -36,12 +36,15 @@ class _Content:
         return _Content(bytearray(self.data), self.size)
 
 
+SavedNode = tuple[bytes, int, int, tuple[bytes, int, tuple[tuple[int, bytes | None], ...]] | None]
+
+
 class Node:
     """A file: its content now, what is durable, and what was done since."""
 
     def __init__(self, power_loss: bool, now_ms: int) -> None:
         self.now = _Content()
-        self.durable = _Content()
+        self.durable = _Content()  # where ``since`` is kept
         self.since: list[tuple[int, bytes | None]] | None = [] if power_loss else None
         self.modified_ms = now_ms
 
@@ -96,6 +99,21 @@ class Node:
         self.now = self.durable.copy()
         self.since = []
 
+    def save(self) -> SavedNode:
+        """Everything, as a value."""
+        now, durable, since = self.now, self.durable, self.since
+        apart = None if since is None else (bytes(durable.data), durable.size, tuple(since))
+        return bytes(now.data), now.size, self.modified_ms, apart
+
+    def load(self, saved: SavedNode) -> None:
+        """Become what was saved."""
+        now, (data, now.size, self.modified_ms, apart) = self.now, saved
+        now.data[:] = data
+        if apart is not None:
+            data, self.durable.size, since = apart
+            self.durable.data[:] = data
+            self.since = list(since)
+
 
 def _apply(content: _Content, position: int, written: bytes | None) -> None:
     if written is None:
@@ -120,23 +138,26 @@ def _sectors(change: tuple[int, bytes | None], chance: Random) -> list[tuple[int
 class Directory:
     """Entries by name; those that came or went since the last sync may be lost, last ones first."""
 
-    def __init__(self) -> None:
+    def __init__(self, power_loss: bool) -> None:
         self.entries: dict[str, Node | Directory] = {}
         self.durable: dict[str, Node | Directory] = {}
-        self.since: list[dict[str, Node | Directory | None]] = []
+        self.since: list[dict[str, Node | Directory | None]] | None = [] if power_loss else None
 
     def change(self, names: dict[str, Node | Directory | None]) -> None:
         """Entries that come, or go (None), all at once."""
         _enter(self.entries, names)
-        self.since.append(names)
+        if self.since is not None:
+            self.since.append(names)
 
     def sync(self) -> None:
         """The entries are durable."""
-        self.durable = dict(self.entries)
-        self.since.clear()
+        if self.since is not None:
+            self.durable = dict(self.entries)
+            self.since.clear()
 
     def lose_power(self, chance: Random) -> None:
         """Keep what is durable, a beginning of what changed since, and of each file likewise."""
+        assert self.since is not None
         for names in self.since[: chance.randint(0, len(self.since))]:
             _enter(self.durable, names)
         self.since.clear()

@@ -29,8 +29,9 @@ DUPLICATE = "DUPLICATE_SEQUENCE_NUMBER"
 
 @dataclass(frozen=True)
 class ProducerRules:
-    """What depends on the release. ``expiration_ms``: transactional.id.expiration.ms, after which a
-    silent producer is forgotten.
+    """Rules about idempotent producers that depend on the release or on configurations.
+
+    ``expiration_ms``: transactional.id.expiration.ms, after which a silent producer is forgotten.
 
     ``batches``: how many of a producer's last batches are known as duplicates (5 since 1.0, one
     before, KAFKA-5494). ``unknown``: the error for a sequence of a producer that is not known,

@@ -120,8 +120,11 @@ class ReplicaLines:
                 brackets = not self.release.since("2.4")
                 shown = f"[{event.zk_version}]" if brackets else str(event.zk_version)
                 text = f"Cached zkVersion {shown} not equal to that in zookeeper, skip updating ISR"
-            case IsrUpdateFailed():
-                text, level = f"Failed to update ISR to {ids(event.isr)}: {event.error}", "ERROR"
+            case IsrUpdateFailed():  # Kafka's partitions let it pass, and its scheduler logs it
+                text = "Uncaught exception in scheduled task 'isr-expiration'"
+                logger = "kafka.utils.KafkaScheduler"
+                self.files.line("server.log", "ERROR", text, logger, thrown=event.error)
+                return
             case IsrRequestRefused():
                 text, level = self._isr_refused(event), "DEBUG" if event.gives_up else "WARN"
         self.files.partition(event.partition, text, level)

@@ -15,6 +15,8 @@ from random import Random
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from impl.disk.memory_tree import Node
+
 Kept = list[tuple[Callable[[Any, Any], None], Any, Any]]
 """How an object is restored, the object, what it held."""
 
@@ -106,6 +108,7 @@ def _kind(cls: type) -> _Kind | None:
         set: _Kind(set.copy, _set_members, _nothing),
         bytearray: _Kind(bytes, _set_items, _nothing),
         Random: _Kind(Random.getstate, Random.setstate, _nothing),
+        Node: _Kind(Node.save, Node.load, _nothing),
     }
     if cls in simple:
         return simple[cls]

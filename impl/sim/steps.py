@@ -81,6 +81,21 @@ def offered(
     return StepKind(name, tuple(parameters.split()), candidates, None, act, weight, fault)
 
 
+def refusable(
+    act: Act,
+    candidates: Candidates,
+    unmet: UnmetCondition,
+    parameters: str = "broker",
+    name: str = "",
+    weight: int = 0,
+    fault: str | None = None,
+) -> StepKind:
+    """A step that says why it may not be taken; its name is its function's if none is given."""
+    return StepKind(
+        name or act.__name__, tuple(parameters.split()), candidates, unmet, act, weight, fault
+    )
+
+
 BROKERS = frozenset({"broker", "leader", "follower", "replica"})
 """Parameters that are ids of brokers in every world."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.answers import NONE
-from impl.sim.steps import StepKind
+from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_leader
 
@@ -104,25 +104,10 @@ def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
     world.client_view.reads(offset, record)
 
 
-BROKER = ("broker",)
-RECORD = ("broker", "offset")
-
 KINDS = (
-    StepKind("leader_appends", BROKER, each_leader, _leads_unmet, leader_appends),
-    StepKind("leader_appends_for_isr", BROKER, each_leader, _for_isr_unmet, leader_appends_for_isr),
-    StepKind(
-        "leader_acknowledges",
-        RECORD,
-        each_last_offset,
-        _acknowledges_unmet,
-        leader_acknowledges,
-    ),
-    StepKind(
-        "leader_acknowledges_for_isr",
-        RECORD,
-        each_last_offset,
-        _replicated_unmet,
-        leader_acknowledges_for_isr,
-    ),
-    StepKind("consumer_reads", RECORD, each_last_offset, _reads_unmet, consumer_reads),
+    refusable(leader_appends, each_leader, _leads_unmet),
+    refusable(leader_appends_for_isr, each_leader, _for_isr_unmet),
+    refusable(leader_acknowledges, each_last_offset, _acknowledges_unmet, "broker offset"),
+    refusable(leader_acknowledges_for_isr, each_last_offset, _replicated_unmet, "broker offset"),
+    refusable(consumer_reads, each_last_offset, _reads_unmet, "broker offset"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.core.request_batch import NO_BROKER_EPOCH
-from impl.sim.steps import StepKind
+from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.partition_controller import Reply
@@ -189,59 +189,17 @@ def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> Non
             world.network.send(request)
 
 
-BROKER = ("broker",)
-
 KINDS = (
-    StepKind(
-        "controller_reads_epoch", BROKER, each_broker, _reads_epoch_unmet, controller_reads_epoch
-    ),
-    StepKind(
-        "controller_registers", BROKER, each_candidate, _registers_unmet, controller_registers
-    ),
-    StepKind(
-        "controller_learns_outcome",
-        BROKER,
-        each_candidate,
-        _reply_unmet,
-        controller_learns_outcome,
-    ),
-    StepKind(
-        "controller_reply_is_lost", BROKER, each_candidate, _reply_unmet, controller_reply_is_lost
-    ),
-    StepKind(
-        "controller_checks_outcome",
-        BROKER,
-        each_candidate,
-        _checks_outcome_unmet,
-        controller_checks_outcome,
-    ),
-    StepKind("controller_resigns", BROKER, each_controller, _resigns_unmet, controller_resigns),
-    StepKind(
-        "controller_reads_partition",
-        BROKER,
-        each_controller,
-        _reads_partition_unmet,
-        controller_reads_partition,
-    ),
-    StepKind(
-        "controller_elects_leader",
-        ("broker", "leader"),
-        each_controller_and_broker,
-        _elects_unmet,
-        controller_elects_leader,
-    ),
-    StepKind(
-        "controller_removes_replica",
-        ("broker", "replica"),
-        each_controller_and_broker,
-        _removes_unmet,
-        controller_removes_replica,
-    ),
-    StepKind(
-        "controller_informs",
-        ("broker", "replica"),
-        each_controller_and_broker,
-        _informs_unmet,
-        controller_informs,
-    ),
-)
+    refusable(controller_reads_epoch, each_broker, _reads_epoch_unmet),
+    refusable(controller_registers, each_candidate, _registers_unmet),
+    refusable(controller_learns_outcome, each_candidate, _reply_unmet),
+    refusable(controller_reply_is_lost, each_candidate, _reply_unmet),
+    refusable(controller_checks_outcome, each_candidate, _checks_outcome_unmet),
+    refusable(controller_resigns, each_controller, _resigns_unmet),
+    refusable(controller_reads_partition, each_controller, _reads_partition_unmet),
+    refusable(controller_elects_leader, each_controller_and_broker, _elects_unmet,
+              "broker leader"),
+    refusable(controller_removes_replica, each_controller_and_broker, _removes_unmet,
+              "broker replica"),
+    refusable(controller_informs, each_controller_and_broker, _informs_unmet, "broker replica"),
+)  # fmt: skip

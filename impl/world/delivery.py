@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.sim.steps import StepKind
+from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP
 from impl.world.steps import ISR_IS_UNLOCKED, each_leader_and_isr
@@ -51,21 +51,9 @@ def leader_and_isr_is_lost(
     world.network.take((broker, leader_epoch, controller_epoch))
 
 
-REQUEST = ("broker", "leader_epoch", "controller_epoch")
-
 KINDS = (
-    StepKind(
-        "leader_and_isr_arrives",
-        REQUEST,
-        each_leader_and_isr,
-        _arrives_unmet,
-        leader_and_isr_arrives,
-    ),
-    StepKind(
-        "leader_and_isr_is_lost",
-        REQUEST,
-        each_leader_and_isr,
-        _is_lost_unmet,
-        leader_and_isr_is_lost,
-    ),
-)
+    refusable(leader_and_isr_arrives, each_leader_and_isr, _arrives_unmet,
+              "broker leader_epoch controller_epoch"),
+    refusable(leader_and_isr_is_lost, each_leader_and_isr, _is_lost_unmet,
+              "broker leader_epoch controller_epoch"),
+)  # fmt: skip

@@ -6,7 +6,7 @@ While a write waits for its answer the partition is locked, see `Partition.locke
 from __future__ import annotations
 
 from impl.sim.isr_write import IsrWrite
-from impl.sim.steps import StepKind
+from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import SESSION_IS_ALIVE
 from impl.world.steps import (
@@ -139,42 +139,17 @@ def leader_gives_up_isr_write(world: PartitionCluster, leader: int) -> None:
     world.brokers[leader].replicas.partition.end_isr_write()
 
 
-LEADER = ("leader",)
-MEMBER = ("leader", "replica")
-
 KINDS = (
-    StepKind("leader_shrinks_isr", MEMBER, each_leader_and_other, _shrinks_unmet, shrinks),
-    StepKind(
-        "leader_shrink_is_refused",
-        MEMBER,
-        each_leader_and_other,
-        _shrink_is_refused_unmet,
-        shrinks,
-    ),
-    StepKind("leader_expands_isr", MEMBER, each_leader_and_other, _expands_unmet, expands),
-    StepKind(
-        "leader_expand_is_refused",
-        MEMBER,
-        each_leader_and_other,
-        _expand_is_refused_unmet,
-        expands,
-    ),
-    StepKind(
-        "leader_learns_isr_is_written",
-        LEADER,
-        each_isr_writer,
-        _applied_unmet,
-        leader_learns_isr_is_written,
-    ),
-    StepKind("isr_answer_is_lost", LEADER, each_isr_writer, _applied_unmet, isr_answer_is_lost),
-    StepKind(
-        "leader_reads_isr_back", LEADER, each_isr_writer, _reads_back_unmet, leader_reads_isr_back
-    ),
-    StepKind(
-        "leader_gives_up_isr_write",
-        LEADER,
-        each_isr_writer,
-        _gives_up_unmet,
-        leader_gives_up_isr_write,
-    ),
-)
+    refusable(shrinks, each_leader_and_other, _shrinks_unmet, "leader replica",
+              name="leader_shrinks_isr"),
+    refusable(shrinks, each_leader_and_other, _shrink_is_refused_unmet, "leader replica",
+              name="leader_shrink_is_refused"),
+    refusable(expands, each_leader_and_other, _expands_unmet, "leader replica",
+              name="leader_expands_isr"),
+    refusable(expands, each_leader_and_other, _expand_is_refused_unmet, "leader replica",
+              name="leader_expand_is_refused"),
+    refusable(leader_learns_isr_is_written, each_isr_writer, _applied_unmet, "leader"),
+    refusable(isr_answer_is_lost, each_isr_writer, _applied_unmet, "leader"),
+    refusable(leader_reads_isr_back, each_isr_writer, _reads_back_unmet, "leader"),
+    refusable(leader_gives_up_isr_write, each_isr_writer, _gives_up_unmet, "leader"),
+)  # fmt: skip

@@ -33,7 +33,7 @@ class Journal:
         """The broker learned that it is not; ``winner`` is -1 if nobody is any more."""
 
     def controller_resigned(self, broker: int, moved: bool) -> None:
-        """The broker stopped believing; ``moved`` if a fenced write told it."""
+        """The broker stopped believing; ``moved`` if a fenced write showed it."""
 
     def controller_read_brokers(self, broker: int, live: dict[int, int]) -> None:
         """The controller knows who is registered now (id to broker epoch)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from impl.sim.steps import StepKind
+from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, PROCESSES, each_broker
 
@@ -23,8 +23,5 @@ def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
 
 KINDS = (
     *PROCESSES.values(),
-    StepKind(
-        "broker_checkpoints_hw", ("broker",), each_broker, _checkpoint_unmet,
-        broker_checkpoints_hw,
-    ),
-)  # fmt: skip
+    refusable(broker_checkpoints_hw, each_broker, _checkpoint_unmet),
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from impl.releases import DEFAULT
-from impl.sim.steps import StepKind
-from impl.world.processes import PROCESS_IS_UP, each_broker
+from impl.sim.steps import StepKind, refusable
+from impl.world.processes import PROCESS_IS_UP, each_broker, start_unmet
 from impl.world.replicas import Replicas
 from impl.world.world import KINDS, World
 
@@ -46,16 +46,10 @@ def broker_crashes_and_loses_its_tail(world: World, broker: int, end: int) -> No
 MISHAPS: dict[str, StepKind] = {
     kind.name: kind
     for kind in (
-        StepKind(
-            "broker_crashes_and_loses_its_tail", ("broker", "end"), each_shorter_end,
-            _loses_unmet, broker_crashes_and_loses_its_tail,
-        ),
-        StepKind(
-            "broker_starts_empty", ("broker",), each_broker,
-            KINDS["broker_starts"].unmet, broker_starts_empty,
-        ),
+        refusable(broker_crashes_and_loses_its_tail, each_shorter_end, _loses_unmet, "broker end"),
+        refusable(broker_starts_empty, each_broker, start_unmet),
     )
-}  # fmt: skip
+}
 
 
 class UnluckyWorld(World):

@@ -7,11 +7,11 @@ of what is under way to it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from impl.releases import Release
-from impl.sim.steps import StepKind, WorldOfSteps
+from impl.sim.steps import StepKind, WorldOfSteps, refusable
 from impl.znodes import paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper import EmbeddedSession, ZooKeeper
@@ -111,7 +111,8 @@ def broker_crashes(world: WorldOfProcesses, broker: int) -> None:
     world.crash(broker)
 
 
-def _start_unmet(world: WorldOfProcesses, broker: int) -> str | None:
+def start_unmet(world: WorldOfProcesses, broker: int) -> str | None:
+    """Why a broker cannot start."""
     if world.is_up(broker):
         return "the broker's process is down"
     if world.is_registered(broker):
@@ -156,22 +157,14 @@ def controller_node_is_deleted(world: WorldOfProcesses) -> None:
     world.zookeeper.delete(paths.CONTROLLER)
 
 
-def _of_a_broker(
-    act: Callable[[Any, int], None], unmet: Callable[[Any, int], str | None],
-    weight: int = 0, fault: str | None = None,
-) -> StepKind:  # fmt: skip
-    return StepKind(act.__name__, ("broker",), each_broker, unmet, act, weight, fault)
-
-
 PROCESSES: dict[str, StepKind] = {
     one.name: one
     for one in (
-        _of_a_broker(broker_crashes, _crash_unmet, fault="crashes"),
-        _of_a_broker(broker_reconnects, _reconnect_unmet, 60),
-        _of_a_broker(broker_starts, _start_unmet, 60),
-        StepKind("controller_node_is_deleted", (), once, _deleted_unmet,
-                 controller_node_is_deleted, 0, "controllers"),
-        _of_a_broker(session_expires, _expire_unmet, fault="sessions"),
+        refusable(broker_crashes, each_broker, _crash_unmet, fault="crashes"),
+        refusable(broker_reconnects, each_broker, _reconnect_unmet, weight=60),
+        refusable(broker_starts, each_broker, start_unmet, weight=60),
+        refusable(controller_node_is_deleted, once, _deleted_unmet, "", fault="controllers"),
+        refusable(session_expires, each_broker, _expire_unmet, fault="sessions"),
     )
 }  # fmt: skip
 """By name, sorted."""

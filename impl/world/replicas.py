@@ -83,7 +83,7 @@ class SteppedPartition(SteppedIsr[HostedLog]):
 
 
 class Truncations(FetcherListener):
-    """Reports where fetchers cut logs."""
+    """A listener of fetchers that reports each truncation to an observer."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.core.fetch_sessions import forgets_epochs
 from impl.core.fetcher_thread import Answer, FetchQuestion
-from impl.sim.steps import StepKind
+from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.processes import PROCESS_IS_UP, each_broker
 from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_connection, each_leader, each_question
@@ -178,28 +178,19 @@ def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].replicas.partition.advance_now()
 
 
-BROKER = ("broker",)
-TO_FOLLOWER = ("leader", "follower")
-TO_LEADER = ("follower", "leader")
-
 KINDS = (
-    StepKind("follower_asks_epoch", BROKER, each_broker, _asks_epoch_unmet, follower_asks),
-    StepKind(
-        "leader_answers_epoch", TO_FOLLOWER, each_question, _answers_epoch_unmet, leader_answers
-    ),
-    StepKind("follower_truncates", TO_LEADER, each_connection, _truncates_unmet, follower_applies),
-    StepKind("follower_asks_records", BROKER, each_broker, _asks_records_unmet, follower_asks),
-    StepKind(
-        "leader_answers_fetch", TO_FOLLOWER, each_question, _answers_fetch_unmet, leader_answers
-    ),
-    StepKind(
-        "leader_answers_fetch_in_session",
-        TO_FOLLOWER,
-        each_question,
-        _answers_in_session_unmet,
-        leader_answers_in_session,
-    ),
-    StepKind("follower_appends", TO_LEADER, each_connection, _appends_unmet, follower_applies),
-    StepKind("fetch_is_lost", TO_LEADER, each_connection, _fetch_is_lost_unmet, fetch_is_lost),
-    StepKind("leader_advances_hw", BROKER, each_leader, _advances_unmet, leader_advances_hw),
-)
+    refusable(follower_asks, each_broker, _asks_epoch_unmet, name="follower_asks_epoch"),
+    refusable(leader_answers, each_question, _answers_epoch_unmet, "leader follower",
+              name="leader_answers_epoch"),
+    refusable(follower_applies, each_connection, _truncates_unmet, "follower leader",
+              name="follower_truncates"),
+    refusable(follower_asks, each_broker, _asks_records_unmet, name="follower_asks_records"),
+    refusable(leader_answers, each_question, _answers_fetch_unmet, "leader follower",
+              name="leader_answers_fetch"),
+    refusable(leader_answers_in_session, each_question, _answers_in_session_unmet,
+              "leader follower", name="leader_answers_fetch_in_session"),
+    refusable(follower_applies, each_connection, _appends_unmet, "follower leader",
+              name="follower_appends"),
+    refusable(fetch_is_lost, each_connection, _fetch_is_lost_unmet, "follower leader"),
+    refusable(leader_advances_hw, each_leader, _advances_unmet),
+)  # fmt: skip

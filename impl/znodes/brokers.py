@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from impl.releases import Release
 from impl.znodes import paths
@@ -69,6 +70,7 @@ def encode_broker(info: BrokerInfo, version: int = 4) -> str:
     return write(fields)
 
 
+@lru_cache(maxsize=256)  # controllers read the same few again and again
 def decode_broker(broker_id: int, text: str) -> BrokerInfo:
     """What a registration says, of any version; MalformedZnode names what is wrong."""
     reader = Reader.of(paths.broker(broker_id), text, VERSIONS)

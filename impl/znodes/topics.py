@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from impl.releases import Release
 from impl.znodes import paths
@@ -87,6 +88,7 @@ def encode_topic(topic: TopicZnode, version: int) -> str:
     return write(fields)
 
 
+@lru_cache(maxsize=256)  # controllers read the same few again and again
 def decode_topic(name: str, text: str) -> TopicZnode:
     """What a topic's znode says, of any version; MalformedZnode names what is wrong."""
     reader = Reader.of(paths.topic(name), text, VERSIONS)

@@ -48,7 +48,7 @@ class SetOf(Schema):
 
 
 class Record(Schema):
-    """Named parts."""
+    """A record of named fields, each with a schema or sort of its own."""
 
     def __init__(self, **parts: Schema | Sort) -> None:
         self.parts: dict[str, Schema] = {name: as_schema(part) for name, part in parts.items()}

@@ -16,7 +16,6 @@ from model.protocol.controllership import (
     controller_resigns,
     reply_is_lost,
 )
-from model.protocol.zookeeper import session_expires
 from model.reassignment.administrator import (
     administrator_asks_for_move,
     administrator_asks_for_two_moves,
@@ -69,7 +68,12 @@ from model.reassignment.leader_and_isr import (
     request_to_no_replica_is_refused,
     stop_of_older_controller_is_refused,
 )
-from model.reassignment.lifecycle import broker_crashes, broker_reconnects, broker_starts
+from model.reassignment.lifecycle import (
+    broker_crashes,
+    broker_reconnects,
+    broker_starts,
+    session_expires,
+)
 from model.reassignment.metadata import (
     broker_updates_metadata,
     metadata_is_late,

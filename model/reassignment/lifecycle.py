@@ -1,8 +1,10 @@
 """Processes: a crash forgets all but the log; a start registers again."""
 
-from model.language import BLANK, NOBODY, lam, transition, version, when
-from model.protocol.processes import crash, reconnect, start
+from model.language import BLANK, NOBODY, all_of, lam, transition, version, when
+from model.protocol.processes import crash, expire, reconnect, start
 from model.protocol.state import BROKERS, LEADER_EPOCHS
+from model.protocol.zookeeper import without_nodes_of
+from model.reassignment.lists import those
 from model.reassignment.state import CONTROLLERS
 
 
@@ -29,6 +31,23 @@ def discard_requests(now, new, broker):
     new.update = lam(CONTROLLERS, lambda controller: without_update(now, controller, broker))
 
 
+def is_reached_no_longer(now, new, broker):
+    """What controllers send names the broker's last registration from now on, and is refused
+    (KIP-380). Whoever registers is no controller."""
+    if version.broker_epoch:                          # else a request reaches who has the id
+        new.cache = lam(BROKERS, lambda other: now.cache[other].but(reached=those(lambda b: all_of(
+            other != broker, b != broker, now.cache[other].reached.has(b)))))
+
+
+@transition(actor=NOBODY, fault=True, broker=BROKERS)
+def session_expires(now, new, broker):
+    """ZooKeeper ends a session: the registration and /controller vanish. A live process does not
+    notice, goes on with what it believes, and obeys what controllers send until they notice."""
+    expire(now, new, broker)
+
+    new.zk = without_nodes_of(now.zk, broker)
+
+
 @transition(actor=NOBODY, ends="lost", fault=True, broker=BROKERS)
 def broker_crashes(now, new, broker):
     """A process dies: its memory is gone, and its log stays. Its session lasts until it expires."""
@@ -47,6 +66,7 @@ def broker_starts(now, new, broker):
     start(now, new, broker)
 
     discard_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)
 
 
 @transition(ends="lost", broker=BROKERS)
@@ -55,3 +75,4 @@ def broker_reconnects(now, new, broker):
     reconnect(now, new, broker)
 
     discard_requests(now, new, broker)
+    is_reached_no_longer(now, new, broker)

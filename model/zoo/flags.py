@@ -17,7 +17,7 @@ from model.zoo.entry import ZooEntry
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of the sheet: the switches that it is, with their values, or why it is none.
+    """A flag of the list of bugs: its switches here with their values, or why it has none.
 
     `system` is where the switches are shown to matter; `entries` are the bugs that the flag is of.
     """

@@ -1,6 +1,6 @@
 """Invariants of controllers of one topic: who passes the fence knows what it overwrites."""
 
-from model.language import all_of, any_of, every, implies, is_none, not_, when
+from model.language import all_of, any_of, every, implies, is_none, not_, some, when
 from model.protocol.state import BROKERS
 from model.topics.conduct import lists_are_sound, the_dead_do_nothing
 from model.topics.leadership import clean_election
@@ -185,6 +185,127 @@ def who_returned_does_not_go(now, b, subject):
         now.cache[b].returns == subject, now.cache[b].shutting.has(subject)))
 
 
+WRITES = ("starts_replicas", "starts_partitions", "elects_for_failed", "elects_for_started",
+          "moves_leaders", "takes_offline", "stops_followers", "stops")
+"""Tasks that write states over others, and so do not go on before they read again."""
+
+
+@invariant("a state counts as changed only for a controller that is about to write over it",
+           over=(BROKERS,), why="no other task waits for it to be read again")
+def only_what_is_to_be_written_is_outdated(now, b):
+    return implies(now.cache[b].outdated, is_at(now, b, *WRITES, "resumes"))
+
+
+def retries(now, b):
+    """It is about to retry a deletion, and has to read a state again."""
+    return all_of(now.cache[b].outdated, is_at(now, b, "resumes"))
+
+
+@invariant("if it is about to retry a deletion, no replica's deletion is under way",
+           over=(BROKERS, PARTITIONS, BROKERS), why="or it would wait, and not write")
+def who_retries_has_none_under_way(now, b, p, replica):
+    return implies(retries(now, b), now.cache[b].replica[p][replica] != "ReplicaDeletionStarted")
+
+
+@invariant("some replica could not be deleted",
+           over=(BROKERS,), why="or it would start the deletion, and not write")
+def who_retries_has_one_that_failed(now, b):
+    return implies(retries(now, b), some(PARTITIONS, lambda p: some(BROKERS, lambda r:
+        now.cache[b].replica[p][r] == "ReplicaDeletionIneligible")))
+
+
+@invariant("and some replica is not deleted",
+           over=(BROKERS,), why="or it would complete the deletion, and not write")
+def who_retries_has_one_left(now, b):
+    return implies(retries(now, b), some(PARTITIONS, lambda p: some(BROKERS, lambda r: all_of(
+        is_assigned(now, b, p, r),
+        now.cache[b].replica[p][r] != "ReplicaDeletionSuccessful"))))
+
+
+@invariant("a broker that fails or starts is worked on where the topic stays",
+           over=(BROKERS,), why="the batches that follow send LeaderAndIsr")
+def failures_and_starts_are_of_what_stays(now, b):
+    return implies(is_at(now, b, "elects_for_failed", "takes_offline", "elects_for_started"),
+                   not_(now.cache[b].queued))
+
+
+@invariant("the newest controller creates nothing of a topic that it has queued",
+           over=(BROKERS,), why="a creation sends LeaderAndIsr, and nobody else can write one")
+def what_is_created_is_not_queued(now, b):
+    return implies(
+        all_of(is_newest(now, b),
+               is_at(now, b, "makes_partitions", "makes_replicas", "elects_new", "enlists")),
+        not_(now.cache[b].queued))
+
+
+@invariant("a deletion that has started is of a queued topic, and of a controller that has begun",
+           over=(BROKERS,), why="a failover sends LeaderAndIsr to all")
+def what_has_started_is_queued(now, b):
+    return implies(now.cache[b].started, all_of(
+        now.cache[b].queued, not_(is_at(now, b, BLANK_TASK, "starts_replicas"))))
+
+
+@invariant("what a broker that goes follows is of a topic that stays, and noted while it is worked "
+           "on",
+           over=(BROKERS, PARTITIONS), why="its followers are notified of another ISR")
+def what_is_followed_is_not_queued(now, b, p):
+    return implies(now.cache[b].followed[p], all_of(
+        not_(now.cache[b].queued), is_at(now, b, "moves_leaders", "stops_followers")))
+
+
+@invariant("a broker that had registered again is not live before it is started",
+           over=(BROKERS, BROKERS), why="a broker that starts is nobody who has a StopReplica")
+def who_returned_is_not_live(now, b, subject):
+    return implies(now.cache[b].returns == subject, not_(now.cache[b].live.has(subject)))
+
+
+@invariant("a broker is noted as gone while it is worked on",
+           over=(BROKERS,), why="in the meantime nobody else goes")
+def who_is_gone_is_worked_on(now, b):
+    return any_of(is_none(now.cache[b].gone), is_at(
+        now, b, "elects_for_failed", "takes_offline", "moves_leaders", "stops_followers"))
+
+
+@invariant("who is gone is not live, and, if it lives, has asked to go",
+           over=(BROKERS, BROKERS), why="it is sent its StopReplica last")
+def who_is_gone_is_not_live(now, b, subject):
+    return implies(now.cache[b].gone == subject, all_of(
+        not_(now.cache[b].live.has(subject)),
+        any_of(is_at(now, b, "elects_for_failed", "takes_offline"),
+               now.cache[b].shutting.has(subject))))
+
+
+def is_under_way(stop):
+    """A StopReplica, and no answer to one."""
+    return any_of(stop == "stop", stop == "delete", stop == "fenced")
+
+
+@invariant("a StopReplica, or its answer, is of an epoch that was won and heard of, and of a "
+           "controller whose failover is over",
+           over=(CONTROLLERS, BROKERS, BROKERS, PARTITIONS),
+           why="a failover sends LeaderAndIsr to all")
+def stops_are_of_who_has_begun(now, c, b, replica, p):
+    return implies(now.request[c][replica].stop[p] != "none", all_of(
+        c <= now.zk.epoch, now.campaign[b] != c,
+        implies(now.belief[b] == c, not_(is_at(now, b, BLANK_TASK, "starts_replicas")))))
+
+
+@invariant("a StopReplica is under way to a broker that has asked to go, and whose leaders are "
+           "moved; or to a live one, of a queued topic, of which the newest controller is not done "
+           "with that replica",
+           over=(CONTROLLERS, BROKERS, BROKERS, PARTITIONS),
+           why="neither is sent a LeaderAndIsr")
+def stops_are_to_who_goes_or_deletes(now, c, b, replica, p):
+    cache, state = now.cache[b], now.cache[b].replica[p][replica]
+    goes = all_of(cache.shutting.has(replica), implies(
+        all_of(cache.gone == replica, is_at(now, b, "moves_leaders")), cache.queued))
+    deletes = all_of(cache.live.has(replica), cache.queued, implies(is_newest(now, b), all_of(
+        state != "ReplicaDeletionSuccessful", state != "NonExistentReplica")))
+    return implies(
+        all_of(is_under_way(now.request[c][replica].stop[p]), now.belief[b] == c),
+        any_of(goes, deletes))
+
+
 def as_invariant(claim) -> Invariant:
     """A claim that steps keep by itself, or with others."""
     return Invariant(f"{claim.name}_is_kept", claim.sentence, "the claim", claim.function)
@@ -200,5 +321,14 @@ DELETIONS = (*LISTS, who_deletes_has_queued_it, who_has_not_read_has_queued_noth
              known_lists_begin)
 DEPARTURES = (epochs_were_won, one_winner_an_epoch, who_goes_is_not_live,
               who_returned_is_taken_up, who_returned_does_not_go)
+READ_AGAIN = (
+    *CONTROLLERSHIP, only_what_is_to_be_written_is_outdated, who_retries_has_none_under_way,
+    who_retries_has_one_that_failed, who_retries_has_one_left)
+ORDERS = (
+    *DELETIONS, who_goes_is_not_live, who_returned_is_taken_up, who_returned_does_not_go,
+    failures_and_starts_are_of_what_stays, what_is_created_is_not_queued,
+    what_has_started_is_queued, what_is_followed_is_not_queued, who_returned_is_not_live,
+    who_is_gone_is_worked_on, who_is_gone_is_not_live, stops_are_of_who_has_begun,
+    stops_are_to_who_goes_or_deletes)
 DEAD = (as_invariant(the_dead_do_nothing),)
 ELECTIONS = (as_invariant(clean_election),)

@@ -91,7 +91,7 @@ broker_becomes_follower(broker=4, epoch=1, controller=1)
     replica[4].epoch: none → 1
     replica[4].controller_epoch: 0 → 1
 refused leader_expands_isr(leader=1, replica=4)
-    it has all of the leader's records — false (log[1] {0}, log[4] {})
+    its log is the leader's — false (log[1] {0}, log[4] {})
 follower_catches_up(leader=1, follower=4)
     replica[1].caught_up: {2,3} → {2,3,4}
     log[4]: {} → {0}

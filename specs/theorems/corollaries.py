@@ -27,7 +27,7 @@ from specs.proofs.corollaries import (
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.solvers import RLIMIT, SolverQuery
-from specs.theorems.theorem import Part, Theorem
+from specs.theorems.theorem import Part, Switches, Theorem
 
 Condition = Callable[..., Scalar]
 EVERYWHERE = "every state"
@@ -86,15 +86,18 @@ def _question(proof: Proof, premises: list[Any], goal: Any) -> SolverQuery:
 def _stated(proof: Proof, condition: Condition, how: Any, sentence: str, label: str,
             *assumes: str) -> Theorem:  # fmt: skip
     name = condition.__name__
+
+    def given(version: str | None, switches: Switches) -> tuple[Proof, RecordedSystem]:
+        return proof, system(proof.system).recorded(version, switches)
+
     return Theorem(
         name,
         sentence,
         f"{label}; given the invariants of {proof.claim}",
-        lambda version, switches: how(
-            proof, condition, name, system(proof.system).recorded(version, switches)
-        ),
+        lambda version, switches: how(proof, condition, name, given(version, switches)[1]),
         assumes,
         proof.system,
+        given,
     )
 
 

@@ -8,7 +8,8 @@ that the system's text can number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import z3
@@ -21,24 +22,38 @@ from model.systems import system
 from specs.invariants import Invariant, Proof
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas
-from specs.proofs import cluster, topics
+from specs.proofs import cluster, directories, topics
 from specs.prover import INITIALLY
 from specs.solvers import RLIMIT, SolverQuery
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.theorem import Part, Theorem
 
+RestsOn = Mapping[str | tuple[str, str], Sequence[Invariant]]
 
-def kept(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
-    """Every step from a state that obeys the invariants keeps each of them."""
+
+def kept(
+    proof: Proof,
+    recorded: RecordedSystem,
+    rests_on: RestsOn = MappingProxyType({}),
+) -> Iterator[Part]:
+    """Every step from a state that obeys the invariants keeps each of them.
+
+    One that `rests_on` names, alone or behind a step, is asked from those and from itself; the
+    others are asked from all.
+    """
     code = Z3Code(recorded)
     formulas = Formulas(proof, recorded, code)
     state = formulas.state()
     matrices = {one.name: formulas.invariant(one) for one in proof.invariants}
     domains = (code.domains(state, leaf) for leaf in recorded.fields.values())
-    given = [
-        *(formulas.hypothesis(one, state) for one in matrices.values()),
-        *(fact for fact in domains if fact is not None),
-    ]
+    inside = [fact for fact in domains if fact is not None]
+    assumed = {name: formulas.hypothesis(one, state) for name, one in matrices.items()}
+
+    def given(step: str, name: str) -> list[Any]:
+        rests = rests_on.get((step, name), rests_on.get(name, proof.invariants))
+        needed = {name, *(one.name for one in rests)}
+        return [*(one for other, one in assumed.items() if other in needed), *inside]
+
     for step in recorded.steps:
         parameters = code.parameters(step)
         environment = parameters.environment
@@ -48,7 +63,8 @@ def kept(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
         for name, matrix in matrices.items():
             if formulas.reads(matrix.term) & written:
                 for goal in formulas.goals(matrix, after, apart=True):
-                    premises = [*code.axioms, *given, *guard, *goal.facts]
+                    assumed_here = given(step.transition.name, name)
+                    premises = [*code.axioms, *assumed_here, *guard, *goal.facts]
                     yield (step.transition.name, name,
                            SolverQuery(premises, goal.formula, False, RLIMIT))  # fmt: skip
 
@@ -79,31 +95,72 @@ NUMBERED = "cluster"
 """The system whose initial state says which broker is which."""
 
 
-def _lasting(of: str, claim_name: str, name: str, invariants: Sequence[Invariant]) -> Theorem:
+def _lasting(
+    of: str,
+    claim_name: str,
+    name: str,
+    invariants: Sequence[Invariant],
+    rests_on: RestsOn = MappingProxyType({}),
+    thrown: Mapping[str, object] = MappingProxyType({}),
+) -> Theorem:
+    """`thrown`: switches without which the claim is not so, whatever the version."""
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
     proof = Proof(claim_name, of, tuple(invariants), ())
 
     def parts(version: str | None, switches: Any) -> Iterator[Part]:
-        recorded = system(of).recorded(version, switches)
+        recorded = system(of).recorded(version, {**thrown, **switches})
         yield from (_initially_by_number if of == NUMBERED else _initially)(proof, recorded)
-        yield from kept(proof, recorded)
-        follows = of_every_step if claim.is_about_steps else in_every_state
-        yield from follows(proof, claim.function, claim_name, recorded)
+        yield from kept(proof, recorded, rests_on)
+        yield from _follows(proof, claim, recorded)
 
     numbered = (
         f"initially the invariants are evaluated, with 1 to {MOST} brokers, and as many "
         "partitions or one: the model numbers no more"
     )
+    assumed = [f"{switch}, of the model's switches" for switch in thrown]
     return Theorem(
         name,
         claim.sentence,
         f"every state of {of}, by induction: {len(invariants)} invariants; any number of brokers, "
         "partitions and epochs",
         parts,
-        (numbered,) if of == NUMBERED else (),
+        (numbered,) if of == NUMBERED else tuple(assumed),
         of,
     )
 
+
+def _given(of: str, claim_name: str, invariants: Sequence[Invariant], proved: Theorem,
+           thrown: Mapping[str, object]) -> Theorem:  # fmt: skip
+    """What follows from some of the invariants of another theorem."""
+    claim: Any = next(one for one in system(of).claims if one.name == claim_name)
+    proof = Proof(claim_name, of, tuple(invariants), ())
+
+    def given(version: str | None, switches: Any) -> tuple[Proof, RecordedSystem]:
+        return proof, system(of).recorded(version, {**thrown, **switches})
+
+    return Theorem(
+        claim_name,
+        claim.sentence,
+        f"every {'step' if claim.is_about_steps else 'state'} of {of}, any number of brokers, "
+        f"partitions and epochs; given the invariants of {proved.claim}",
+        lambda version, switches: _follows(proof, claim, given(version, switches)[1]),
+        proved.assumes,
+        of,
+        given,
+    )
+
+
+def _follows(proof: Proof, claim: Any, recorded: RecordedSystem) -> Iterator[Part]:
+    follows = of_every_step if claim.is_about_steps else in_every_state
+    return follows(proof, claim.function, claim.name, recorded)
+
+
+KEPT_EPOCH = {"controller_epoch_kept": True}
+
+_NO_RESURRECTION = _lasting(
+    "topics", "no_resurrection", "no_resurrection", directories.DIRECTORIES,
+    directories.RESTS_ON, KEPT_EPOCH,
+)  # fmt: skip
 
 LASTING = (
     _lasting("cluster", "leader_unique", "cluster_leader_unique", cluster.LEADERS),
@@ -119,4 +176,13 @@ LASTING = (
     _lasting("topics", "only_the_requested_is_deleted", "only_the_requested_is_deleted",
              topics.DELETIONS),
     _lasting("topics", "who_goes_is_not_elected", "who_goes_is_not_elected", topics.DEPARTURES),
+    _lasting("topics", "states_are_written_as_read", "states_are_written_as_read",
+             topics.READ_AGAIN),
+    _lasting("topics", "deleted_topics_get_no_orders", "deleted_topics_get_no_orders",
+             topics.ORDERS),
+    _NO_RESURRECTION,
+    _given("topics", "resurrection_takes_a_move", directories.RISEN, _NO_RESURRECTION, KEPT_EPOCH),
+    _given("topics", "deleted_is_gone", directories.GONE, _NO_RESURRECTION, KEPT_EPOCH),
+    _lasting("topics", "no_resurrection", "ids_prevent_resurrection", directories.RISEN,
+             thrown={"topics_have_ids": True}),
 )  # fmt: skip

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from model.language import RecordedSystem
+from specs.induction import contradicts_itself
+from specs.invariants import Proof
 from specs.obligations import Obligation
 from specs.solvers import PROVED, RLIMIT, SolverQuery
 from specs.verdict import Verdict
@@ -22,6 +25,7 @@ class Theorem:
     """`parts` gives the obligations; parts of the same name form one obligation.
 
     `label` says of what it is proved; `system` is the system that it is a claim of, if of one.
+    `given` are invariants of another proof that it is shown from, if it is, and their system.
     """
 
     claim: str
@@ -30,6 +34,7 @@ class Theorem:
     parts: Callable[[str | None, Switches], Iterable[Part]]
     assumes: tuple[str, ...] = ()
     system: str | None = None
+    given: Callable[[str | None, Switches], tuple[Proof, RecordedSystem]] | None = None
 
 
 @dataclass
@@ -38,6 +43,8 @@ class TheoremResult:
 
     theorem: Theorem
     obligations: list[Obligation] = field(default_factory=list)
+    contradictory: bool = False
+    """Can the invariants that are given not be so together? Then nothing is proved."""
 
     @property
     def open(self) -> list[Obligation]:
@@ -52,7 +59,7 @@ class TheoremResult:
     @property
     def verdict(self) -> Verdict:
         """HOLDS if every obligation is proved, else UNKNOWN; NOT_CHECKED if there are none."""
-        if self.open:
+        if self.open or self.contradictory:
             return Verdict.UNKNOWN
         return Verdict.HOLDS if self.obligations else Verdict.NOT_CHECKED
 
@@ -85,6 +92,8 @@ def prove_theorem(
     for (where, what), found in answers.items():
         result.obligations.append(Obligation(where, what, found, seconds[where, what]))
         each(result.obligations[-1])
+    if theorem.given is not None and not result.open:
+        result.contradictory = contradicts_itself(*theorem.given(version, changed or {}))
     return result
 
 

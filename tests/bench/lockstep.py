@@ -7,8 +7,10 @@
 Every figure is the median of several rounds, in processor seconds of this process (wall seconds
 beside it); the load is printed before and after. `seeded` compares the states after each step,
 `watched` also what each step wrote and sent and, every tenth step, all that is possible on both
-sides; `hypothesis` is the stateful machine of the tests; an edge is one transition, driven and
-compared. Leaves with 1 where a goal is missed, but not with --quick.
+sides; `hypothesis` is the stateful machine of the tests. The other systems walk in lock-step with
+all choices compared at each step; an edge is one transition, driven and compared. Goals are of an
+idle core: an edge in 1 ms, a step in 5 ms. Leaves with 1 where a goal is missed, but not with
+--quick.
 """
 
 from __future__ import annotations
@@ -25,12 +27,19 @@ from statistics import median
 from conformance.edges import walk_edges
 from conformance.effects import EffectsOfOnePartition
 from conformance.lockstep import BOUNDS, Lockstep
-from conformance.mapping import MAPPED, map_of
-from conformance.walks import walk
+from conformance.mapping import MAP, MAPPED, map_of
+from conformance.mapping.rows import Family
+from conformance.walks import walk, walk_cluster, walk_part
 from tests.conformance.machine import run
 
-GOALS = {"seeded": 2_000, "hypothesis": 300}
-"""Steps a second that are asked for."""
+WALKED = [one for one in MAPPED if one != MAP.system]
+"""The systems that walk in lock-step beside `replication`."""
+
+GOALS = {
+    "seeded": 2_000, "hypothesis": 300, **{f"steps of {one}": 200 for one in WALKED},
+    **{f"edges of {one}": 1_000 for one in MAPPED},
+}  # fmt: skip
+"""Steps and edges a second that are asked for."""
 
 ROUNDS = 5
 
@@ -81,7 +90,24 @@ def figures(quick: bool, edges: bool = True) -> list[LockstepRate]:
         measured("watched", rounds, watched),
         measured("hypothesis", rounds, lambda number: run(examples, 40)),
     ]
-    return [*found, *(_edges(name, rounds, states) for name in MAPPED if edges)]
+    if not edges:
+        return found
+    found += [_steps(name, rounds, seeds, steps // 8) for name in WALKED]
+    return [*found, *(_edges(name, rounds, states) for name in MAPPED)]
+
+
+def _steps(system: str, rounds: int, seeds: int, steps: int) -> LockstepRate:
+    about = map_of(system)
+
+    def once(seed: int) -> int:
+        if system == "cluster":
+            return walk_cluster(seed, steps).steps
+        return walk_part(about, Family("", {}), seed, steps).steps
+
+    def walked(number: int) -> int:
+        return sum(once(number * seeds + seed) for seed in range(seeds))
+
+    return measured(f"steps of {system}", rounds, walked)
 
 
 def _edges(system: str, rounds: int, states: int) -> LockstepRate:

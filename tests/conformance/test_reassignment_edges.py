@@ -104,6 +104,46 @@ def test_a_deposed_controller_and_its_successor_are_followed_as_far_as_one_goes(
     assert {"controller_node_is_deleted", "controller_resigns"} <= set(report.fired)
 
 
+def test_a_broker_whose_session_ended_obeys_until_it_registers_anew_as_far_as_one_goes() -> None:
+    family = MAP.families["sessions"]
+    bounds = {**MAP.small, **family.bounds}
+
+    report = walk_edges(bounds, 500, about=MAP, version=family.version, family=family)
+
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.covered == report.edges > 1_000
+    assert {"session_expires", "broker_reconnects", "controller_notices_death",
+            "controller_notices_start"} <= set(report.fired)  # fmt: skip
+
+
+def test_a_follower_cuts_what_its_leader_lacks_before_it_joins_the_isr() -> None:
+    both = Lockstep({**MAP.small, "faults": 1}, about=MAP, version="2.3")
+    for step in (
+        Step("topic_is_created", (1, 0, 0)),
+        Step("admin_asks_for_move", (2, 0, 0)),
+        Step("broker_stands", (2,)),
+        *[Step("controller_goes_on", (2,))] * 5,
+        Step("orders_arrive", (2, 1)),
+        *[Step("orders_arrive", (1, 1))] * 2,
+        Step("leader_expands_isr", (1, 2)),
+        Step("leader_appends", (1,)),
+        Step("session_expires", (1,)),
+        Step("broker_is_missed", (2, 1)),
+        Step("broker_reconnects", (1,)),
+        Step("controller_goes_on", (2,)),
+        Step("orders_arrive", (2, 1)),
+        Step("broker_is_found", (2, 1)),
+        Step("orders_arrive", (1, 1)),
+    ):
+        both.take(step)
+    joins = Step("leader_expands_isr", (2, 1))
+
+    assert both.world.why_not(joins) == "its log is the leader's"
+    both.take(Step("follower_catches_up", (2, 1)))
+    both.take(joins)
+    assert both.world.replica(1).records == []
+
+
 def test_a_move_that_does_not_wait_for_its_targets_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -45,7 +45,7 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "cluster_refused_before_winners_found_themselves",
         "first_try_at_kip_320", "isr_is_counted_before_written", "kip_320_fences_by_epoch",
         "lost_isr_answer_is_counted", "reassign_other_entry_is_lost", "resigned_controller_writes",
-        "role_fails_half_way",
+        "restarted_broker_refuses_the_deposed", "role_fails_half_way",
         "winner_takes_itself_for_another",
         "winner_takes_itself_for_another_in_topics", "zombie_fetcher_is_refused",
     },

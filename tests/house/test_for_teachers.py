@@ -21,5 +21,8 @@ def test_every_belief_is_refuted_by_a_story_that_exists():
 
 
 def test_every_file_that_a_command_names_exists():
-    for path in re.findall(r"specs/stories/\w+\.story", PAGE.replace("NAME.story", "")):
+    paths = re.findall(r"specs/stories/\w+\.story", PAGE.replace("NAME.story", ""))
+
+    assert paths
+    for path in paths:
         assert (ROOT / path).is_file(), path

@@ -157,7 +157,7 @@ def test_every_step_is_taken_by_somebody() -> None:
     for seed in range(3):
         for faults in ("everything", "power", "disks", "denials", "moves"):
             taken.update(run_wide(seed, 900, faults, settle=False).taken)
-        for faults in ("everything", "crashes", "directories", "retention"):
+        for faults in ("everything", "crashes", "directories", "retention", "no-deletion"):
             taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)
         taken.update(run_wide(seed, 300, "clients", settle=False).taken)
         taken.update(run_wide(seed, 2_000, "requests", release="2.7", settle=False).taken)

@@ -16,7 +16,7 @@ import pytest
 from conformance.ingest.pieces import Piece
 from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import KeptPartition, rows_of
-from conformance.pipeline.streaming_state import FINDING, Said, Standing
+from conformance.pipeline.streaming_state import FINDING, Said, StreamingState
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.test_growing import FolderReader
@@ -69,7 +69,7 @@ class DayWatch:
     """The states of a watch, and what it says."""
 
     def __init__(self, folder: Path) -> None:
-        self.reader, self.standing = FolderReader(folder), Standing("logs")
+        self.reader, self.standing = FolderReader(folder), StreamingState("logs")
         self.partitions: dict[tuple[str, int], KeptPartition] = defaultdict(KeptPartition)
         self.said: list[Said] = []
 
@@ -89,7 +89,7 @@ class DayWatch:
         ]
         self.said += self.standing.advance([*own, *handed])
         packed = self.standing.packed()
-        self.standing = Standing.unpacked(*packed)
+        self.standing = StreamingState.unpacked(*packed)
         kept = {tp: each.packed() for tp, each in self.partitions.items()}
         self.partitions = defaultdict(KeptPartition) | {
             tp: KeptPartition.unpacked(each) for tp, each in kept.items()

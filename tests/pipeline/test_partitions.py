@@ -8,7 +8,7 @@ from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
 from conformance.pipeline import streaming_state
 from conformance.pipeline.partitions import NEWEST, KeptPartition, rows_of
-from conformance.pipeline.streaming_state import FINDING, Said, Standing
+from conformance.pipeline.streaming_state import FINDING, Said, StreamingState
 from tests.pipeline.written import changed, elected, line, write
 
 
@@ -82,13 +82,13 @@ def test_what_was_found_stays_found_when_its_lines_are_let_go(tmp_path: Path, mo
     monkeypatch.setattr(streaming_state, "MOST_KEPT", 60)
     monkeypatch.setattr(streaming_state, "_NEWEST", 30)
     monkeypatch.setattr(streaming_state, "_OF_EACH", 0)
-    cluster, offset, said = Standing("logs"), Offset(), list[Said]()
+    cluster, offset, said = StreamingState("logs"), Offset(), list[Said]()
 
     for final in (False, True, True):
         end = next_offset(str(tmp_path), offset, final)
         new = [piece_of(chunk, None) for chunk in chunks(str(tmp_path), offset, end)]
         said += cluster.advance([*new, Piece("logs")])
-        cluster, offset = Standing.unpacked(*cluster.packed()), end
+        cluster, offset = StreamingState.unpacked(*cluster.packed()), end
 
     assert [(each.what, each.finding.line) for each in said] == [(FINDING, 8)]
     assert [finding.line for finding in cluster.judged().findings] == [8]
@@ -101,7 +101,7 @@ def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: 
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(2, 40)]
     lines.append(changed(40, (1, 4), 1, 0, "1,2", frm="NewPartition"))
     lines += [changed(n, (1, 4), 1, n, "1,2") for n in range(41, 60)]
-    whole, partition, offset = Standing("c"), KeptPartition(), Offset()
+    whole, partition, offset = StreamingState("c"), KeptPartition(), Offset()
     said: list[Said] = []
 
     for end in (10, 45, 60, 60, 60):
@@ -113,7 +113,7 @@ def test_a_state_that_does_not_follow_is_reported_while_the_logs_grow(tmp_path: 
         own = [Piece.unpacked(c, e, b) for c, t, _, e, b in rows if not t]
         handed = partition.advance("c", [(e, b) for _, t, _, e, b in rows if t], None)
         said += whole.advance([*own, handed])
-        whole = Standing.unpacked(*whole.packed())
+        whole = StreamingState.unpacked(*whole.packed())
         partition = KeptPartition.unpacked(partition.packed())
 
     assert [(each.what, each.finding.rule, each.finding.line) for each in said] == [

@@ -44,7 +44,10 @@ def test_controllers_and_partitions_have_a_bar_for_each_state(report: str):
 
 
 def test_epochs_never_go_back_in_what_is_drawn():
-    for line in timelines(LocalEngine().ingest(discover([str(LOGS / "correct")]), None).events):
+    lines = timelines(LocalEngine().ingest(discover([str(LOGS / "correct")]), None).events)
+
+    assert any(line.partitions for line in lines)
+    for line in lines:
         for states in line.partitions.values():
             epochs = [state.epoch or 0 for state in states]
             assert epochs == sorted(epochs)

@@ -16,7 +16,7 @@ import pytest
 from conformance.ingest.growing import Offset, chunks, next_offset
 from conformance.ingest.pieces import Piece, piece_of
 from conformance.pipeline.partitions import KeptPartition, rows_of
-from conformance.pipeline.streaming_state import Said, Standing
+from conformance.pipeline.streaming_state import Said, StreamingState
 from conformance.pipeline.watch_store import WatchStore
 from tests.pipeline.written import changed, checked, elected, obeys
 
@@ -44,7 +44,7 @@ class KilledWatch:
         self.logs, self.kept = logs, kept
         self.offsets = [Offset()]  # written before each trigger
         self.done = 0
-        self.state: tuple[bytes, bytes] = Standing("logs").packed()
+        self.state: tuple[bytes, bytes] = StreamingState("logs").packed()
         self.partitions: dict[tuple[str, int], str] = {}
         self.heard: list[Said] = []
 
@@ -64,7 +64,7 @@ class KilledWatch:
             partition = KeptPartition.unpacked(parts[key]) if key in parts else KeptPartition()
             handed.append(partition.advance("logs", mine, None))
             parts[key] = partition.packed()
-        standing = Standing.unpacked(*self.state)
+        standing = StreamingState.unpacked(*self.state)
         said = standing.advance([*own, *handed])
         if killed == "before":
             return
@@ -115,7 +115,7 @@ def test_killed_at_any_moment_it_tells_all_once_while_files_are_rolled(
     assert [each.what for each in watch.heard] == ["finding"] * len(WRONG)
     assert len({(each.finding.file, each.finding.line) for each in watch.heard}) == len(WRONG)
     assert len(checked(logs)["findings"]) == len(WRONG)
-    kept = Standing.unpacked(*watch.state)
+    kept = StreamingState.unpacked(*watch.state)
     assert sum(row["read"] for row in kept.files.values()) == len(lines)
 
 
@@ -162,5 +162,5 @@ def test_logs_that_are_cut_and_removed_underneath_are_neither_reported_twice_nor
     assert len(heard) == len({(each.file, each.line) for each in heard})
     assert {(each.rule, each.why.split(";")[0][:60]) for each in heard} <= wrong
     assert len(heard) == len(WRONG)
-    kept = Standing.unpacked(*watch.state)
+    kept = StreamingState.unpacked(*watch.state)
     assert sum(row["read"] for row in kept.files.values()) >= len(lines)

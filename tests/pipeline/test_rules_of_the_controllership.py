@@ -12,7 +12,7 @@ from conformance.pipeline.controllership_model import (
     steps_and_reasons,
     thrown_back,
 )
-from conformance.pipeline.streaming_state import FINDING, Standing
+from conformance.pipeline.streaming_state import FINDING, StreamingState
 from tests.pipeline.test_growing import FolderReader
 from tests.pipeline.written import (
     CONTROLLER,
@@ -341,7 +341,7 @@ def test_epochs_of_a_run_are_as_large_as_they_come():
 def test_an_election_without_a_loss_of_controllership_is_reported_while_watched(tmp_path: Path):
     logs = [elected(10, 1, 7), ready(11, 1, 7)]
     write(tmp_path, {"b1/controller.log": logs})
-    standing, reader = Standing("logs"), FolderReader(tmp_path)
+    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
     said = [each for _ in range(3) for each in standing.advance(reader.trigger())]
     write(tmp_path, {"b1/controller.log": [*logs, elected(30, 1, 8), ready(31, 1, 8)]})
 

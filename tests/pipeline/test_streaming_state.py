@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from conformance.pipeline.streaming_state import FINDING, WITHDRAWN, Said, Standing, thinned
+from conformance.pipeline.streaming_state import FINDING, WITHDRAWN, Said, StreamingState, thinned
 from tests.pipeline.test_growing import FolderReader
 from tests.pipeline.written import REALLOGS, changed, checked, elected, leads, line, starting, write
 
 SHIPPED = Path(__file__).parents[1] / "data" / "logs"
 
 
-def followed(folder: Path, seed: int, into: Path, cuts: int = 5) -> tuple[Standing, list[Said]]:
+def followed(
+    folder: Path, seed: int, into: Path, cuts: int = 5
+) -> tuple[StreamingState, list[Said]]:
     """Copy a folder's logs bit by bit, and judge after each bit."""
     random_cuts = random.Random(seed)
     texts = {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*.log*"))}
@@ -25,13 +27,13 @@ def followed(folder: Path, seed: int, into: Path, cuts: int = 5) -> tuple[Standi
         name: sorted([random_cuts.randint(0, len(data)) for _ in range(cuts)] + [len(data)])
         for name, data in texts.items()
     }
-    standing, said, reader = Standing(folder.name), [], FolderReader(into)
+    standing, said, reader = StreamingState(folder.name), [], FolderReader(into)
     for step in range(cuts + 1):
         for name, data in texts.items():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             (into / name).write_bytes(data[: places[name][step]])
         said += standing.advance(reader.trigger())
-        standing = Standing.unpacked(*standing.packed())
+        standing = StreamingState.unpacked(*standing.packed())
     while True:
         before = reader.offset
         said += standing.advance(reader.trigger(final=True))
@@ -79,14 +81,14 @@ def unpacked(folder: Path, into: Path) -> Path:
 
 def test_a_state_that_an_earlier_version_kept_is_read(tmp_path: Path):
     write(tmp_path, {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
-    standing, reader = Standing("logs"), FolderReader(tmp_path)
+    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
     standing.advance(reader.trigger())
     standing.advance(reader.trigger())
     events, book = standing.packed()
     former = json.loads(book)
     former |= {"told": former.pop("reported"), "office": former.pop("election_steps")}
 
-    read = Standing.unpacked(events, json.dumps(former).encode())
+    read = StreamingState.unpacked(events, json.dumps(former).encode())
 
     assert read.reported
     assert read.packed()[1] == book
@@ -94,7 +96,7 @@ def test_a_state_that_an_earlier_version_kept_is_read(tmp_path: Path):
 
 def test_a_finding_is_reported_when_it_has_stood_twice(tmp_path: Path):
     write(tmp_path, {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
-    standing, reader = Standing("logs"), FolderReader(tmp_path)
+    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
 
     first = standing.advance(reader.trigger())
     second = standing.advance(reader.trigger())
@@ -108,7 +110,7 @@ def test_a_finding_is_reported_when_it_has_stood_twice(tmp_path: Path):
 def test_a_finding_that_a_later_line_explains_is_taken_back(tmp_path: Path):
     lines = [leads(1, 1, 7, 6), leads(60, 1, 3, -1)]
     write(tmp_path, {"b1/state-change.log": lines, "b1/server.log": starting(0, 1)})
-    standing, reader = Standing("logs"), FolderReader(tmp_path)
+    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
     reported = [each for _ in range(3) for each in standing.advance(reader.trigger())]
 
     created = line(
@@ -128,7 +130,7 @@ def test_what_is_thinned_out_still_shows_a_value_that_goes_back(tmp_path: Path):
     lines = [elected(0, 1, 9), changed(1, (1, 9), 1, 7, "1,2", tp="old-0")]
     lines += [changed(n, (1, 9), 1, n, "1,2") for n in range(2, 900)]
     write(tmp_path, {"state-change.log": lines})
-    standing, reader = Standing("logs"), FolderReader(tmp_path)
+    standing, reader = StreamingState("logs"), FolderReader(tmp_path)
     standing.advance(reader.trigger())
 
     standing.events = thinned(standing.events, 100)

@@ -384,6 +384,38 @@ def older_controller"""),)),
     require_state_as_read(now, broker)
 
     isr = cache.isr.within"""),)),
+    # -- ten more, of kinds that were not among them
+    FaultInProof("end_is_one_too_far", "a leader takes a fetch for the word that its record has arrived", "fetching", ((
+        "    new.known_end[leader][follower] = slot.offset\n",
+        "    new.known_end[leader][follower] = smaller(slot.offset + 1, log.end)\n"),)),
+    FaultInProof("sends_own_epoch", "a leader sends every record under its own epoch", "fetching", ((
+        "        record_epoch=when(there, log[slot.offset].epoch, 0),\n",
+        "        record_epoch=when(there, now.replica[leader].epoch, 0),\n"),)),
+    FaultInProof("caches_own_epoch", "a follower caches its own epoch with a record that it copies", "fetching", ((
+        "        latest_epoch=when(slot.has_record, slot.record_epoch, mine.latest_epoch),\n",
+        "        latest_epoch=when(slot.has_record, mine.epoch, mine.latest_epoch),\n"),)),
+    FaultInProof("hw_before_append", "a follower keeps its high watermark within the log before it appends", "fetching", ((
+        "hw=smaller(slot.hw, when(slot.has_record, longer.end, log.end)))", "hw=smaller(slot.hw, log.end))"),)),
+    FaultInProof("learns_registered_version", "a leader takes the registered version for that of its write", "isr", ((
+        "    learn(now, new, leader, now.isr_write[leader].version)\n",
+        "    learn(now, new, leader, now.zk.version)\n"),)),
+    FaultInProof("shrinks_registered_isr", "a leader takes a member out of the registered ISR, not out of its own", "isr", ((
+        "    write_isr(now, new, leader, now.replica[leader].isr.without(replica))\n",
+        "    write_isr(now, new, leader, now.zk.isr.without(replica))\n"),)),
+    FaultInProof("counts_on_the_smaller", "a leader that cannot tell counts on the smaller ISR", "isr", ((
+        "when(mine.isr.is_subset_of(write.isr), write.isr, mine.isr)",
+        "when(mine.isr.is_subset_of(write.isr), mine.isr, write.isr)"),)),
+    FaultInProof("ends_survive_following", "a new follower keeps what it knew of the others' ends", "leader_and_isr", ((
+        """    new.log[broker]       = cut
+    new.known_end[broker] = lam(BROKERS, lambda other: None)
+""", """    new.log[broker]       = cut
+"""),)),
+    FaultInProof("same_leader_is_trusted", "a follower of the same leader in a newer epoch does not ask again", "leader_and_isr", ((
+        "truncating=log.end > 0 if version.empty_logs_fetch",
+        "truncating=all_of(log.end > 0, mine.leader != now.elected[epoch]) if version.empty_logs_fetch"),)),
+    FaultInProof("leads_with_hw_at_end", "a new leader takes its log's end for its high watermark", "leader_and_isr", ((
+        "controller_epoch=controller, epoch_start=end, truncating=False,",
+        "controller_epoch=controller, epoch_start=end, truncating=False, hw=end,"),)),
 )  # fmt: skip
 
 NOTICED: dict[str, tuple[str, str]] = {
@@ -443,6 +475,12 @@ NOTICED: dict[str, tuple[str, str]] = {
     "isr_becomes_empty": ('controller_removes_replica', 'controller_leaves_it_leaderless: the ISR keeps a member'),
     "informs_of_all": ('controller_informs', 'requests_have_the_isr'),
     "informs_of_what_was_read": ('controller_informs', 'requests_have_the_isr'),
+    "end_is_one_too_far": ('leader_answers_fetch', 'leaders_know_the_same_ends'),
+    "sends_own_epoch": ('leader_answers_fetch', 'answers_were_sent'),
+    "learns_registered_version": ('leader_learns_isr_is_written', 'leaders_know_start_and_version'),
+    "counts_on_the_smaller": ('leader_learns_isr_is_refused', 'leaders_know_their_isr'),
+    "same_leader_is_trusted": ('broker_becomes_follower', 'roles_are_the_same'),
+    "leads_with_hw_at_end": ('broker_becomes_leader', 'high_watermarks_are_no_higher'),
     "foreign_cut_to_hw": ('leader_answers_epoch', 'leader_shows_the_cut: nothing is cut that both logs have'),
 }  # fmt: skip
 """Fault -> a step, and an obligation of it that is open then."""
@@ -461,6 +499,10 @@ HARMLESS: dict[str, str] = {
     "ends_outlive_crash": "whoever becomes leader forgets the others' ends",
     "starts_at_checkpoint": "a checkpoint is never beyond the end of the log",
     "starts_while_registered": "requests for the process that died are dropped at the start",
+    "caches_own_epoch": "the newest epoch of a log only has to be one whose history it is",
+    "hw_before_append": "a high watermark may always be lower",
+    "shrinks_registered_isr": "while its version is current, its ISR is the registered one",
+    "ends_survive_following": "whoever becomes leader forgets the others' ends",
     "keeps_the_dead": "the proof's form lets an election keep any of the ISR",
     "deposed_writes": "the version check alone keeps a deposed controller's election out; what is "
                       "assumed of elections is open then (elections_are_as_assumed)",

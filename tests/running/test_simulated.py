@@ -265,10 +265,9 @@ def test_what_does_not_happen_any_more_is_missed_in_the_end(
     function, line, otherwise = STUCK[name]
     plant(monkeypatch, function, line, otherwise)
 
-    reports = (judged_run(seed, STEPS) for seed in range(6))
-    broken = next(one for one in reports if one.verdict is Verdict.BROKEN)
+    found = (one.rule for seed in range(6) for one in judged_run(seed, STEPS).findings)
     rules = ("once faults are over", "requests of a controller arrive in the order")
-    assert any(rule in one.rule for one in broken.findings for rule in rules)
+    assert any(rule in one for one in found for rule in rules)
 
 
 def test_a_broker_that_knows_something_else_than_the_model_is_found_in_the_end(

@@ -115,6 +115,7 @@ def test_every_worker_s_states_are_counted(monkeypatch):
 def test_under_symmetry_orbits_are_counted():
     found = explore(ELECTION.recorded(), ELECTION.limits({}), symmetry=True)
 
+    assert found.growth
     for one in found.growth:
         cells = sum(cell.field.name == one.field for cell in found.grounded.cells)
         assert sum(one.values.values()) == found.distinct * cells

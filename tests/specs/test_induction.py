@@ -18,7 +18,10 @@ from tests.specs.following import arguments, sparse, step_named
 def test_a_counterexample_to_induction_is_one_for_the_twin(switch):
     recorded = ELECTION.recorded(None, {switch: False})
 
-    for obligation in prove(PROOF, recorded).open:
+    left = prove(PROOF, recorded).open
+
+    assert left
+    for obligation in left:
         shown = counterexample_to_induction(PROOF, recorded, [obligation])
 
         assert shown is not None

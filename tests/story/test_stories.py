@@ -32,7 +32,9 @@ HISTORY = {"m2_is_lost", "two_fast_elections_diverge", "first_try_at_kip_320", "
            "fresh_broker_knows_no_leader", "bounce_is_overlooked", "node_of_the_last_session",
            "leaving_leader_is_not_notified", "resigned_controller_writes",
            "cached_version_for_ever", "late_stop_replica", "dead_leader_stays_registered",
-           "dead_broker_is_taken_back", "late_response_stops_a_replica"}  # fmt: skip
+           "dead_broker_is_taken_back", "late_response_stops_a_replica",
+           "restarted_broker_obeys_the_deposed",
+           "deposed_controller_brings_a_topic_back"}  # fmt: skip
 """Stories of what went wrong; each has a claim that breaks."""
 
 

@@ -15,7 +15,7 @@ from model.replication.history import SYSTEM as HISTORY
 from model.topics import SYSTEM as TOPICS
 from specs.explorer import explore
 from specs.invariants import Invariant, Proof
-from specs.proofs import cluster, topics
+from specs.proofs import cluster, directories, topics
 from specs.proofs.corollaries import (
     a_lost_disk_is_survived,
     sent_high_watermark_never_falls,
@@ -36,15 +36,18 @@ from specs.verdict import Verdict
 
 LONG = (
     "cluster_clean_election", "cluster_leader_unique", "lists_are_sound",
-    "tasks_are_of_controllers", "the_deposed_write_nothing", "who_goes_is_not_elected",
+    "states_are_written_as_read", "tasks_are_of_controllers", "the_deposed_write_nothing",
+    "who_goes_is_not_elected",
 )  # fmt: skip
 """cvc5 takes half a minute together; Z3 is asked always, and both are in a deep run."""
 
-LONGEST = "only_the_requested_is_deleted"
-"""Z3 takes seven seconds: a few of its steps are asked always, all in a deep run."""
+LONGEST = ("only_the_requested_is_deleted", "deleted_topics_get_no_orders", "no_resurrection")
+"""Z3 takes seven seconds or more: a few of their steps are asked always, all in a deep run."""
 
 
-@pytest.mark.parametrize("name", [*LONG, pytest.param(LONGEST, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    "name", [*LONG, *(pytest.param(one, marks=pytest.mark.deep) for one in LONGEST)]
+)
 def test_the_long_theorems_are_proved(name):
     assert prove_theorem(THEOREMS[name], solvers=("z3",)).verdict is Verdict.HOLDS
 
@@ -52,7 +55,7 @@ def test_the_long_theorems_are_proved(name):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(one, marks=pytest.mark.deep if one in (*LONG, LONGEST) else ())
+        pytest.param(one, marks=pytest.mark.deep if one in (*LONG, *LONGEST) else ())
         for one in THEOREMS
     ],
 )
@@ -275,10 +278,68 @@ def test_the_last_steps_of_a_deletion_keep_what_makes_it_a_requested_one():
     assert _fails(iter(parts)) == []
 
 
+def _open_at(steps, invariants, rests_on, changed):
+    recorded = TOPICS.recorded(None, changed)
+    recorded.steps[:] = [one for one in recorded.steps if one.transition.name in steps]
+    return _fails(kept(Proof("a few", TOPICS.name, invariants, ()), recorded, rests_on))
+
+
+RETURNING = ("broker_starts", "broker_stops_replicas", "request_is_removed")
+
+
+def test_what_a_broker_that_starts_is_told_of_a_deleted_topic_it_refuses():
+    found = _open_at(RETURNING, directories.DIRECTORIES, directories.RESTS_ON,
+                     {"controller_epoch_kept": True})  # fmt: skip
+
+    assert found == []
+
+
+def test_a_broker_that_starts_without_the_newest_epoch_refuses_nothing():
+    found = _open_at(("broker_starts",), directories.DIRECTORIES, directories.RESTS_ON, {})
+
+    assert "broker_starts what_is_unknown_has_no_memory" in found
+    assert "broker_starts memories_are_of_the_topic_or_refused" in found
+
+
+def test_nobody_stops_a_replica_of_a_topic_that_stays_and_is_sent_an_order_then():
+    steps = ("controller_sees_start", "controller_starts_returned", "request_is_removed")
+
+    assert _open_at(steps, topics.ORDERS, {}, {}) == []
+
+
+def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
+    never = Invariant("never", "nothing is so", "to see that it is refused", lambda now: (
+        now.zk.epoch < 0))  # fmt: skip
+    sound = THEOREMS["deleted_is_gone"]
+
+    contradiction = Proof("planted", TOPICS.name, (never,), ())
+
+    planted = replace(sound, given=lambda version, switches: (
+        contradiction, TOPICS.recorded(version, switches)))  # fmt: skip
+
+    assert prove_theorem(sound).verdict is Verdict.HOLDS
+    assert prove_theorem(planted).contradictory
+    assert prove_theorem(planted).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("name", [one.claim for one in LASTING if "given" in one.label])
+def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
+    theorem = THEOREMS[name]
+    assert theorem.given is not None
+    proof, _ = theorem.given(None, {})
+
+    assert theorem.label.endswith("given the invariants of no_resurrection")
+    assert {one.name for one in proof.invariants} <= {
+        one.name for one in directories.DIRECTORIES}  # fmt: skip
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("invariants", "bounds", "step"),
     [(topics.DELETIONS, {}, "topic_node_is_removed"),
+     (topics.ORDERS, {"shutdowns": 1, "controllers": 1}, "controller_stops_followers"),
+     (topics.READ_AGAIN, {"conflicts": 1, "controllers": 1}, "controller_write_conflicts"),
+     (directories.DIRECTORIES, {}, "topic_node_is_removed"),
      (topics.DEPARTURES, {"shutdowns": 1, "crashes": 0}, "controller_moves_leaders")],
 )  # fmt: skip
 def test_what_is_assumed_of_a_state_is_so_in_every_state_that_is_reached(invariants, bounds, step):
@@ -290,7 +351,10 @@ def test_what_is_assumed_of_a_state_is_so_in_every_state_that_is_reached(invaria
     system = replace(TOPICS, claims=(*TOPICS.claims, *kept_here))
     names = [one.name for one in kept_here]
 
-    found = explore(system.recorded(), system.limits(bounds), names, symmetry=True)
+    switches = {"controller_epoch_kept": True} if invariants is directories.DIRECTORIES else {}
+    recorded = system.recorded(None, switches)
+
+    found = explore(recorded, system.limits(bounds), names, symmetry=True)
 
     assert {found.claims[name].verdict for name in names} == {Verdict.HOLDS}
     assert found.fired[step] > 0

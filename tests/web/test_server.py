@@ -226,7 +226,10 @@ def test_a_run_moves_on_the_start_page(port: int):
 
 
 def test_a_disaster_of_the_start_page_opens_with_its_steps_to_come(port: int):
-    for name in re.findall(r'href="/stories/(\w+)"', (STATIC / "start.html").read_text()):
+    names = re.findall(r'href="/stories/(\w+)"', (STATIC / "start.html").read_text())
+
+    assert names
+    for name in names:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         connection.request("GET", f"/stories/{name}")
         answer = connection.getresponse()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from conformance.vectors.implementation.stage import ControllerStage
@@ -10,7 +11,7 @@ from conformance.vectors.questions import Answer, Question, given, or_refusal, r
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
-from impl.core.controller_parts import ControllerConfig
+from impl.core.controller_parts import ControllerConfig, ControllerCore
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
 from impl.znodes import (
@@ -189,6 +190,32 @@ def throttled_replicas(question: Question) -> dict[str, Any]:
 # The controller
 
 
+class WatchedReassigner(Reassigner):
+    """Calls ``done`` with the name of a step that is over, and with what it returned."""
+
+    def __init__(self, core: ControllerCore, done: Callable[[str, Any], None]) -> None:
+        super().__init__(core)
+        self.done = done
+
+    async def begin(self, partition: TopicPartition, target: Sequence[int]) -> bool:
+        """Begin an entry of the znode."""
+        begun = await super().begin(partition, target)
+        self.done("begin", begun)
+        return begun
+
+    async def _move_leader(self, *args: Any) -> None:
+        await super()._move_leader(*args)
+        self.done("_move_leader", None)
+
+    async def _stop(self, *args: Any) -> None:
+        await super()._stop(*args)
+        self.done("_stop", None)
+
+    async def _write_assignment(self, *args: Any) -> None:
+        await super()._write_assignment(*args)
+        self.done("_write_assignment", None)
+
+
 class MoveByStep:
     """One partition, its replicas alive, a controller that moves it; looked at step by step."""
 
@@ -207,6 +234,9 @@ class MoveByStep:
         self.controller: EventController = self.stage.controller(
             live[0], ControllerConfig(imbalance_percentage=100)
         )
+        self.controller.reassigner = WatchedReassigner(self.controller.core, self._done)
+        self.begun: list[bool] = []
+        self._names: dict[str, Iterator[str]] = {}
 
     def request(self) -> None:
         """An administrator writes the znode, and the controller hears of it."""
@@ -239,17 +269,15 @@ class MoveByStep:
             "leaderEpoch": state.leader_epoch,
         }
 
-    def watch(self, method: str, name: str) -> None:
-        """Note a row whenever a step of the reassigner is done."""
-        steps = self.controller.reassigner
-        original: Callable[..., Any] = getattr(steps, method)
+    def watch(self, method: str, names: Iterator[str]) -> None:
+        """Note a row under the next name whenever a step of the reassigner is done."""
+        self._names[method] = names
 
-        async def noting(*args: Any) -> Any:
-            result = await original(*args)
-            self.note(name)
-            return result
-
-        setattr(steps, method, noting)
+    def _done(self, method: str, returned: Any) -> None:
+        if method == "begin":
+            self.begun.append(returned)
+        elif method in self._names:
+            self.note(next(self._names[method]))
 
     def note(self, name: str) -> None:
         """Note a row now."""
@@ -265,29 +293,23 @@ def reassign_trace(question: Question) -> dict[str, Any]:
     asked = given(question)
     live = sorted({*asked["oar"], *asked["rar"]})
     move = MoveByStep(question, asked["oar"], asked["rar"], live)
-    steps = move.controller.reassigner
     move.note("initial")
-    written: Callable[..., Awaitable[None]] = steps._write_assignment
-    names = iter(("assignment znode = RAR + OAR", "assignment znode = RAR"))
-
-    async def write(*args: Any) -> None:
-        await written(*args)
-        move.note(next(names))
-
-    setattr(steps, "_write_assignment", write)  # noqa: B010
+    move.watch(
+        "_write_assignment", iter(("assignment znode = RAR + OAR", "assignment znode = RAR"))
+    )
     move.request()
     move.note("epoch bump, LeaderAndIsr to RAR+OAR; new replicas NewReplica")
     move.catch_up()
     move.note("new replicas joined ISR (written by the leader, epoch unchanged)")
     move.watch(
         "_move_leader",
-        "leader moved to RAR (or epoch bump only if leader already in RAR)",
+        repeat("leader moved to RAR (or epoch bump only if leader already in RAR)"),
     )
     move.watch(
         "_stop",
-        "removed replicas Offline -> ISR shrunk, one epoch bump per removed replica that was in "
-        "ISR",
-    )
+        repeat("removed replicas Offline -> ISR shrunk, one epoch bump per removed replica that "
+               "was in ISR"),
+    )  # fmt: skip
     move.stage.run(move.controller)
     return {"rows": move.rows}
 
@@ -299,8 +321,10 @@ def reassign_trace_kip_455(question: Question) -> dict[str, Any]:
     move = MoveByStep(question, asked["oar"], asked["rar"], live)
     steps = move.controller.reassigner
     move.note("initial")
-    move.watch("_move_leader", "B2/B3: memory assignment = target; leader moved or epoch bumped")
-    move.watch("_stop", "B4/B5: removing replicas Offline..NonExistent")
+    move.watch(
+        "_move_leader", repeat("B2/B3: memory assignment = target; leader moved or epoch bumped")
+    )
+    move.watch("_stop", repeat("B4/B5: removing replicas Offline..NonExistent"))
     move.request()
     if steps.in_progress():
         move.note("U/A: znode updated, LeaderAndIsr with bumped epoch, adding -> NewReplica")
@@ -324,18 +348,10 @@ def guard(question: Question) -> dict[str, Any]:
     if asked.get("queuedForDeletion"):
         move.controller.core.context.queued_for_deletion.add(PARTITION.topic)
     before = move.look()["leaderEpoch"]
-    noted: list[bool] = []
-    begin = move.controller.reassigner.begin
-
-    async def noting(*args: Any) -> bool:
-        noted.append(await begin(*args))
-        return noted[-1]
-
-    setattr(move.controller.reassigner, "begin", noting)  # noqa: B010
     move.request()
     missing = [one for one in asked["target"] if one not in live]
     return {
-        "started": noted == [True],
+        "started": move.begun == [True],
         "removedFromZk": PARTITION not in wait(move.stage.admin.reassignments()),
         "waitsFor": f"ISR to contain {','.join(map(str, missing))}" if missing else None,
         "leaderEpochDelta": move.look()["leaderEpoch"] - before,

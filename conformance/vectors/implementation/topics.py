@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from conformance.vectors.implementation.stage import ControllerStage
-from conformance.vectors.questions import (
-    Answer,
-    Question,
-    by_number,
-    given,
-    or_refusal,
-    release,
-    under,
-)
+from conformance.vectors.placements import by_number
+from conformance.vectors.questions import Answer, Question, given, or_refusal, release, under
 from impl.admin import placement, topic_names
 from impl.admin.topic_command import Filters, TopicCommand
 from impl.znodes import (

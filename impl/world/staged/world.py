@@ -50,7 +50,9 @@ def every_effect(thread: ControllerThread, place: SuspensionPoint) -> bool:
 
 
 class StagedCluster(SimulatedCluster[StagedBroker]):
-    """Brokers 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
+    """A small cluster in which each read, write and message of a controller is a step.
+
+    Brokers are 1..N; partition P of the topic has ``replicas`` of them, the first is broker P+1.
 
     ``hears`` is called with each request that is sent. ValueError for several partitions in a
     release before 1.1.

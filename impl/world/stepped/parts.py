@@ -254,7 +254,8 @@ class SteppedParts(WorldOfProcesses):
     def registered_lists(self) -> dict[int, tuple[int, ...]]:
         """Partition -> its replicas in ZooKeeper; nothing if there is no topic."""
         node = self.zookeeper.nodes.get(paths.topic(TOPIC))
-        return {} if node is None else dict(_lists(node.data))
+        known = {} if node is None else decode_topic(TOPIC, node.data).partitions
+        return {number: one.replicas for number, one in known.items()}
 
     def known(self, broker: int) -> dict[int, tuple[int, ...]]:
         """Partition -> its replicas, as far as a controller knows."""
@@ -307,10 +308,10 @@ class SteppedParts(WorldOfProcesses):
         self.controllers[broker].begin(as_watch_event(NOTIFICATIONS[kind]))
 
     def reaches(self, broker: int) -> list[int]:
-        """The brokers whose registration is the one that a controller knows."""
+        """The brokers that a controller knows, and that have not registered anew since."""
         known = self.context(broker).broker_epochs
         epochs = self.registrations() if self.fences_brokers else known
-        return [one for one, epoch in known.items() if epochs.get(one) == epoch]
+        return [one for one, epoch in known.items() if epochs.get(one, epoch) == epoch]
 
     def role(self, broker: int, number: int = 0) -> str:
         """What a broker does for a partition."""
@@ -376,12 +377,6 @@ class SteppedParts(WorldOfProcesses):
         self.connections, self.carried = dict(connections), dict(carried)
         self.slow, self.answers, self.inbox = dict(slow), dict(answers), dict(inbox)
         self.abandoned = dict(abandoned)
-
-
-@lru_cache(maxsize=64)  # a walk asks about few texts a great many times
-def _lists(text: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    node = decode_topic(TOPIC, text)
-    return tuple((number, one.replicas) for number, one in node.partitions.items())
 
 
 @lru_cache(maxsize=1024)

@@ -66,7 +66,7 @@ class RecordSteps(RequestSteps):
         if unmet is not None:
             return unmet
         mine, theirs = self.replica(leader), self.replica(follower)
-        same = theirs.records == mine.records
+        same = theirs.has_log_of(mine)
         return "it lacks records, or credit" if same and mine.knows_caught_up(follower) else None
 
     @step(each_two)
@@ -75,7 +75,7 @@ class RecordSteps(RequestSteps):
         mine, theirs = self.replica(leader), self.replica(follower)
         for _ in range(MOST_ROUNDS):
             self.hosts[follower].fetch(FIRST, self.hosts[leader].manager, 0)
-            if theirs.has_all_of(mine) and mine.knows_caught_up(follower):
+            if theirs.has_log_of(mine) and mine.knows_caught_up(follower):
                 break
 
     # The ISR, by a leader that knows what it registered last
@@ -97,8 +97,8 @@ class RecordSteps(RequestSteps):
         unmet = self._fetch_unmet(leader, replica)
         if unmet is not None:
             return unmet
-        same = self.replica(replica).has_all_of(mine)
-        return None if same else "it has all of the leader's records"
+        same = self.replica(replica).has_log_of(mine)
+        return None if same else "its log is the leader's"
 
     @step(each_two)
     def leader_expands_isr(self, leader: int, replica: int) -> None:

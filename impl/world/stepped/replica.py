@@ -59,9 +59,9 @@ class SteppedReplica(SteppedIsr[RecordLog]):
         """What is in its log."""
         return self.log.log.records
 
-    def has_all_of(self, other: SteppedReplica) -> bool:
-        """Every record of the other's log is in this one, where it is there."""
-        return self.records[: other.log_end] == other.records
+    def has_log_of(self, other: SteppedReplica) -> bool:
+        """It has the other's records, and no more."""
+        return self.records == other.records
 
     def knows_caught_up(self, follower: int) -> bool:
         """The follower's last fetch was at the very end."""

@@ -188,10 +188,18 @@ def _movable(world: WideWorld) -> list[tuple[int, int]]:
 
 def reassignment_is_requested(world: WideWorld, topic: int, partition: int) -> None:
     """The partition is to move to other brokers, or to lead elsewhere."""
-    text = encode_reassignment(
-        {TopicPartition(f"t{topic}", partition): _target(world, world.factor)}
-    )
-    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, text))
+    _request_moves(world, {TopicPartition(f"t{topic}", partition): _target(world, world.factor)})
+
+
+def unknown_move_is_requested(world: WideWorld, topic: int, partition: int) -> None:
+    """So is one that is not there: it is dropped from the request."""
+    target = _target(world, world.factor)
+    numbers = world.partitions, partition
+    _request_moves(world, {TopicPartition(f"t{topic}", one): target for one in numbers})
+
+
+def _request_moves(world: WideWorld, targets: dict[TopicPartition, list[int]]) -> None:
+    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
 
 
 def _all_movable(world: WideWorld) -> Args:
@@ -204,7 +212,7 @@ def many_moves_are_requested(world: WideWorld) -> None:
         TopicPartition(f"t{topic}", number): _target(world, world.factor)
         for topic, number in _movable(world)
     }
-    wait(world.admin.port.create(paths.REASSIGN_PARTITIONS, encode_reassignment(targets)))
+    _request_moves(world, targets)
 
 
 def _target(world: WideWorld, replicas: int) -> list[int]:
@@ -319,6 +327,10 @@ KINDS = (
     offered(
         "reassignment_is_requested", "topic partition", _movable,
         reassignment_is_requested, 0, "moves",
+    ),
+    offered(
+        "unknown_move_is_requested", "topic partition", _movable,
+        unknown_move_is_requested, 0, "unknown_moves",
     ),
     offered(
         "many_moves_are_requested", "", _all_movable, many_moves_are_requested, 0, "many_moves",

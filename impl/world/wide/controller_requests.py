@@ -131,8 +131,9 @@ def _stops(
         if release.since("2.6"):
             epoch = -1 if known is None else known.leader_epoch
             epoch = BY_DELETION if one.topic in context.queued_for_deletion else epoch
-        if not stop.delete and stop.leader_epoch == epoch - 1 >= 0:
-            epoch -= 1  # it is noted before the replica leaves the ISR, which raises the epoch
+        behind, leaving = epoch - stop.leader_epoch, len(_replicas(context, one))
+        if not stop.delete and stop.leader_epoch >= 0 and 0 < behind <= leaving:
+            epoch -= behind  # it is noted before replicas leave the ISR: each raises the epoch
         yield f"the leader epoch of {one}", stop.leader_epoch, epoch
         raises = stop.delete and (is_going or not release.since("2.3"))
         yield f"whether it waits for {one}", one in request.raises_event, raises

@@ -56,6 +56,7 @@ class _Registered:
     def __init__(self, world: WideWorld, controller: WideBroker) -> None:
         admin = world.admin
         self.release = world.release
+        self.numbers = [*range(world.partitions)]
         registered = wait(admin.brokers())
         self.brokers = {broker: epoch for broker, (_, epoch) in registered.items()}
         self.endpoints = {broker: info.endpoints for broker, (info, _) in registered.items()}
@@ -110,6 +111,8 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
         yield "the topics to be deleted", context.queued_for_deletion, there.queued
     yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()
     yield "the topics", sorted(context.assignments), sorted(there.assigned)
+    for topic in sorted({*there.assigned} - there.queued):
+        yield f"what was created of {topic}", there.numbers, sorted(there.assigned[topic])
     yield from _of_whole_memory(controller, there)
     moving = controller.reassigner.in_progress()
     for one, state in sorted(there.states.items()):

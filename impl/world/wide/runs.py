@@ -53,7 +53,9 @@ WIDE_PROFILES: dict[str, Weights] = {
         "clients": 12, "crashes": 1, "sessions": 1, "pauses": 1, "losses": 4, "shutdowns": 1,
         "directories": 4, "record_deletions": 1,
     },
-    "no-deletion": {"deletions": 6, "controllers": 2, "crashes": 1, "moves": 1},
+    "no-deletion": {
+        "deletions": 6, "controllers": 2, "crashes": 1, "moves": 1, "unknown_moves": 2,
+    },
 }  # fmt: skip
 """What goes wrong, and how likely: the weights of faults, and of what operators ask for."""
 

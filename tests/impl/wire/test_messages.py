@@ -129,14 +129,16 @@ def test_frames_are_taken_whole_however_the_bytes_come():
 def test_bytes_that_are_no_request_are_malformed_and_nothing_else(key, version, rest):
     frame = struct.pack(">hhi", key, version, 1) + rest
     with suppress(Malformed):
-        decode_request(frame)
+        header = decode_request(frame).header
+        assert (header.key, header.version, header.correlation) == (key, version, 1)
 
 
 @given(st.binary(max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_at_all_are_malformed_or_a_request(frame):
     with suppress(Malformed):
-        decode_request(frame)
+        header = decode_request(frame).header
+        assert struct.pack(">hhi", header.key, header.version, header.correlation) == frame[:8]
 
 
 @pytest.mark.parametrize("name", [*apis_of("2.8"), *apis_of("2.8", True)])
