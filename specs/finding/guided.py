@@ -277,7 +277,8 @@ class Choosing:
 
     def go(self, guided: Guided, until: Callable[[], bool]) -> tuple[list[int], list[Lost]]:
         """What steps keep, by place in the pool; and what is lost with no way out."""
-        self._take_up(guided)
+        if not self.pool.candidates:
+            self._take_up(guided)
         while True:
             self.rounds += 1
             alive, killers = self._alive(guided)
