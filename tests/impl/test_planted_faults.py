@@ -225,11 +225,11 @@ PLANTED = {
         "handles .* it writes", "crashes",
     ),
     "a preferred leader is elected though it leads (1.0)": Fault(
-        PartitionMachine._leads_as_preferred, "if is_theirs and leads", "if False",
+        PartitionMachine._leads_as_preferred, "known if leads else None", "None",
         "it writes the version of .* which is led as preferred", "failures", "1.0",
     ),
     "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
-        PartitionMachine._leads_as_preferred, "== (known.leader,)", "!= (known.leader,)",
+        strategies.leads_as_preferred, "leader in assignment[:1]", "leader not in assignment[:1]",
         "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
     ),
     "changed ISRs are announced once, refused or not": Fault(

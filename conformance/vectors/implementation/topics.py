@@ -78,8 +78,15 @@ class _Tool(ControllerStage):
         self.command = TopicCommand(self.admin, "localhost:2181")
 
     def says(self, ask: Callable[[], Sequence[str]]) -> dict[str, Any]:
-        """The lines that it prints, or its error."""
-        return or_refusal(lambda: {"error": None, "lines": list(ask())})
+        """The lines that it prints, its warnings apart, or its error."""
+
+        def printed() -> dict[str, Any]:
+            lines = list(ask())
+            warnings = [one for one in lines if one.startswith("WARNING: ")]
+            rest = [one for one in lines if one not in warnings]
+            return {"error": None, "lines": rest, "warnings": warnings}
+
+        return or_refusal(printed)
 
 
 def alter(question: Question) -> dict[str, Any]:

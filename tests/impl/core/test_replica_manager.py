@@ -103,14 +103,14 @@ def test_a_fenced_stop_leaves_the_fetcher_alone_since_2_6(release: str, stops: b
     wait(hosted.manager.handle(leads(T0, (1,), epoch=3), 7, 0))
     removed: list[TopicPartition] = []
 
-    class Fetchers:
+    class NobodyIsFollowed:
         def remove(self, partitions: list[TopicPartition]) -> None:
             removed.extend(partitions)
 
         def add(self, partitions: object) -> None:
             raise AssertionError("nobody is to be followed")
 
-    hosted.manager.fetchers = Fetchers()
+    hosted.manager.fetchers = NobodyIsFollowed()
     stale = StopReplica(3, 2, 1, -1, {T0: PartitionStop(False, 2)})
     wait(hosted.manager.handle(stale, 7, 0))
 

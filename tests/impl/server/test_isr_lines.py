@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from impl.core.events import IsrRequestRefused
+from impl.core.events import IsrRequestRefused, IsrUpdateFailed
 from impl.releases import Release
 from impl.server.replica_lines import ReplicaLines
 from impl.znodes import TopicPartition
@@ -44,3 +44,18 @@ def test_an_isr_that_the_controller_refuses_is_logged_in_the_words_of_the_releas
     )
 
     assert written == [(text, level)]
+
+
+def test_a_write_of_an_isr_that_fails_is_logged_by_kafkas_scheduler() -> None:
+    written: list[tuple[str, ...]] = []
+    files = SimpleNamespace(
+        release=Release.of("1.1"),
+        line=lambda file, level, text, logger, thrown: written.append(
+            (file, level, text, logger, thrown)
+        ),
+    )
+
+    ReplicaLines(cast(Any, files))(IsrUpdateFailed(TopicPartition("t", 0), (1,), "expired"))
+
+    text = "Uncaught exception in scheduled task 'isr-expiration'"
+    assert written == [("server.log", "ERROR", text, "kafka.utils.KafkaScheduler", "expired")]

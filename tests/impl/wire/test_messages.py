@@ -66,11 +66,11 @@ def test_a_request_of_controllers_before_2_2_names_no_client():
 
 
 def test_records_stay_what_they_are_and_only_their_length_is_asked_for():
-    class Region:
+    class RecordsOnDisk:
         def __len__(self) -> int:
             return 1000
 
-    records = Region()
+    records = RecordsOnDisk()
     fetched = SimpleNamespace(
         partition_index=0, error_code=error_code("NONE"), high_watermark=4, last_stable_offset=4,
         aborted_transactions=None, records=records,
