@@ -19,6 +19,7 @@ from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.grounded_steps import GroundedSteps
 from specs.invariants import Proof
+from specs.lowering.grounding import Grounded
 from specs.lowering.instances import Instance
 from specs.obligations import Conjunct, Obligation, conjuncts
 from specs.progress.obligations import awaited_somewhere, waiting
@@ -171,10 +172,6 @@ class SmallScope(GroundedSteps):
             value = model.eval(self.lower(term), model_completion=True)
             is_bool = self.grounded.cells[number].field.sort is BOOL
             after[number] = int(z3.is_true(value)) if is_bool else value.as_long()
-        reading = Reading(self.grounded)
-        state = reading.leaves(before)
-        blank = reading.leaves(self.grounded.initial)
-        changes = reading.changes(before, tuple(after))
         entailed = self._entailed(obligation)
         if entailed is None:
             sentence = next(
@@ -182,22 +179,32 @@ class SmallScope(GroundedSteps):
             )
         else:
             sentence = f"there is no such step in the proof's form: {entailed.reason} — false"
-        shown = [
-            f"    {path} = {text(value, is_set=reading.is_set(path))}"
-            for path, value in state.items()
-            if value != blank[path]
-        ]
-        lines = [
-            "in a state that obeys every invariant:",
-            *(shown or ["    (the initial state)"]),
-            f"the step {instance.step.transition.name}({named(shown_arguments(instance))}) gives:",
-            *(f"    {reading.change_text(path, pair)}" for path, pair in changes.items()),
-            f"and then it no longer holds that {sentence}" if entailed is None else sentence,
-        ]
-        return InductionCounterexample(
-            obligation, sentence, instance.step.transition.name,
-            shown_arguments(instance), state, changes, lines,
-        )  # fmt: skip
+        return told(self.grounded, obligation, sentence, instance, before, tuple(after),
+                    sentence if entailed else f"and then it no longer holds that {sentence}",
+                    )  # fmt: skip
+
+
+def told(
+    grounded: Grounded, obligation: Obligation, sentence: str, instance: Instance | None,
+    before: tuple[int, ...], after: tuple[int, ...], end: str,
+) -> InductionCounterexample:  # fmt: skip
+    """A state and a step for a person; without an instance the state alone is what is wrong."""
+    reading = Reading(grounded)
+    state, blank = reading.leaves(before), reading.leaves(grounded.initial)
+    changes = reading.changes(before, after)
+    shown = [
+        f"    {path} = {text(value, is_set=reading.is_set(path))}"
+        for path, value in state.items()
+        if value != blank[path]
+    ]
+    lines = ["in a state that obeys every invariant:", *(shown or ["    (the initial state)"])]
+    arguments = {} if instance is None else shown_arguments(instance)
+    if instance is not None:
+        lines.append(f"the step {instance.step.transition.name}({named(arguments)}) gives:")
+        lines += [f"    {reading.change_text(path, pair)}" for path, pair in changes.items()]
+    return InductionCounterexample(
+        obligation, sentence, obligation.step, arguments, state, changes, [*lines, end]
+    )
 
 
 def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:

@@ -93,7 +93,7 @@ class Definition:
 
     def __call__(self, now: Any, *values: Scalar) -> Scalar:
         """The relation, folded or not."""
-        if _folds[-1]:
+        if is_folded():
             return Scalar(t.get(self.symbol, tuple(value.term for value in values), BOOL))
         return self.formula(now, *values)
 
@@ -122,6 +122,11 @@ def folded() -> Iterator[None]:
         yield
     finally:
         _folds.pop()
+
+
+def is_folded() -> bool:
+    """Do definitions stay names here?"""
+    return _folds[-1]
 
 
 def given(value: Scalar) -> Scalar:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from conformance.cli.choice import Variant, described, refusals, system_named
@@ -37,6 +38,7 @@ class Wanted:
     resume: str | None
     states: int
     graph: str | None
+    seed: int = 0
 
     def refuse_alone(self) -> None:
         """The options that only --find has a use for."""
@@ -58,11 +60,16 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
     """Looks for the invariants of one claim, from the claim alone or from those not forgotten."""
     from specs.finding.search import Effort, find_invariants
 
-    given = _given(proof, wanted.forget)
+    given = _given(proof, wanted)
     recorded = variant.recorded(system_named(proof.system))
     resume = None if wanted.resume is None else Path(wanted.resume)
     with Progress() as progress, refusals():
-        found = find_invariants(given, recorded, Effort(states=wanted.states), progress, resume)
+        found = find_invariants(given, recorded, Effort(states=wanted.states, seed=wanted.seed),
+                                progress, resume)  # fmt: skip
+    dropped = sorted({one.name for one in proof.invariants}
+                     - {one.name for one in given.invariants})  # fmt: skip
+    if given.invariants:
+        say(f"without {', '.join(dropped)}:", json_target)
     _show(found, json_target)
     if found.verdict is Verdict.HOLDS:
         _written(found, wanted.write, json_target)
@@ -71,7 +78,8 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
     shown = found.counterexample
     emit_json(json_target, {
         "verdict": found.verdict, "claim": proof.claim, "system": proof.system,
-        "version": recorded.version, "without": recorded.without, "counts": found.counts,
+        "version": recorded.version, "without": recorded.without, "dropped": dropped,
+        "counts": found.counts,
         "found": [{"name": one.name, "sentence": one.sentence,
                    "needed_by": sorted(found.needed_by.get(one.name, ()))}
                   for one in found.found],
@@ -82,12 +90,17 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
     finish(found.verdict)
 
 
-def _given(proof: Proof, forget: str | None) -> Proof:
-    if forget is None:
+def _given(proof: Proof, wanted: Wanted) -> Proof:
+    if wanted.forget is None:
         # From the claim alone: nothing that people wrote is left, no hint and no lemma either.
         return Proof(proof.claim, proof.system, (), proof.assumes)
-    known = {one.name for one in proof.invariants}
-    names = [name.strip() for name in forget.split(",") if name.strip()]
+    known = [one.name for one in proof.invariants]
+    names = [name.strip() for name in wanted.forget.split(",") if name.strip()]
+    if wanted.forget.isdecimal():
+        if int(wanted.forget) not in range(1, len(known)):
+            raise WrongUse(f"--drop-invariants {wanted.forget}: the proof has {len(known)}, and "
+                           "one at least has to stay")  # fmt: skip
+        names = Random(wanted.seed).sample(known, int(wanted.forget))
     for name in names:
         if name not in known:
             raise WrongUse(unknown_name(f"invariant of {proof.claim}", name, known))

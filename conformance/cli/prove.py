@@ -158,7 +158,15 @@ class Attempt:
     cls=RenamedOption,
     former="--forget",
     metavar="A,B,C",
-    help="With --find: from the invariants of the proof without these.",
+    help="With --find: from the invariants of the proof without these; of a number, without so "
+    "many that --seed chooses.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="With --find: of random walks, and of what is left out.",
 )
 @click.option("--write", metavar="FILE.py", help="With --find: what is found, as a proof.")
 @click.option(
@@ -196,6 +204,7 @@ def prove(
     deep: bool,
     find: bool,
     forget: str | None,
+    seed: int,
     write: str | None,
     resume: str | None,
     states: int,
@@ -223,9 +232,10 @@ def prove(
       insync prove a_controller_is_heard_by_all --unfair request_is_obeyed
       insync prove --chain
       insync prove single_controller --find --write found.py
+      insync prove no_message_loss --find --drop-invariants hw_is_within_the_log
       insync prove single_controller --graph who-needs-whom.svg
     """
-    wanted = Wanted(find, forget, write, resume, states, graph)
+    wanted = Wanted(find, forget, write, resume, states, graph, seed)
     wanted.refuse_alone()
     if certificate is not None and smt2_target is not None:
         raise WrongUse("--certificate writes all that --smt2 does: give one of the two")

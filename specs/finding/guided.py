@@ -1,18 +1,19 @@
-"""Candidate invariants chosen by counterexamples to induction, to complete a proof that is given.
+"""Candidate invariants made from counterexamples to induction, to complete a proof that is given.
 
-Houdini asks of all candidates together what steps keep: of a small protocol thousands, of a large
-one sixty thousand, each in every question. Where most of a proof is given, few are needed. So a
-state that obeys what is given, and a step that breaks what is open, choose candidates that keep the
-state out, those first that keep out most such states; and what was chosen is kept by every step in
-turn, or else others are chosen for it. One that is lost from a state which no other keeps out is
-none.
+A state that obeys all that is known, and a step after which a goal does not hold, is one that no
+run reaches. What it has and no state has that was reached (`observed.Generaliser`), over the
+variables of the goal and the step, are clauses that keep it out. Those that steps do not keep are
+left out together (`houdini` says why); where that leaves a goal open, the states that spoke against
+the clauses which would have kept it are made into clauses in turn.
 
-Source of the idea: W. Schultz, I. Dardik, S. Tripakis, Plain and Simple Inductive Invariant
-Inference for Distributed Protocols in TLA+ (Endive), FMCAD 2022.
+Sources of the idea: W. Schultz, I. Dardik, S. Tripakis, Plain and Simple Inductive Invariant
+Inference for Distributed Protocols in TLA+ (Endive), FMCAD 2022; A. Goel, K. Sakallah, On Symmetry
+and Quantification (IC3PO), NFM 2021.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,17 +22,15 @@ import numpy as np
 import numpy.typing as npt
 import z3
 
+from model.language.schema import SetOf
+from model.language.sorts import Names, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope
-from specs.finding.observed import chosen_values
-from specs.finding.vocabulary import Slice
+from specs.finding.houdini import InvariantCandidate, Scope, State, cells_of
+from specs.finding.observed import TRIES, Generaliser, Rows, Slices, chosen_values
+from specs.finding.vocabulary import Literal, Slice, slice_over
 from specs.lowering.instances import Instance
 
 Report = Callable[[str], None]
-State = tuple[int, ...]
-
-EACH = 3
-"""Counterexamples of one step and target at a time: the more, the better the choice."""
 
 
 class Pool:
@@ -45,8 +44,6 @@ class Pool:
     def add(self, candidates: Iterable[InvariantCandidate]) -> None:
         """More candidates; the position of one in `candidates` stays."""
         for one in candidates:
-            if one.whole is not None:
-                continue
             part = self._parts.setdefault(one.slice, _SliceSearch(one.slice))
             part.add(len(self.candidates), one)
             self.candidates.append(one)
@@ -67,7 +64,7 @@ class Pool:
 
 @dataclass
 class _SliceSearch:
-    """The candidates of one slice: each as up to three numbers of literals."""
+    """The candidates of one slice: each as some numbers of literals."""
 
     slice: Slice
     positions: list[int] = field(default_factory=list)
@@ -79,7 +76,7 @@ class _SliceSearch:
         """One more, and where it stands in the pool."""
         self.positions.append(position)
         self._clauses.append([
-            (self._terms.setdefault(part.term, len(self._terms)), part.holds)
+            (self._terms.setdefault(part.atom, len(self._terms)), part.holds)
             for part in one.literals
         ])  # fmt: skip
 
@@ -103,175 +100,383 @@ class _SliceSearch:
         return self._grounded
 
 
+SMALL = 3
+"""Variables of the slices that are tried first."""
+
+LARGE = 5
+"""Variables of a slice at most."""
+
+ROWS = 60_000
+"""Rows of a slice, of each kind of states that were reached."""
+
+FAR = 3
+"""What a literal costs more that speaks of what the counterexample does not hang on."""
+
+BEST = 4
+"""Choices of values for a slice's variables of which more than one clause is made."""
+
+SEVERAL = 40
+"""Clauses that join the candidates for one counterexample to induction."""
+
+
+class Generalising:
+    """Makes clauses against states, over slices of the sorts concerned."""
+
+    def __init__(
+        self, scope: Scope, blocks: Sequence[Rows], literals_of: Callable[[Slice], list[Literal]],
+        seed: int, report: Report,
+    ) -> None:  # fmt: skip
+        self._scope, self._blocks, self._literals_of = scope, blocks, literals_of
+        self._seed, self._report = seed, report
+        self._known: dict[Slice, tuple[list[Literal], Generaliser]] = {}
+
+    @property
+    def count(self) -> int:
+        """The literals of all slices so far."""
+        return sum(len(literals) for literals, _ in self._known.values())
+
+    def literals(self, one: Slice) -> list[Literal]:
+        """The literals of a slice, and of what they say in the states that were reached."""
+        return self._of(one)[0]
+
+    def _of(self, one: Slice) -> tuple[list[Literal], Generaliser]:
+        if one not in self._known:
+            literals = self._literals_of(one)
+            seen = Slices(self._blocks, one, literals, ROWS)
+            self._known[one] = literals, Generaliser(seen.columns, seen.real)
+        return self._known[one]
+
+    def against(
+        self,
+        state: State,
+        slices: Iterable[Slice],
+        cells: frozenset[int] = frozenset(),
+        before: int = 0,
+    ) -> list[tuple[Slice, tuple[Literal, ...]]]:
+        """Clauses about these variables that a state breaks, and none that was reached.
+
+        Literals that speak of these cells alone are preferred. `before`: how often it was asked
+        against this state, so that others are made each time.
+        """
+        found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], float] = {}
+        for one in slices:
+            literals, generaliser = self._of(one)
+            self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
+            random = np.random.default_rng([self._seed, before])
+            names = {v.args[0] for v in one.variables}
+            costs = np.array([part.cost for part in literals], float)
+            ways = self._ways(one, literals, state, cells)
+            first = [(next(generaliser.against(truth, costs, near, random, 1), None), at)
+                     for at, (truth, near) in enumerate(ways)]  # fmt: skip
+            made = [(parts, at) for parts, at in first if parts is not None]
+            price = [costs + FAR * ~near for _, near in ways]
+            made.sort(key=lambda pair: (sum(price[pair[1]][list(pair[0])]), pair[1]))
+            for _, at in made[:BEST]:
+                made += [(parts, at) for parts in generaliser.against(
+                    ways[at][0], costs, ways[at][1], random, TRIES)]  # fmt: skip
+            for parts, at in made:
+                signs = tuple(bool(ways[at][0][i]) for i in parts)
+                said = [literals[i] for i in parts]
+                if frozenset(names) == frozenset().union(*(p.term.free for p in said)):
+                    found[one, parts, signs] = float(sum(price[at][list(parts)]) + len(parts))
+        ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
+                                                 key[1:]))  # fmt: skip
+        return [
+            (one, tuple(replaced(self.literals(one)[i], not sign)
+                        for i, sign in zip(parts, signs, strict=True)))
+            for one, parts, signs in ordered[:SEVERAL]
+        ]  # fmt: skip
+
+    def _ways(
+        self, one: Slice, literals: Sequence[Literal], state: State, cells: frozenset[int]
+    ) -> list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+        """Which literals are true there, by choice of values, and which speak of `cells` alone."""
+        here = self._scope.rows([state])
+        found: dict[bytes, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
+        for chosen in chosen_values(one, self._scope.grounded.bounds):
+            terms = [self._scope.grounded.ground(part.atom, chosen) for part in literals]
+            truth = np.array([bool(here.wide(here.of(term))[0]) for term in terms], bool)
+            near = np.array([not cells or cells_of(term) <= cells for term in terms], bool)
+            found.setdefault(truth.tobytes(), (truth, near))
+        return list(found.values())
+
+
+def replaced(one: Literal, holds: bool) -> Literal:
+    """The literal, or its opposite."""
+    return one if one.holds == holds else one.negated
+
+
+def slices_of(sorts: Sequence[Sort], fewest: int, most: int) -> list[Slice]:
+    """Every choice of up to two variables of each sort, the fewest first."""
+    distinct = list({sort.name: sort for sort in sorts if not isinstance(sort, Names)}.values())
+    counts = [min(2, max(1, sum(s.name == sort.name for s in sorts))) for sort in distinct]
+    found = []
+    for chosen in itertools.product(*(range(count + 1) for count in counts)):
+        if fewest <= sum(chosen) <= most:
+            found.append([s for s, times in zip(distinct, chosen, strict=True)
+                          for _ in range(times)])  # fmt: skip
+    found.sort(key=lambda parts: (len(parts), [distinct.index(s) for s in parts]))
+    return [slice_over(parts) for parts in found]
+
+
 @dataclass
 class Guided:
-    """A search as it stands: what is chosen, what is none, and the states that said so."""
+    """A search as it stands, so that it can go on from a file."""
 
-    chosen: list[int] = field(default_factory=list)
+    clauses: list[tuple[list[int], list[tuple[int, bool]]]] = field(default_factory=list)
+    """Of each candidate its slice, as numbers of sorts, and its literals, by place and sign."""
     banned: set[int] = field(default_factory=set)
-    against: list[State] = field(default_factory=list)
-    """The states for which candidates of three literals were made, in order."""
+    """Candidates that no proof without bounds keeps, or that a reached state breaks."""
+    pairs: list[tuple[State, int]] = field(default_factory=list)
+    """Steps that do not keep some candidate: the state before, and the instance."""
+    made: list[tuple[State, int]] = field(default_factory=list)
+    """States against which clauses were made, and of how many variables."""
 
     @staticmethod
     def of(said: Mapping[str, Any]) -> Guided:
-        """Raises KeyError or TypeError where it is something else."""
-        return Guided([int(n) for n in said["chosen"]], {int(n) for n in said["banned"]},
-                      [tuple(int(code) for code in one) for one in said["against"]])  # fmt: skip
+        """Raises KeyError, TypeError or ValueError where it is something else."""
+        return Guided(
+            [([int(n) for n in one], [(int(n), bool(h)) for n, h in parts])
+             for one, parts in said["clauses"]],
+            {int(n) for n in said["banned"]},
+            [(_state(one), int(n)) for one, n in said["pairs"]],
+            [(_state(one), int(n)) for one, n in said["made"]])  # fmt: skip
+
+
+def _state(codes: Iterable[Any]) -> State:
+    return tuple(int(code) for code in codes)
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A target that a step does not keep, and the state before."""
+    """A goal that a step does not keep, or that what is known does not imply; the state before."""
 
-    target: InvariantCandidate
+    goal: InvariantCandidate
+    instance: Instance | None
     state: State
 
 
 class Choosing:
-    """One search: targets, and candidates chosen so that every step keeps all of them."""
+    """One search: goals, and candidates made until every step keeps all of both."""
 
     def __init__(
-        self, scope: Scope, goals: Sequence[InvariantCandidate],
-        instances_of: Callable[[InvariantCandidate], Sequence[Instance]],
-        more: Callable[[State], list[InvariantCandidate]],
-        holds: Callable[[InvariantCandidate], bool],
+        self, scope: Scope, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
+        sorts_of: Mapping[int, Sequence[Sort]], generalising: Generalising,
         keep: Callable[[Guided], None], report: Report,
     ) -> None:  # fmt: skip
-        self._scope, self._goals, self._instances_of = scope, list(goals), instances_of
-        self._holds = holds
-        self._more, self._keep, self._report = more, keep, report
+        """`open_ones`: what is not so after which step, or (None) of every state; `sorts_of` has
+        the sorts of the goals' variables."""
+        self._scope, self._open = scope, list(open_ones)
+        self._sorts_of, self._make = dict(sorts_of), generalising
+        self._keep, self._report = keep, report
+        self._sorts = _sorts(scope)
         self.pool = Pool(scope)
+        self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
+        self._times: dict[int, int] = {}
         self.rounds = 0
 
-    def go(self, guided: Guided, until: Callable[[], bool]) -> list[Lost]:
-        """Chooses until every step keeps goals and choices. Else what is lost, with no way out."""
-        by_number = {one.number: one for one in self.pool.candidates}
-        for state in guided.against:
-            self._add_against(state, by_number)
+    def go(self, guided: Guided, until: Callable[[], bool]) -> tuple[list[int], list[Lost]]:
+        """What steps keep, by place in the pool; and what is lost with no way out."""
+        if not self.pool.candidates:
+            self._take_up(guided)
         while True:
             self.rounds += 1
-            chosen = [by_number[number] for number in guided.chosen if number in by_number]
-            lost = self._lost(chosen)
-            self._report(f"round {self.rounds}: {len(chosen)} chosen, {len(guided.banned)} are "
-                         f"none, {len(lost)} states to keep out")  # fmt: skip
-            if not lost:
-                return []
-            if until():
-                return lost
-            stuck = self._choose(guided, lost, by_number)
+            alive, killers = self._alive(guided)
+            lost = self._lost(alive)
+            self._report(f"round {self.rounds}: {len(self.pool.candidates)} candidates, steps "
+                         f"keep {len(alive)}, {len(lost)} states to keep out")  # fmt: skip
+            if not lost or until():
+                return alive, lost
+            if not self._answered(guided, lost, alive, killers):
+                return alive, lost
             self._keep(guided)
-            if stuck:
-                fresh = [one for one in stuck if self._is_new(one.state, guided)]
-                for one in fresh:
-                    guided.against.append(one.state)
-                if not sum(self._add_against(one.state, by_number) for one in fresh):
-                    return stuck
 
-    def _is_new(self, state: State, guided: Guided) -> bool:
-        return state not in guided.against
+    # -- candidates ---------------------------------------------------------------------------
 
-    def _add_against(self, state: State, by_number: dict[int, InvariantCandidate]) -> int:
-        made = self._more(state)
-        self.pool.add(made)
-        by_number.update({one.number: one for one in made})
-        return len(made)
+    def _take_up(self, guided: Guided) -> None:
+        done, guided.clauses = guided.clauses, []
+        for numbers, parts in done:
+            one = slice_over([self._sorts[number] for number in numbers])
+            literals = self._make.literals(one)
+            self._join(guided, one, tuple(replaced(literals[i], holds) for i, holds in parts))
 
-    def _choose(self, guided: Guided, lost: list[Lost],
-                by_number: Mapping[int, InvariantCandidate]) -> list[Lost]:  # fmt: skip
-        """Candidates that keep the states out; choices that have none are banned. What is left
-        are the states of goals for which there is none."""
+    def _join(self, guided: Guided, one: Slice, clause: tuple[Literal, ...]) -> bool:
+        key = frozenset((part.term, part.holds) for part in clause)
+        if key in self._numbers:
+            return False
+        number = self._numbers[key] = len(self.pool.candidates)
+        self.pool.add([InvariantCandidate(BEGIN + number, one, clause)])
+        literals = {part.term: place for place, part in enumerate(self._make.literals(one))}
+        guided.clauses.append((
+            [self._sorts.index(v.sort) for v in one.variables],
+            [(literals[part.term], part.holds) for part in clause]))  # fmt: skip
+        return True
+
+    def _against(
+        self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None,
+        most: int,
+    ) -> int:  # fmt: skip
+        fewest = 0 if most == SMALL else SMALL + 1
+        before = guided.made.count((state, most))
+        if before == AGAIN:
+            return 0
+        guided.made.append((state, most))
+        made = self._make.against(state, slices_of(self._about(goal, instance), fewest, most),
+                                  self._scope.hangs_on(state, instance, goal), before)  # fmt: skip
+        return sum(self._join(guided, one, clause) for one, clause in made)
+
+    def _answered(
+        self, guided: Guided, lost: Sequence[Lost], alive: Sequence[int],
+        killers: Mapping[int, tuple[State, Instance]],
+    ) -> bool:  # fmt: skip
+        """Did new candidates come of it? Of few variables first; of many where those did not help
+        twice, or there are none."""
+        for one in lost:
+            self._times[one.goal.number] = self._times.get(one.goal.number, 0) + 1
+        often = [one for one in lost if self._times[one.goal.number] > FEW_TIMES]
+        made = 0
+        for most, some in ((SMALL, lost), (LARGE, often), (LARGE, lost)):
+            if most == LARGE and made and some is lost:
+                break
+            made += sum(self._against(guided, one.state, one.goal, one.instance, most)
+                        for one in some)  # fmt: skip
+            made += self._rescued(guided, some, killers, most)
+        return bool(made)
+
+    def _about(self, goal: InvariantCandidate, instance: Instance | None) -> list[Sort]:
+        """The sorts of a goal's variables and of the parameters of a step."""
+        found = list(self._sorts_of.get(goal.number, [v.sort for v in goal.slice.variables]))
+        if instance is not None:
+            found += [sort.element if isinstance(sort, SetOf) else sort
+                      for sort in instance.step.parameters.values()]  # fmt: skip
+        known = {sort.name: sort for sort in self._sorts}
+        return [known[sort.name] for sort in found if sort.name in known]
+
+    def _rescued(
+        self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]],
+        most: int,
+    ) -> int:  # fmt: skip
+        """Clauses for the plainest of those candidates that would have kept a state out."""
+        if not self.pool.candidates or not lost:
+            return 0
         broken = self.pool.broken_in([one.state for one in lost])
-        open_ones = np.array([one.number not in guided.banned for one in self.pool.candidates])
-        cost = np.array([one.cost for one in self.pool.candidates])
-        helpless = [
-            one for one, row in zip(lost, broken, strict=True) if not (row & open_ones).any()
-        ]
-        goals = {one.number for one in self._goals}
-        none = {one.target.number for one in helpless} - goals
-        if none:
-            # What was chosen to keep it is chosen no longer, unless others ask for it again.
-            guided.banned |= none
-            guided.chosen = [number for number in guided.chosen if number not in none]
-            return []
-        rows = [position for position, one in enumerate(lost)
-                if (broken[position] & open_ones).any()]  # fmt: skip
-        while rows:
-            out = (broken[rows] & open_ones).sum(axis=0)
-            best = int(np.lexsort((np.arange(len(out)), cost, -out))[0])
-            if not out[best]:
-                break  # what would have kept these out is none: the next round says so
-            chosen = self.pool.candidates[best]
-            if not self._holds(chosen):
-                guided.banned.add(chosen.number)
-                open_ones[best] = False
-                continue
-            guided.chosen.append(chosen.number)
-            rows = [position for position in rows if not broken[position, best]]
-        return [one for one in helpless if one.target.number in goals]
+        made = 0
+        for row in broken:
+            helpful = [n for n in np.flatnonzero(row) if int(n) in killers
+                       and n not in guided.banned]  # fmt: skip
+            helpful.sort(key=lambda n: (self.pool.candidates[n].cost, n))
+            for number in helpful[:RESCUED]:
+                state, instance = killers[int(number)]
+                made += self._against(guided, state, self.pool.candidates[number], instance, most)
+        return made
 
-    def _lost(self, chosen: Sequence[InvariantCandidate]) -> list[Lost]:
-        """For every step the targets that it does not keep, each with some states before."""
-        scope, found = self._scope, list[Lost]()
-        solver = scope.solver()
-        solver.add(*(scope.lower(scope.ground(one)) for one in chosen))
-        wanted: dict[int, tuple[Instance, list[InvariantCandidate]]] = {}
-        for goal in self._goals:
-            for instance in self._instances_of(goal):
-                wanted.setdefault(instance.number, (instance, []))[1].append(goal)
-        for one in chosen:
+    # -- what steps keep ----------------------------------------------------------------------
+
+    def _alive(self, guided: Guided) -> tuple[list[int], dict[int, tuple[State, Instance]]]:
+        """The largest set of candidates that every step keeps; by each other what spoke against."""
+        scope, candidates = self._scope, self.pool.candidates
+        alive = np.ones(len(candidates), bool)
+        alive[sorted(guided.banned)] = False
+        killers: dict[int, tuple[State, Instance]] = {}
+        if not candidates:
+            return [], killers
+        known = [(self._scope.grounded.instances[number], state) for state, number in guided.pairs]
+        if known:
+            before = self.pool.broken_in([state for _, state in known])
+            after = self.pool.broken_in([scope.step(state, one) for one, state in known])
+            changed = True
+            while changed:
+                changed = False
+                for at, (instance, state) in enumerate(known):
+                    if not (before[at] & alive).any() and (after[at] & alive).any():
+                        for number in np.flatnonzero(after[at] & alive):
+                            killers[int(number)] = state, instance
+                        alive &= ~after[at]
+                        changed = True
+        while True:
+            count = int(alive.sum())
+            solver = scope.solver()
+            solver.add(*(scope.lower(scope.ground(candidates[n])) for n in np.flatnonzero(alive)))
             for instance in scope.instances:
-                if scope.concerns(instance, one):
-                    wanted.setdefault(instance.number, (instance, []))[1].append(one)
-        for number in sorted(wanted):
-            instance, targets = wanted[number]
-            solver.push()
-            solver.add(*scope.guard(instance))
-            found += self._lost_by(solver, instance, targets)
-            solver.pop()
-        return found
+                self._drop(guided, solver, instance, alive, killers)
+            if int(alive.sum()) == count:
+                return [int(n) for n in np.flatnonzero(alive)], killers
 
-    def _lost_by(
-        self, solver: Any, instance: Instance, targets: list[InvariantCandidate]
-    ) -> list[Lost]:
-        scope, found = self._scope, list[Lost]()
-        times: dict[int, int] = {}
-        left = list(targets)
-        while left:
+    def _drop(
+        self, guided: Guided, solver: Any, instance: Instance, alive: npt.NDArray[np.bool_],
+        killers: dict[int, tuple[State, Instance]],
+    ) -> None:  # fmt: skip
+        scope, candidates = self._scope, self.pool.candidates
+        concerned = [int(n) for n in np.flatnonzero(alive)
+                     if scope.concerns(instance, candidates[n])]  # fmt: skip
+        if not concerned:
+            return
+        solver.push()
+        solver.add(*scope.guard(instance))
+        while concerned:
             solver.push()
-            solver.add(z3.Or(*(z3.Not(scope.after(instance, one)) for one in left)))
-            for other in found:
-                solver.add(
-                    z3.Or(
-                        *(
-                            cell != value
-                            if not isinstance(value, bool)
-                            else cell != z3.BoolVal(value)
-                            for cell, value in zip(
-                                scope.cells, _values(scope, other.state), strict=True
-                            )
-                        )
-                    )
-                )
+            solver.add(z3.Or(*(z3.Not(scope.after(instance, candidates[n])) for n in concerned)))
             answer = solver.check()
             state = scope.codes(solver.model()) if answer == z3.sat else None
             solver.pop()
             if state is None:
                 break
-            after = scope.rows([scope.step(state, instance)])
-            for one in list(left):
-                if not bool(after.wide(after.of(scope.ground(one)))[0]):
-                    found.append(Lost(one, state))
-                    times[one.number] = times.get(one.number, 0) + 1
-                    if times[one.number] >= EACH:
-                        left.remove(one)
+            after = scope.step(state, instance)
+            broken = self.pool.broken_in([after])[0] & alive
+            guided.pairs.append((state, instance.number))
+            for number in np.flatnonzero(broken):
+                killers[int(number)] = state, instance
+            alive &= ~broken
+            concerned = [n for n in concerned if alive[n]]
+        solver.pop()
+
+    # -- what is lost -------------------------------------------------------------------------
+
+    def _lost(self, alive: Sequence[int]) -> list[Lost]:
+        """Some goals that what is known and alive does not keep, each with a state."""
+        scope, found = self._scope, list[Lost]()
+        solver = scope.solver()
+        solver.add(*(scope.lower(scope.ground(self.pool.candidates[n])) for n in alive))
+        for goal, instance in self._open:
+            if len(found) == AT_ONCE:
+                break
+            if any(one.goal is goal for one in found):
+                continue  # one state of each: steps of other epochs say the same
+            solver.push()
+            solver.add(*scope.failing(instance, goal))
+            if solver.check() == z3.sat:
+                found.append(Lost(goal, instance, scope.blanker(solver)))
+            solver.pop()
         return found
 
 
-def _values(scope: Scope, state: State) -> list[int | bool]:
-    return [
-        bool(code) if z3.is_bool(cell) else code
-        for cell, code in zip(scope.cells, state, strict=True)
-    ]
+AGAIN = 4
+"""Times that clauses are made against one state, of other literals each time."""
+
+AT_ONCE = 4
+"""States that clauses are made against in one round."""
+
+FEW_TIMES = 2
+"""Rounds in which clauses of few variables are all that is tried for a goal."""
+
+RESCUED = 3
+"""Candidates that are tried to be saved for each of them."""
+
+BEGIN = 1_000
+"""Numbers below are of goals."""
 
 
-__all__ = ["Choosing", "Guided", "Lost", "Pool"]
+def _sorts(scope: Scope) -> list[Sort]:
+    """The sorts that index fields, and those of steps' parameters: each name once."""
+    found: dict[str, Sort] = {}
+    for leaf in scope.grounded.recorded.fields.values():
+        for sort in leaf.dims:
+            found.setdefault(sort.name, sort)
+    for step in scope.grounded.recorded.steps:
+        for parameter in step.parameters.values():
+            sort = parameter.element if isinstance(parameter, SetOf) else parameter
+            found.setdefault(sort.name, sort)
+    return list(found.values())
+
+
+__all__ = ["Choosing", "Generalising", "Guided", "Lost", "Pool"]

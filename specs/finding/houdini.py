@@ -27,6 +27,7 @@ from specs.lowering.instances import Instance
 from specs.lowering.symmetry import permutations
 
 Report = Callable[[str], None]
+State = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,14 @@ class InvariantCandidate:
         return t.or_(*(one.formula for one in self.literals)) if self.whole is None else self.whole
 
     @property
+    def plain(self) -> Term:
+        """The same with definitions written out: what can be evaluated in a state."""
+        return t.or_(*(one.plain for one in self.literals)) if self.whole is None else self.whole
+
+    @property
     def closed(self) -> Term:
-        """For all values of its variables."""
-        term = self.matrix
+        """For all values of its variables, with definitions written out."""
+        term = self.plain
         if self.whole is None:
             for variable in reversed(self.slice.variables):
                 term = t.quantifier("every", variable, term)
@@ -115,7 +121,7 @@ class Scope(GroundedSteps):
                 found = self.grounded.ground(one.whole, {})
             else:
                 found = t.and_(*(
-                    self.grounded.ground(one.matrix, chosen)
+                    self.grounded.ground(one.plain, chosen)
                     for chosen in chosen_values(one.slice, self.grounded.bounds)))  # fmt: skip
             self._grounded[one.number] = found
         return found
@@ -127,13 +133,55 @@ class Scope(GroundedSteps):
         written, memo = self._after[instance.number]
         return self.lower_after(self.ground(one), written, memo)
 
+    def failing(self, instance: Instance | None, one: InvariantCandidate) -> list[Any]:
+        """That an instance is possible and a candidate not so after it; without one: not so now."""
+        if instance is None:
+            return [z3.Not(self.lower(self.ground(one)))]
+        return [*self.guard(instance), z3.Not(self.after(instance, one))]
+
+    def hangs_on(
+        self, state: State, instance: Instance | None, goal: InvariantCandidate
+    ) -> frozenset[int]:
+        """Cells whose values alone make the instance possible there and break the goal."""
+        solver = z3.SolverFor("QF_FD")
+        solver.set("random_seed", 0)
+        solver.add(*self.domains, z3.Not(z3.And(*self.failing(instance, goal))))
+        named = {}
+        for number, (symbol, code) in enumerate(zip(self.cells, state, strict=True)):
+            is_bool = self.grounded.cells[number].field.sort is BOOL
+            name = z3.Bool(f"cell {number}")
+            named[name.decl().name()] = number
+            solver.add(z3.Implies(name, symbol == (z3.BoolVal(bool(code)) if is_bool else code)))
+        left = [z3.Bool(name) for name in named]
+        for _ in range(SHORTER):
+            if solver.check(*left) != z3.unsat:
+                return frozenset()
+            left = list(solver.unsat_core())
+        return frozenset(named[one.decl().name()] for one in left)
+
+    def blanker(self, solver: Any) -> State:
+        """A state that satisfies the solver's assertions, with as many cells blank as may be."""
+        state = self.codes(solver.model())
+        solver.push()
+        for number, symbol in enumerate(self.cells):
+            blank = self.grounded.initial[number]
+            is_bool = self.grounded.cells[number].field.sort is BOOL
+            same = symbol == (z3.BoolVal(bool(blank)) if is_bool else blank)
+            if state[number] != blank:
+                if solver.check(same) != z3.sat:
+                    continue
+                state = self.codes(solver.model())
+            solver.add(same)
+        solver.pop()
+        return state
+
     def concerns(self, instance: Instance, one: InvariantCandidate) -> bool:
         """Does the instance write what the candidate reads?"""
-        return not instance.writes.keys().isdisjoint(self.cells_of(one))
+        return not instance.writes.keys().isdisjoint(self.read_by(one))
 
-    def cells_of(self, one: InvariantCandidate) -> frozenset[int]:
+    def read_by(self, one: InvariantCandidate) -> frozenset[int]:
         """The cells that a candidate reads."""
-        return _cells(self.ground(one))
+        return cells_of(self.ground(one))
 
     def solver(self) -> Any:
         """Knows the domains and what holds of every state."""
@@ -142,7 +190,7 @@ class Scope(GroundedSteps):
         made.add(*self.domains, *(self.lower(term) for term in self.known))
         return made
 
-    def codes(self, model: Any) -> tuple[int, ...]:
+    def codes(self, model: Any) -> State:
         """A state from a solver."""
         found = []
         for cell, symbol in zip(self.grounded.cells, self.cells, strict=True):
@@ -150,7 +198,7 @@ class Scope(GroundedSteps):
             found.append(int(z3.is_true(value)) if cell.field.sort is BOOL else value.as_long())
         return tuple(found)
 
-    def rows(self, states: Sequence[tuple[int, ...]]) -> Rows:
+    def rows(self, states: Sequence[State]) -> Rows:
         """Some states, to evaluate terms in."""
         columns = []
         for cell in self.grounded.cells:
@@ -158,7 +206,7 @@ class Scope(GroundedSteps):
             columns.append(column.astype(bool) if cell.field.sort is BOOL else column)
         return Rows(self.grounded, columns)
 
-    def step(self, state: tuple[int, ...], instance: Instance) -> tuple[int, ...]:
+    def step(self, state: State, instance: Instance) -> State:
         """The state after an instance that is possible there."""
         rows, after = self.rows([state]), list(state)
         for number, term in instance.writes.items():
@@ -166,17 +214,21 @@ class Scope(GroundedSteps):
         return tuple(after)
 
 
+SHORTER = 3
+"""Times that a core is asked for a core of it."""
+
 _reads: dict[Term, frozenset[int]] = {}
 
 
-def _cells(term: Term) -> frozenset[int]:
+def cells_of(term: Term) -> frozenset[int]:
+    """The cells that a grounded term reads."""
     found = _reads.get(term)
     if found is None:
         if term.op == "cell":
             found = frozenset({term.args[0]})
         else:
             found = frozenset(itertools.chain.from_iterable(
-                _cells(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
+                cells_of(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
         _reads[term] = found
     return found
 
@@ -239,14 +291,28 @@ class Needs:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self._solver = scope.solver()
 
     def of(
-        self, instance: Instance, goal: InvariantCandidate, offered: Collection[InvariantCandidate]
-    ) -> list[InvariantCandidate] | None:
-        """Those of `offered` that suffice for the goal after an instance; None if none do."""
-        scope = self.scope
-        solver = scope.solver()
-        solver.add(*scope.guard(instance), z3.Not(scope.after(instance, goal)))
+        self, instance: Instance | None, goal: InvariantCandidate,
+        offered: Collection[InvariantCandidate],
+    ) -> list[InvariantCandidate] | None:  # fmt: skip
+        """Those of `offered` that suffice for the goal after an instance; None if none do.
+
+        Without an instance: that it holds of every state.
+        """
+        self._solver.push()
+        try:
+            return self._of(instance, goal, offered)
+        finally:
+            self._solver.pop()
+
+    def _of(
+        self, instance: Instance | None, goal: InvariantCandidate,
+        offered: Collection[InvariantCandidate],
+    ) -> list[InvariantCandidate] | None:  # fmt: skip
+        scope, solver = self.scope, self._solver
+        solver.add(*scope.failing(instance, goal))
         if solver.check() == z3.unsat:
             return []
         tracked = {}

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from model.language import System
 from model.language import terms as t
+from model.language.scalars import Scalar
 from model.language.schema import Ghost, Leaf, LogOf, MapOf, Record, Relation, Schema, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Sort
 from model.language.terms import Term
 from specs.finding.found import Found
 from specs.finding.houdini import InvariantCandidate
+from specs.invariants import DERIVED, Definition, given_symbol
 
 
 class Notation:
@@ -22,6 +24,9 @@ class Notation:
     def __init__(self, system: System) -> None:
         self.system = system
         self.used: set[str] = set()
+        self.defined: set[str] = set()
+        """Definitions of the proof that is given."""
+        self.marks = False
         self.sorts: set[str] = set()
         self._home = _home(system)
 
@@ -54,6 +59,12 @@ class Notation:
             return _literal(term)
         if op == "var":
             return names[args[0]]
+        if op == "get" and args[0].startswith(DERIVED):
+            if args[0] == given_symbol(args[1].sort):
+                self.marks = True
+                return f"given({go(args[1])})"
+            self.defined.add(args[0].removeprefix(DERIVED))
+            return f"{args[0].removeprefix(DERIVED)}({', '.join(['now', *map(go, args[1:])])})"
         if op == "get":
             return self._path(args[0], [go(index) for index in args[1:]])
         if op == "not":
@@ -113,6 +124,7 @@ class Notation:
         return [
             *([f"from model.language import {words}"] if words else []),
             *([f"from {self._home} import {sorts}"] if sorts else []),
+            *(f"from {_home_of(name)} import {name}" for name in sorted(self.defined)),
         ]
 
 
@@ -167,6 +179,14 @@ def _home(system: System) -> str:
     raise AssertionError(f"{system.name} has no module of its state")
 
 
+def _home_of(name: str) -> str:
+    """The module that makes a definition."""
+    for home, module in sorted(sys.modules.items()):
+        if home.startswith("specs.proofs") and isinstance(vars(module).get(name), Definition):
+            return home
+    raise AssertionError(f"no proof defines {name}")
+
+
 def _constants(home: str) -> dict[Sort, str]:
     module = sys.modules[home]
     found: dict[Sort, str] = {}
@@ -181,16 +201,31 @@ def _letters(sort: Sort) -> Iterator[str]:
     return itertools.chain([first], (f"{first}{number}" for number in itertools.count(2)))
 
 
-def triggers_of(one: InvariantCandidate) -> list[tuple[Term, ...]]:
-    """Terms of the clause that name all of its variables: alone, or two together."""
-    names = {v.args[0] for v in one.slice.variables}
+WAKES = 12
+"""Alternatives that a trigger has at most."""
+
+
+def triggers_of(one: InvariantCandidate, nested: bool = False) -> list[tuple[Term, ...]]:
+    """The fewest terms of the clause that name all of its variables, in every way that there is.
+
+    A term that is looked up by another wakes a solver again and again: such are taken where no
+    others will do, or where `nested` asks for all. A variable that no term names is marked.
+    """
+    variables = {v.args[0]: v for v in one.slice.variables}
     gets = [term for literal in one.literals for term in _gets(literal.term)]
     gets = list(dict.fromkeys(term for term in gets if term.free))
-    alone: list[tuple[Term, ...]] = [(term,) for term in gets if term.free == names]
-    if alone:
-        return alone
-    return [(a, b) for i, a in enumerate(gets) for b in gets[i + 1 :]
-            if a.free | b.free == names]  # fmt: skip
+    plain = [term for term in gets if all(part.op == "var" for part in term.args[1:])]
+    marks = [t.get(given_symbol(v.sort), (v,), BOOL) for v in variables.values()]
+    for offered in ([gets] if nested else [plain, gets]) + [[*gets, *marks]]:
+        for size in range(1, len(variables) + 1):
+            found = [
+                chosen
+                for chosen in itertools.combinations(offered, size)
+                if frozenset().union(*(term.free for term in chosen)) == set(variables)
+            ]
+            if found:
+                return found[:WAKES]
+    return []
 
 
 def _gets(term: Term) -> list[Term]:
@@ -221,7 +256,10 @@ def as_file(found: Found) -> str:
         lines = ["@invariant(", f"    {json.dumps(one.sentence)},"]
         if over:
             lines.append(f"    over=({over},),")
-        wakes = triggers_of(candidate) if one.triggers is not None else []
+        wakes: list[tuple[Term, ...]] = []
+        if one.triggers is not None:
+            wakes = [tuple(part.term for part in parts)
+                     for parts in one.triggers(None, *map(Scalar, variables))]  # fmt: skip
         arguments = ", ".join(["now", *names.values()])
         if wakes:
             shown = ", ".join(
@@ -248,6 +286,8 @@ def as_file(found: Found) -> str:
         needed = "Proof, invariant"
     else:
         proof, needed = f"INVARIANTS = (\n{names_of})", "invariant"
+    if notation.marks:
+        needed = "Proof, given, invariant" if "Proof" in needed else "given, invariant"
     imports = "\n".join([*notation.imports(), f"from specs.invariants import {needed}"])
     return FILE.format(claim=found.proof.claim, imports=imports,
                        invariants="\n\n\n".join(written), proof=proof)  # fmt: skip

@@ -19,6 +19,7 @@ from model.language.sorts import BOOL
 from model.language.terms import Term
 from specs.finding.vocabulary import Literal, Slice
 from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
 
 Column = npt.NDArray[np.uint64]
 Report = Callable[[str], None]
@@ -34,6 +35,13 @@ class Rows:
         self.grounded, self.columns, self.complete = grounded, columns, complete
         self.count = len(columns[0]) if count is None else count
         self._memo: dict[Term, Any] = {}
+
+    def thinned(self, most: int) -> Rows:
+        """At most so many of the states, evenly spread."""
+        if self.count <= most:
+            return self
+        some = np.linspace(0, self.count - 1, most).astype(np.int64)
+        return Rows(self.grounded, [column[some] for column in self.columns])
 
     def forget(self) -> None:
         """Frees what was kept of terms."""
@@ -141,20 +149,27 @@ def chosen_values(one: Slice, bounds: Mapping[str, int]) -> Iterator[dict[str, T
 class Slices:
     """The columns of a slice's literals, packed to bits, one stretch of rows after the other."""
 
-    def __init__(self, rows: Rows, one: Slice, literals: Sequence[Literal]) -> None:
+    def __init__(
+        self, blocks: Sequence[Rows], one: Slice, literals: Sequence[Literal],
+        most: int | None = None,
+    ) -> None:  # fmt: skip
+        """`most` rows of each block, evenly spread, where there are more."""
         self.slice = one
-        choices = list(chosen_values(one, rows.grounded.bounds))
-        self.columns: list[Column] = []
-        for literal in literals:
-            parts = [
-                np.packbits(rows.wide(rows.of(rows.grounded.ground(literal.term, chosen)))
-                            .astype(bool))
-                for chosen in choices
-            ]  # fmt: skip
-            self.columns.append(_words(np.concatenate(parts)))
-        rows.forget()
-        whole = np.packbits(np.ones(rows.count, bool))
-        self.real = _words(np.concatenate([whole] * len(choices)))
+        parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in literals]
+        whole = []
+        for block in blocks:
+            choices = list(chosen_values(one, block.grounded.bounds))
+            rows = block if most is None else block.thinned(max(1, most // len(choices)))
+            for literal, found in zip(literals, parts, strict=True):
+                found += [
+                    np.packbits(rows.wide(rows.of(rows.grounded.ground(literal.atom, chosen)))
+                                .astype(bool))
+                    for chosen in choices
+                ]  # fmt: skip
+            rows.forget()
+            whole += [np.packbits(np.ones(rows.count, bool))] * len(choices)
+        self.columns: list[Column] = [_words(np.concatenate(found)) for found in parts]
+        self.real = _words(np.concatenate(whole))
 
     def columns_of_both(self) -> list[Column]:
         """The columns, and those of the negations behind them."""
@@ -203,61 +218,122 @@ def clauses_that_hold(seen: Slices, literals: Sequence[Literal]) -> Iterable[tup
             yield (both[i], both[j])
 
 
-SAMPLE = 24
-"""Words of a column that refute most clauses: only what they leave is looked at in full."""
+OFFERED = 3
+"""Of each kind of step so many instances may be taken at one time, others the next."""
 
 
-def clauses_against(
-    seen: Slices, literals: Sequence[Literal], truths: Sequence[npt.NDArray[np.bool_]], most: int
-) -> list[tuple[Literal, ...]]:
-    """Clauses of up to three literals that hold in every row, and do not in a state.
+def walked(grounded: Grounded, walks: int, length: int, seed: int, report: Report) -> Rows:
+    """States along random walks, of larger bounds than can be explored; the first is the start.
 
-    `truths` has, by choice of values for the slice's variables, whether each literal is true in
-    that state. At most `most`, the fewest literals first, then the plainest.
+    Each walk leaves a third of the steps out, and likes some of the others better: so that some
+    get far in what others seldom do.
     """
-    both = [*literals, *(one.negated for one in literals)]
-    columns = seen.columns_of_both()
-    found: dict[frozenset[int], None] = {}
-    for true in truths:
-        distinct: dict[bytes, int] = {}
-        for i in np.flatnonzero(np.concatenate([true, ~true])):
-            distinct.setdefault(columns[int(i)].tobytes(), int(i))
-        chosen = list(distinct.values())
-        if not chosen:
-            continue
-        matrix = np.stack([columns[i] for i in chosen])
-        for parts in _never_together(matrix, most):
-            found[frozenset(chosen[part] for part in parts)] = None
-    size = len(literals)
-    ordered = sorted(
-        found, key=lambda parts: (len(parts), sum(both[i].cost for i in parts), sorted(parts))
-    )
-    return [tuple(both[(i + size) % (2 * size)] for i in sorted(parts)) for parts in ordered][:most]
+    random = np.random.default_rng(seed)
+    by_kind: dict[str, list[Instance]] = {}
+    for one in grounded.instances:
+        if not any(condition is t.FALSE for condition, _ in one.requires):
+            by_kind.setdefault(one.step.transition.name, []).append(one)
+    states = np.repeat(np.array(grounded.initial, np.int16)[None, :], walks, axis=0)
+    liking = random.random((walks, len(by_kind)))
+    left_out = random.random(liking.shape) < 1 / 3
+    seen = [states]
+    for number in range(length):
+        report(f"random walks: step {number + 1} of {length}")
+        rows = _rows_of(grounded, states)
+        offered, chance = [], []
+        for kind, instances in enumerate(by_kind.values()):
+            taste = liking[:, kind] + random.random(walks)
+            for at in random.permutation(len(instances))[:OFFERED]:
+                possible = ~left_out[:, kind]
+                one = instances[int(at)]
+                for term in (*(c for c, _ in one.requires), *(c.fine for c in one.checks)):
+                    possible &= rows.wide(rows.of(term)).astype(bool)
+                offered.append(one)
+                # A kind first, then one of its instances: else the many would crowd the few.
+                chance.append(np.where(possible, taste * 8 + random.random(walks), -1))
+        best, any_possible = np.argmax(chance, axis=0), np.max(chance, axis=0) >= 0
+        states = states.copy()
+        for at, one in enumerate(offered):
+            who = np.flatnonzero((best == at) & any_possible)
+            if len(who):
+                here = _rows_of(grounded, states[who])
+                for cell, term in one.writes.items():
+                    states[who, cell] = here.wide(here.of(term))
+        seen.append(states)
+    return _rows_of(grounded, np.unique(np.concatenate(seen), axis=0))
 
 
-def _never_together(matrix: npt.NDArray[np.uint64], most: int) -> Iterator[tuple[int, ...]]:
-    """Sets of one to three rows of bits, none needless, that have no bit in common."""
-    count = len(matrix)
-    alone = [i for i in range(count) if matrix[i].any()]
-    for i in sorted(set(range(count)) - set(alone)):
-        yield (i,)
-    found = 0
-    for at, i in enumerate(alone):
-        for step, j in enumerate(alone[at + 1 :], at + 2):
-            common = matrix[i] & matrix[j]
-            where = np.flatnonzero(common)
-            if not len(where):
-                yield (i, j)
-                continue
-            rest = alone[step:]
-            if found >= most or not rest:
-                continue
-            some = where[:: max(1, len(where) // SAMPLE)][:SAMPLE]
-            left = matrix[rest][:, some] & common[some]
-            for position in np.flatnonzero(~left.any(axis=1)):
-                k = rest[int(position)]
-                if not (matrix[k][where] & common[where]).any() and (
-                    (matrix[i] & matrix[k]).any() and (matrix[j] & matrix[k]).any()
-                ):
-                    found += 1
-                    yield (i, j, k)
+def _rows_of(grounded: Grounded, states: npt.NDArray[np.int16]) -> Rows:
+    columns = [
+        states[:, cell.number].astype(bool) if cell.field.sort is BOOL else states[:, cell.number]
+        for cell in grounded.cells
+    ]
+    return Rows(grounded, columns)
+
+
+MOST_LITERALS = 7
+"""A clause of more says what one state is not, and little else."""
+
+TRIES = 6
+"""Ways to make clauses against one state, with other literals left out each time."""
+
+
+class Generaliser:
+    """Clauses that no row refutes and one state does: what that state has and no row has.
+
+    Which literals of a state never come together is a covering of the rows: each row lacks one of
+    them. The literal that most rows lack is taken first, the plainer of two alike.
+    """
+
+    def __init__(self, columns: Sequence[Column], real: Column) -> None:
+        self._columns = np.stack(columns) if columns else np.zeros((0, len(real)), np.uint64)
+        self._real = real
+        self._total = int(np.bitwise_count(real).sum())
+        self._ones = np.bitwise_count(self._columns).sum(axis=1).astype(np.int64)
+
+    def against(
+        self, truth: npt.NDArray[np.bool_], costs: npt.NDArray[np.float64],
+        near: npt.NDArray[np.bool_], random: np.random.Generator, tries: int,
+    ) -> Iterator[tuple[int, ...]]:  # fmt: skip
+        """Sets of literals that are as in `truth` in no row, by their positions.
+
+        Of the literals that are `near` first: of all of them, then of some; then of any.
+        """
+        if not len(truth):
+            return
+        signed = np.where(truth[:, None], self._columns, ~self._columns & self._real)
+        ones = np.where(truth, self._ones, self._total - self._ones)
+        for number in range(tries):
+            weights = costs * random.uniform(0.7, 1.5, len(truth))
+            left_out = random.random(len(truth)) < 0.3
+            allowed = near if number == 0 else near & ~left_out
+            found = self._cover(signed, ones, weights, allowed)
+            if found is None:
+                far = np.where(near, weights, 4 * weights)
+                found = self._cover(signed, ones, far, allowed | ~near & ~left_out)
+            if found is not None:
+                yield found
+
+    def _cover(
+        self, signed: npt.NDArray[np.uint64], ones: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float64], allowed: npt.NDArray[np.bool_],
+    ) -> tuple[int, ...] | None:  # fmt: skip
+        left, rows, where = self._total, self._real, np.arange(len(self._real))
+        chosen: list[int] = []
+        while left:
+            gain = np.where(allowed, np.log((ones + 0.3) / (left + 0.3)) / weights, 0)
+            best = int(gain.argmin())
+            if ones[best] >= left or not allowed[best] or len(chosen) == 3 * MOST_LITERALS:
+                return None
+            chosen.append(best)
+            rows = rows & signed[best, where]
+            kept = np.flatnonzero(rows)
+            rows, where = rows[kept], where[kept]
+            left = int(np.bitwise_count(rows).sum())
+            ones = np.bitwise_count(signed[:, where] & rows).sum(axis=1).astype(np.int64)
+        for one in sorted(chosen, key=lambda i: -weights[i]):
+            rest = [other for other in chosen if other != one]
+            together = np.bitwise_and.reduce(signed[rest], axis=0) & self._real
+            if rest and not together.any():
+                chosen = rest
+        return tuple(sorted(chosen)) if len(chosen) <= MOST_LITERALS else None

@@ -1,12 +1,13 @@
 """From a claim to invariants that prove it: candidates, the inductive ones, the fewest of these.
 
-The way: literals from provenance (`vocabulary`); clauses of one or two of them that hold in every
-state that was reached within small bounds (`observed`); the largest set of them that steps keep
+From a claim alone: literals from provenance (`vocabulary`); clauses of one or two that hold in
+every state that was reached within small bounds (`observed`); the largest set that steps keep
 (`houdini`). Where that does not carry the claim, a state that obeys all of it, and a step that
-breaks the claim, are a counterexample to induction: clauses of three literals that keep it out
-join the candidates. Of what remains: what the claim needs, what that needs in turn, as few as
-possible; and then the proof for any number of brokers. What that does not prove is left out, and
-the rest is asked again. Everything is in a fixed order: the same question has the same answer.
+breaks the claim, are a counterexample to induction: clauses that it breaks, and no state that was
+reached, join the candidates. Where most of a proof is given, all candidates are made so (`guided`).
+Of what remains: what the goals need, what that needs in turn, as few as possible; and then the
+proof for any number of brokers. What that does not prove is left out, and the rest is asked again.
+Everything is in a fixed order, random choices are of a seed: one question has one answer.
 """
 
 from __future__ import annotations
@@ -14,38 +15,36 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import z3
 
 from model.language import ProtocolError, RecordedSystem
 from model.language import terms as t
-from model.language.recording import fields_read, record_condition
+from model.language.recording import fields_read, nodes, record_condition
 from model.language.scalars import Scalar
+from model.language.sorts import Sort
 from model.language.terms import Term
 from specs.finding.found import Found
-from specs.finding.guided import Choosing, Guided
-from specs.finding.houdini import InvariantCandidate, Needs, Scope, kept_by_all
+from specs.finding.guided import BEGIN, Choosing, Generalising, Guided, Lost
+from specs.finding.houdini import InvariantCandidate, Needs, Scope, State, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
 from specs.finding.observed import (
     Rows,
     Slices,
-    chosen_values,
-    clauses_against,
     clauses_that_hold,
     reached,
+    walked,
 )
-from specs.finding.vocabulary import REACH, Literal, Slice, Vocabulary
-from specs.induction import InductionCounterexample, SmallScope
-from specs.invariants import Invariant, Proof
+from specs.finding.vocabulary import REACH, Literal, Phrases, Slice, Vocabulary
+from specs.induction import told
+from specs.invariants import Invariant, Proof, folded, is_folded
 from specs.lowering.instances import Instance
 from specs.obligations import Obligation
-from specs.prover import IMPLIED, prove
+from specs.prover import IMPLIED, ProofResult, prove
 from specs.rendering import as_data
 from specs.splitting import substituted
 
@@ -55,8 +54,6 @@ NOTHING = Slice(())
 SHARE = 5
 """Where most of a proof is given, the first look is at one in so many states: few candidates are
 chosen, and each of those is held against all that were reached."""
-SEVERAL = 200
-"""Clauses that join the candidates for one counterexample to induction."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +64,13 @@ class Effort:
     variables: int = 2
     rounds: int = 20
     seconds: float = 3600.0
-    few: int = 30
-    """A system of at most so many fields is looked at as a whole, not the slice concerned."""
     many: int = 800
     """Literals of one slice, if fields that say less of each other can be left apart."""
+    walks: int = 1_000
+    """Random walks beyond the bounds, where most of a proof is given."""
+    length: int = 120
+    """Steps of each."""
+    seed: int = 0
 
 
 def find_invariants(
@@ -94,6 +94,12 @@ def small(recorded: RecordedSystem, number: int = 3, brokers: int = 2) -> dict[s
     return {**bounds, "brokers": brokers}
 
 
+def larger(recorded: RecordedSystem) -> dict[str, int]:
+    """Three brokers, and every other size one beyond what is explored by default."""
+    bounds = {name: size + 1 for name, size in recorded.system.limits({}).items()}
+    return {**bounds, "brokers": 3}
+
+
 class _Search:
     def __init__(
         self, proof: Proof, recorded: RecordedSystem, effort: Effort, report: Report,
@@ -103,7 +109,11 @@ class _Search:
         self.began = time.perf_counter()
         self.known = {one.name: self._term(one) for one in (*proof.invariants, *proof.premises)}
         self.counts: dict[str, int] = {}
-        self.open: set[tuple[str, str]] | None = None
+        self.given = bool(proof.invariants)
+        self.open: set[tuple[str, str]] = set()
+        """Of a proof that is given: the steps that do not keep an invariant without more."""
+        self.open_at: dict[int, list[Instance | None]] = {}
+        """By goal: the instances of those steps."""
         self.goals = self._goals()
         self.kept_at = _KeptClauses(resume, self._question())
 
@@ -118,82 +128,65 @@ class _Search:
         return hashlib.sha256("\0".join(said).encode()).hexdigest()
 
     def _goals(self) -> list[InvariantCandidate]:
-        """What is to be kept: the parts of the claim, or what is open of a proof that is given."""
+        """What is to be kept or implied: what is given, and the parts of the claim."""
         claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
         parts = list(dict.fromkeys(part for claim in claims for part in _conjuncts(claim)))
-        if not self.proof.invariants:
-            return [
-                InvariantCandidate(number, NOTHING, (), part) for number, part in enumerate(parts)
-            ]
-        self.report("asking what the invariants that are given leave open")
-        result = prove(self.proof, self.recorded,
-                       each=lambda one: self.report(f"{one.step}: {one.invariant}"))  # fmt: skip
-        self.open = {(one.step, one.invariant) for one in result.open}
-        self.counts["open"] = len(self.open)
-        names = list(dict.fromkeys(name for step, name in sorted(self.open)
-                                   if step != IMPLIED and name in self.known))  # fmt: skip
-        goals = [InvariantCandidate(number, NOTHING, (), self.known[name], name)
-                 for number, name in enumerate(names)]  # fmt: skip
-        if any(step == IMPLIED for step, _ in self.open):
-            goals += [InvariantCandidate(len(goals) + number, NOTHING, (), part)
-                      for number, part in enumerate(parts)]  # fmt: skip
-        return goals
+        given = [(one.name, self.known[one.name]) for one in self.proof.invariants]
+        return [InvariantCandidate(number, NOTHING, (), term, name)
+                for number, (name, term) in enumerate([*given, *(("", part) for part in parts)])
+                ]  # fmt: skip
 
     def go(self) -> Found:
-        if self.open is not None and not self.open:
-            nothing = self._as_found([], {})
-            nothing.result = prove(self.proof, self.recorded)
-            return self._timed(nothing)
+        if self.given:
+            self.report("asking what the invariants that are given leave open")
+            result = self._prove(self.proof)
+            self.open = {(one.step, one.invariant) for one in result.open}
+            self.counts["open"] = len(self.open)
+            if not self.open:
+                return self._timed(replace(self._as_found([], {}), result=result))
         self.rows, self.all_rows = self._reached()
-        false = [str(goal) for goal in self.goals if not self._holds_everywhere(goal)]
+        looked_at = self.rows if self.given else self.all_rows
+        false = [goal.name or str(goal) for goal in self.goals
+                 if not self._holds_everywhere(goal, looked_at)]  # fmt: skip
         if false:
             return self._timed(replace(self._as_found([], {}), false=false))
+        if self.given:
+            return self._timed(self._joined())
         self.candidates = [*self.goals, *self._two_literals()]
         self.report("putting the steps into formulas")
-        self.scope = Scope(
-            self.recorded, self._bounds(), list(self.known.values()),
-            _all_fields(self.recorded))  # fmt: skip
+        self.scope = self._scope(self._bounds())
+        self.generalising = Generalising(
+            self.scope, [self.rows], self.literals.__getitem__, self.effort.seed, self.report
+        )
         return self._timed(self._proved())
+
+    def _scope(self, bounds: Mapping[str, int]) -> Scope:
+        return Scope(self.recorded, bounds, list(self.known.values()),
+                     _all_fields(self.recorded))  # fmt: skip
 
     def _timed(self, found: Found) -> Found:
         found.seconds = time.perf_counter() - self.began
         return found
 
     def _bounds(self) -> dict[str, int]:
-        return small(self.recorded, 2 if self.proof.invariants else 3)
+        return small(self.recorded, 2 if self.given else 3)
 
     # -- candidates ---------------------------------------------------------------------------
 
     def _reached(self) -> tuple[Rows, Rows]:
         return reached(
             self.recorded, self._bounds(), _all_fields(self.recorded), self.effort.states,
-            1 if self.open is None else SHARE,
+            SHARE if self.given else 1,
             lambda line: self.report(f"reaching states: {line}"))  # fmt: skip
 
-    def _holds_everywhere(self, one: InvariantCandidate) -> bool:
-        rows = self.all_rows
+    def _holds_everywhere(self, one: InvariantCandidate, rows: Rows) -> bool:
         holds = bool(rows.wide(rows.of(rows.grounded.ground(one.closed, {}))).all())
         rows.forget()
         return holds
 
-    def _concerned(self) -> set[str]:
-        """The fields of the slice: all, or those that the open goals and their steps speak of."""
-        if self.open is None or len(self.recorded.fields) <= self.effort.few:
-            return set(self.recorded.fields)
-        found: set[str] = set()
-        for goal in self.goals:
-            found |= fields_read(goal.closed)
-        for step in self.recorded.steps:
-            if any(step.transition.name == name for name, _ in self.open):
-                for requirement in step.requires:
-                    found |= fields_read(requirement.condition)
-                for write in step.writes:
-                    found |= {write.field, *fields_read(write.value)}
-        return found & set(self.recorded.fields)
-
     def _two_literals(self) -> list[InvariantCandidate]:
         said = [*(one.closed for one in self.goals), *self.known.values()]
-        vocabularies = [Vocabulary(self.recorded, said, self._concerned(), reach)
+        vocabularies = [Vocabulary(self.recorded, said, set(self.recorded.fields), reach)
                         for reach in range(REACH, 0, -1)]  # fmt: skip
         self.literals: dict[Slice, list[Literal]] = {}
         self.terms: dict[Term, InvariantCandidate] = {}
@@ -205,7 +198,7 @@ class _Search:
                     break
             self.report(f"clauses about {one}: {len(literals)} literals, "
                         f"{len(self.terms):,} candidates so far")  # fmt: skip
-            seen = Slices(self.rows, one, literals)
+            seen = Slices([self.rows], one, literals)
             for clause in clauses_that_hold(seen, literals):
                 self._candidate(one, clause)
         self.counts.update(states=self.all_rows.count, candidates=len(self.terms),
@@ -223,30 +216,18 @@ class _Search:
         self.terms[term] = made
         return made
 
-    def _against(self, state: tuple[int, ...]) -> list[InvariantCandidate]:
-        """New candidates of up to three literals that hold where we were, and not in a state."""
-        found: list[InvariantCandidate] = []
-        here = self.scope.rows([state])
-        for one, literals in self.literals.items():
-            self.report(f"clauses against a counterexample: {one}, {len(found)} so far")
-            truths: list[npt.NDArray[np.bool_]] = [
-                np.array([bool(here.wide(here.of(self.scope.grounded.ground(p.term, chosen)))[0])
-                          for p in literals], bool)
-                for chosen in chosen_values(one, self.scope.grounded.bounds)
-            ]  # fmt: skip
-            seen = Slices(self.rows, one, literals)
-            for clause in clauses_against(seen, literals, truths, SEVERAL):
-                made = self._candidate(one, clause)
-                if made is not None:
-                    found.append(made)
-        return found
+    def _against(self, state: State) -> list[InvariantCandidate]:
+        """New candidates that hold where we were, and not in a state."""
+        made = (
+            self._candidate(one, clause)
+            for one, clause in self.generalising.against(state, self.literals)
+        )
+        return [one for one in made if one is not None]
 
     # -- the proof ----------------------------------------------------------------------------
 
     def _proved(self) -> Found:
         """Rounds: what steps keep, whether that carries the goals, and the proof without bounds."""
-        if self.open is not None:
-            return self._chosen_by_states()
         banned: set[int] = set()
         found = self._as_found([], {})
         for number in range(self.effort.rounds):
@@ -257,7 +238,7 @@ class _Search:
                 found = self._stuck(lost, alive)
                 if self._is_late():
                     return found
-                more = [one for _, state in lost for one in self._against(state)]
+                more = [one for gone in lost for one in self._against(gone.state)]
                 if not more:
                     return found
                 self.candidates += more
@@ -273,30 +254,113 @@ class _Search:
             banned |= bad
         return found
 
-    def _chosen_by_states(self) -> Found:
-        """What is missing in a proof that is given: chosen by states, then proved unbounded."""
+    def _joined(self) -> Found:
+        """What joins a proof that is given: clauses against states, then proved unbounded."""
+        self.report("putting the steps into formulas")
+        self.scope = self._scope(larger(self.recorded))
+        walks = walked(self.scope.grounded, self.effort.walks, self.effort.length,
+                       self.effort.seed, self.report)  # fmt: skip
+        self.counts["states"] = self.all_rows.count + walks.count
+        self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
+        generalising = Generalising(self.scope, [self.rows, walks], self._phrases(),
+                                    self.effort.seed, self.report)  # fmt: skip
         guided = self.kept_at.guided or Guided()
-        choosing = Choosing(self.scope, self.goals, self._instances, self._against,
-                            self._holds_everywhere, self.kept_at.keep_guided,
-                            self.report)  # fmt: skip
-        choosing.pool.add(self.candidates)
+        sorts = {goal.number: _quantified(goal.closed) for goal in self.goals}
+        open_ones = [(goal, instance) for goal in self.goals
+                     for instance in self.open_at[goal.number]]  # fmt: skip
+        choosing = Choosing(self.scope, open_ones, sorts, generalising,
+                            self.kept_at.keep_guided, self.report)  # fmt: skip
         while True:
-            lost = choosing.go(guided, self._is_late)
-            by_number = {one.number: one for one in choosing.pool.candidates}
-            alive = [by_number[number] for number in guided.chosen]
-            self.counts.update(kept=len(alive), candidates=len(self.terms), none=len(guided.banned))
+            alive_at, lost = choosing.go(guided, self._is_late)
+            alive = [choosing.pool.candidates[number] for number in alive_at]
+            self.counts.update(kept=len(alive), candidates=len(choosing.pool.candidates),
+                               literals=generalising.count)  # fmt: skip
             if lost:
-                return self._stuck([(one.target, one.state) for one in lost], alive)
+                return self._stuck(lost, alive)
             chosen, needs = self._needed(alive)
+            wrong = [one for one in chosen if not self._holds_everywhere(one, self.all_rows)]
             found = self._as_found(chosen, needs, alive)
-            self.report(f"proving {len(found.found)} invariants for any number of brokers")
-            found.result = prove(found.proof, self.recorded)
-            bad = self._to_leave_out(found.result.open, found)
-            if not found.result.open or not bad or self._is_late():
-                return found
-            guided.banned |= bad
-            guided.chosen = [number for number in guided.chosen if number not in bad]
+            if not wrong:
+                found = self._proved_unbounded(chosen, needs, alive)
+                assert found.result is not None
+                bad = self._to_leave_out(found.result.open, found)
+                if not found.result.open or not bad or self._is_late():
+                    return found
+                wrong = [one for one in chosen if one.number in bad]
+            guided.banned |= {one.number - BEGIN for one in wrong}
             self.kept_at.keep_guided(guided)
+
+    def _proved_unbounded(
+        self, chosen: list[InvariantCandidate], needs: Mapping[int, set[int]],
+        alive: Sequence[InvariantCandidate],
+    ) -> Found:  # fmt: skip
+        """The proof for any number of brokers; where the solver thinks of too little, with more
+        triggers: of the steps first of which something is open."""
+        found = self._as_found(chosen, needs, alive)
+        self.report(f"proving {len(found.found)} invariants for any number of brokers")
+        found.result = self._prove(found.proof)
+        steps = {one.step for one in found.result.open} & {
+            step.transition.name for step in self.recorded.steps}  # fmt: skip
+        if not found.result.open or not self.proof.by_triggers:
+            return found
+        again = self._as_found(chosen, needs, alive, nested=True)
+        if steps and len(self._prove(again.proof, steps).open) >= len(found.result.open):
+            return found
+        again.result = self._prove(again.proof)
+        return min((found, again), key=lambda one: len(one.result.open) if one.result else 0)
+
+    def _prove(self, proof: Proof, steps: Collection[str] | None = None) -> ProofResult:
+        return prove(proof, self.recorded, steps=steps, each=lambda one: self.report(
+            f"proving {one.step}: {one.invariant}"))  # fmt: skip
+
+    def _phrases(self) -> Callable[[Slice], list[Literal]]:
+        """The literals of a slice: what is said anywhere, and what fields may say of each other."""
+        with folded():
+            given = [self.opened(one) for one in (*self.proof.invariants, *self.proof.premises)]
+        claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
+        phrases = Phrases(self.recorded, claims, given)
+
+        vocabulary = Vocabulary(self.recorded, [*claims, *self.known.values()],
+                                set(self.recorded.fields))  # fmt: skip
+
+        def literals(one: Slice) -> list[Literal]:
+            said = {part.term: part for part in phrases.literals(one)}
+            if len(one.variables) <= self.effort.variables:
+                for part in vocabulary.literals(one):
+                    if _is_plain(part.term) and t.not_(part.term) not in said:
+                        said.setdefault(part.term, part)
+            return [replace(part, meaning=self._written_out(part.term)) for part in said.values()]
+
+        return literals
+
+    def opened(self, one: Invariant) -> Term:
+        """An invariant's matrix, its variables free."""
+        values = [Scalar(t.var(f"{one.name} {i}", sort)) for i, sort in enumerate(one.over)]
+        return record_condition(lambda now: one.matrix(now, *values), self.recorded.system.state,
+                                self.recorded.switches)  # fmt: skip
+
+    def _written_out(self, term: Term) -> Term:
+        """A term with the definitions in it written out."""
+        by_symbol = {one.symbol: one for one in self.proof.definitions}
+
+        def go(part: Term) -> Term:
+            if part.op == "get" and part.args[0] in by_symbol:
+                values = [Scalar(go(arg)) for arg in part.args[1:]]
+                return record_condition(
+                    lambda now: by_symbol[part.args[0]].formula(now, *values),
+                    self.recorded.system.state, self.recorded.switches)  # fmt: skip
+            args = tuple(go(arg) if isinstance(arg, Term) else arg for arg in part.args)
+            return t.make(part.op, args, part.sort)
+
+        return go(term) if fields_read(term) & by_symbol.keys() else term
+
+    def _open_after(self, goal: InvariantCandidate) -> list[Instance | None]:
+        """The instances after which a goal may fail, of the steps of which the proof is open."""
+        if not goal.name:
+            return [None] if any(step == IMPLIED for step, _ in self.open) else []
+        steps = {step for step, name in self.open if name == goal.name}
+        some = [one for one in self.scope.instances if one.step.transition.name in steps]
+        return [one for one in some if self.scope.concerns(one, goal)]
 
     def _is_late(self) -> bool:
         return time.perf_counter() - self.began > self.effort.seconds
@@ -306,40 +370,31 @@ class _Search:
         offered = [one for one in self.candidates if one.number not in banned]
         if known is not None:
             return [one for one in offered if one.number in known]
-        # What is given is assumed of every state: whether it is kept is asked apart.
-        goals = [] if self.open is not None else self.goals
         alive = kept_by_all(
-            self.scope, [*goals, *(one for one in offered if one not in self.goals)], self.report
-        )
+            self.scope, [*self.goals, *(one for one in offered if one not in self.goals)],
+            self.report)  # fmt: skip
         self.kept_at.keep(number, [one.number for one in alive])
         return alive
 
-    def _instances(self, goal: InvariantCandidate) -> list[Instance]:
-        """The steps after which a goal is to be shown."""
-        if self.open is None or not goal.name:
-            return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
-        steps = {step for step, name in self.open if name == goal.name}
-        return [one for one in self.scope.instances if one.step.transition.name in steps]
+    def _instances(self, goal: InvariantCandidate) -> Sequence[Instance | None]:
+        """The steps after which a goal is to be shown; None: of every state."""
+        if goal.number in self.open_at:
+            return self.open_at[goal.number]
+        return [one for one in self.scope.instances if self.scope.concerns(one, goal)]
 
-    def _lost(
-        self, alive: Sequence[InvariantCandidate]
-    ) -> list[tuple[InvariantCandidate, tuple[int, ...]]]:
+    def _lost(self, alive: Sequence[InvariantCandidate]) -> list[Lost]:
         """The goals that some step does not keep, each with a state from which it does not."""
         lost = []
         solver = self.scope.solver()
-        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in alive))
-        if self.open is None:
-            solver.add(*(self.scope.lower(self.scope.ground(one)) for one in self.goals))
+        solver.add(*(self.scope.lower(self.scope.ground(one)) for one in [*self.goals, *alive]))
         for goal in self.goals:
             for instance in self._instances(goal):
                 solver.push()
-                solver.add(*self.scope.guard(instance),
-                           z3.Not(self.scope.after(instance, goal)))  # fmt: skip
-                answer = solver.check()
-                state = self.scope.codes(solver.model()) if answer == z3.sat else None
+                solver.add(*self.scope.failing(instance, goal))
+                if solver.check() == z3.sat:
+                    lost.append(Lost(goal, instance, self.scope.blanker(solver)))
                 solver.pop()
-                if state is not None:
-                    lost.append((goal, state))
+                if lost and lost[-1].goal is goal:
                     break
         return lost
 
@@ -353,43 +408,29 @@ class _Search:
             if one.name in names and candidate.number not in goals
         }
 
-    def _stuck(
-        self,
-        lost: Sequence[tuple[InvariantCandidate, tuple[int, ...]]],
-        alive: Sequence[InvariantCandidate],
-    ) -> Found:
-        """What is known when a goal is not kept: a smallest state that shows why."""
+    def _stuck(self, lost: Sequence[Lost], alive: Sequence[InvariantCandidate]) -> Found:
+        """What is known when a goal is not kept: a small state that shows why."""
         made = self._as_found([], {}, alive)
-        made.lost = [goal.name or str(goal) for goal, _ in lost]
-        goal, state = lost[0]
-        everything = [*([] if self.open is not None else self.goals), *alive]
-        names = {one.number: f"candidate {one.number}" for one in everything}
-        shown = replace(self.proof, invariants=(
-            *self.proof.invariants, *(as_invariant(one, names[one.number], self.recorded)
-                                      for one in everything)))  # fmt: skip
-        self.report("making the counterexample small")
-        scope = SmallScope(shown, self.recorded, self._bounds())
-        step = self._breaking(goal, state)
-        obligation = Obligation(step, goal.name or names[goal.number], {"z3": "refuted"}, 0.0)
-        made.counterexample = scope.counterexample(obligation)
-        made.reached = self._was_reached(made.counterexample)
+        made.lost = list(dict.fromkeys(one.goal.name or str(one.goal) for one in lost))
+        # The one of which least is not blank is the plainest to read.
+        scope, initial = self.scope, self.scope.grounded.initial
+        one = min(lost, key=lambda each: sum(map(int.__ne__, each.state, initial)))
+        step = IMPLIED if one.instance is None else one.instance.step.transition.name
+        after = one.state if one.instance is None else scope.step(one.state, one.instance)
+        sentence = next((known.sentence for known in self.proof.invariants
+                         if known.name == one.goal.name), sentence_of(one.goal, self.recorded)
+                        )  # fmt: skip
+        holds = "in it it does not hold" if one.instance is None else "and then it no longer holds"
+        made.counterexample = told(
+            scope.grounded, Obligation(step, made.lost[0], {"z3": "refuted"}, 0.0), sentence,
+            one.instance, one.state, after, f"{holds} that {sentence}")  # fmt: skip
+        made.reached = self._was_reached()
         return made
 
-    def _breaking(self, goal: InvariantCandidate, state: tuple[int, ...]) -> str:
-        rows = self.scope.rows([state])
-        for instance in self._instances(goal):
-            if all(bool(rows.wide(rows.of(c))[0]) for c, _ in instance.requires):
-                after = self.scope.rows([self.scope.step(state, instance)])
-                if not bool(after.wide(after.of(self.scope.ground(goal)))[0]):
-                    return instance.step.transition.name
-        raise AssertionError("no step breaks it")
-
-    def _was_reached(self, shown: InductionCounterexample | None) -> str:
-        if shown is None:
-            return ""
+    def _was_reached(self) -> str:
         count = f"{self.all_rows.count:,} states that were reached"
         # The goal holds in all of them; where they are all, also in what steps lead to from them.
-        if self.rows.complete:
+        if self.rows.complete and not self.given:
             return f"it is none of the {count}, which are all within these bounds"
         return f"whether it is reachable is open: the {count} are not all within these bounds"
 
@@ -401,7 +442,7 @@ class _Search:
         """The claim, what it needs, what that needs in turn; then none that can go."""
         needs = Needs(self.scope)
         goals = {goal.number for goal in self.goals}
-        given = self.open is not None
+        given = self.given
         chosen: dict[int, InvariantCandidate] = {} if given else {g.number: g for g in self.goals}
         plain_first = sorted((one for one in alive if not given or one.number not in goals),
                              key=lambda one: (one.cost, one.number))  # fmt: skip
@@ -415,7 +456,7 @@ class _Search:
                 if core is None:
                     core = needs.of(instance, goal, plain_first)
                 assert core is not None, f"{goal} is kept by all and needs more"
-                used[goal.number, instance.number] = core
+                used[goal.number, -1 if instance is None else instance.number] = core
                 for one in core:
                     if one.number not in chosen:
                         chosen[one.number] = one
@@ -432,7 +473,8 @@ class _Search:
         used: dict[tuple[int, int], list[InvariantCandidate]], needs: Needs,
     ) -> None:  # fmt: skip
         """Leaves out, the least plain first, whatever the others can do without."""
-        instances = {one.number: one for one in self.scope.instances}
+        instances: dict[int, Instance | None] = {one.number: one for one in self.scope.instances}
+        instances[-1] = None
         goals = {goal.number: goal for goal in self.goals}
         for one in sorted(chosen.values(), key=lambda c: (-c.cost, -c.number)):
             if one.number in goals:
@@ -458,11 +500,11 @@ class _Search:
 
     def _as_found(
         self, chosen: list[InvariantCandidate], needed_by: Mapping[int, set[int]],
-        alive: Sequence[InvariantCandidate] = (),
+        alive: Sequence[InvariantCandidate] = (), nested: bool = False,
     ) -> Found:  # fmt: skip
         names = _names([*self.goals, *chosen])
         found = [as_invariant(one, names[one.number], self.recorded,
-                              self.proof.by_triggers) for one in chosen]  # fmt: skip
+                              self.proof.by_triggers, nested) for one in chosen]  # fmt: skip
         proof = replace(self.proof, invariants=(*self.proof.invariants, *found))
         by = {names[number]: {names[other] for other in others if other in names}
               for number, others in needed_by.items() if number in names}  # fmt: skip
@@ -471,6 +513,17 @@ class _Search:
 
 def _conjuncts(term: Term) -> list[Term]:
     return list(term.args) if term.op == "and" else [term]
+
+
+def _is_plain(term: Term) -> bool:
+    """Is nothing looked up by what is looked up itself?"""
+    return all(index.op == "var" for part in nodes(term) if part.op == "get"
+               for index in part.args[1:])  # fmt: skip
+
+
+def _quantified(term: Term) -> list[Sort]:
+    """The sorts of the variables that are bound in a term."""
+    return [part.args[0].sort for part in nodes(term) if part.op in ("every", "some")]
 
 
 def _all_fields(recorded: RecordedSystem) -> list[Term]:
@@ -488,14 +541,15 @@ def _all_fields(recorded: RecordedSystem) -> list[Term]:
 
 
 def as_invariant(
-    one: InvariantCandidate, name: str, recorded: RecordedSystem, by_triggers: bool = False
-) -> Invariant:
+    one: InvariantCandidate, name: str, recorded: RecordedSystem, by_triggers: bool = False,
+    nested: bool = False,
+) -> Invariant:  # fmt: skip
     """A candidate as an invariant; with triggers, where the proof that it joins has them."""
     sentence = sentence_of(one, recorded)
     if one.whole is not None:
         whole = one.whole
         return Invariant(name, sentence, "a part of the claim", lambda now: Scalar(whole))
-    variables, matrix = one.slice.variables, one.matrix
+    variables, matrix, plain = one.slice.variables, one.matrix, one.plain
 
     def with_values(term: Term, values: Sequence[Scalar]) -> Scalar:
         for variable, value in zip(variables, values, strict=True):
@@ -505,10 +559,10 @@ def as_invariant(
     def triggers(now: Any, *values: Scalar) -> list[tuple[Scalar, ...]]:
         return [tuple(with_values(part, values) for part in parts) for parts in wakes]
 
-    wakes = triggers_of(one) if by_triggers else []
+    wakes = triggers_of(one, nested) if by_triggers else []
     return Invariant(
         name, sentence, "found",
-        lambda now, *values: with_values(matrix, values),
+        lambda now, *values: with_values(matrix if is_folded() else plain, values),
         tuple(variable.sort for variable in variables), triggers if wakes else None,
     )  # fmt: skip
 

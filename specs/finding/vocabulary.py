@@ -17,6 +17,7 @@ from model.language.recording import Recorded, nodes
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.terms import Term
+from specs.splitting import substituted
 
 REACH = 3
 """Two fields are related if a chain of at most so many copies and comparisons joins them."""
@@ -29,6 +30,18 @@ class Literal:
     term: Term
     holds: bool
     cost: int
+    meaning: Term | None = None
+    """The term with definitions written out, where it has any."""
+
+    @property
+    def atom(self) -> Term:
+        """What can be evaluated in a state, whether it should hold or not."""
+        return self.term if self.meaning is None else self.meaning
+
+    @property
+    def plain(self) -> Term:
+        """The formula, with definitions written out."""
+        return self.atom if self.holds else t.not_(self.atom)
 
     @property
     def formula(self) -> Term:
@@ -38,7 +51,7 @@ class Literal:
     @property
     def negated(self) -> Literal:
         """The opposite."""
-        return Literal(self.term, not self.holds, self.cost)
+        return Literal(self.term, not self.holds, self.cost, self.meaning)
 
 
 @dataclass(frozen=True)
@@ -192,9 +205,7 @@ class Vocabulary:
                 if any(chosen.count(sort) > 1 and not isinstance(sort, Enumeration)
                        for sort in chosen):  # fmt: skip
                     continue
-                found.append(Slice(tuple(
-                    t.var(_letter(sort, chosen[:i].count(sort)), sort)
-                    for i, sort in enumerate(chosen))))  # fmt: skip
+                found.append(slice_over(chosen))
         return found
 
     def literals(self, one: Slice) -> list[Literal]:
@@ -304,6 +315,148 @@ def _may_stand_for(value: Sort, index: Sort) -> bool:
     return isinstance(value, Enumeration) and value.family == index.family
 
 
-def _letter(sort: Sort, number: int) -> str:
-    first = sort.name.split()[-1][0]
-    return first + ("" if not number else str(number + 1))
+def slice_over(sorts: Sequence[Sort]) -> Slice:
+    """A variable for each of the sorts, by its first letter; a second one of a letter is `e2`."""
+    names: list[str] = []
+    for sort in sorts:
+        first = sort.name.split()[-1][0]
+        taken = sum(name[0] == first for name in names)
+        names.append(first + ("" if not taken else str(taken + 1)))
+    return Slice(tuple(t.var(name, sort) for name, sort in zip(names, sorts, strict=True)))
+
+
+MOST_PARTS = 5
+"""What is said with `and` and `or` of so few parts in an invariant that is given is a literal."""
+
+
+class Phrases:
+    """What guards, writes, claims and given invariants say, of any variables of the same sorts.
+
+    A step's parameter, a claim's `every` and an invariant's variable are all alike here: what is
+    said of one broker may be so of another. What a write sets equal may be equal, below or above
+    at any other time, too.
+    """
+
+    def __init__(
+        self, recorded: RecordedSystem, claims: Iterable[Term], given: Iterable[Term]
+    ) -> None:
+        self._costs: dict[Term, int] = {}
+        for step in recorded.steps:
+            for requirement in step.requires:
+                self._said(requirement.condition)
+            for write in step.writes:
+                keys = (*map(_base, write.keys), *write.variables)
+                leaf = recorded.fields[write.field]
+                self._written(t.get(write.field, keys, leaf.sort), write.value)
+        for term in (*claims, *given):
+            self._said(term)
+        for term in given:
+            self._whole_parts(term, outermost=True)
+
+    def literals(self, one: Slice) -> list[Literal]:
+        """The literals over the slice's variables, the plain ones first."""
+        found: dict[Term, int] = {}
+        for left, right in itertools.combinations(one.variables, 2):
+            if left.sort == right.sort:
+                for term in (t.eq(left, right), t.lt(left, right), t.lt(right, left)):
+                    if isinstance(left.sort, Numbers) or term.op == "eq":
+                        found[term] = 1
+        for schema, cost in self._costs.items():
+            variables = _free(schema)
+            choices = [[v for v in one.variables if v.sort.name == slot.sort.name]
+                       for slot in variables]  # fmt: skip
+            for chosen in itertools.product(*choices):
+                term = schema
+                for slot, value in zip(variables, chosen, strict=True):
+                    term = substituted(term, slot, value)
+                term = _made_again(term)
+                term = term.args[0] if term.op == "not" else term
+                if term.op != "const" and t.not_(term) not in found:
+                    found[term] = min(cost, found.get(term, cost))
+        ordered = sorted(found.items(), key=lambda pair: (pair[1], t.show(pair[0])))
+        return [Literal(term, True, cost) for term, cost in ordered]
+
+    # -- what is said -------------------------------------------------------------------------
+
+    def _add(self, term: Term, cost: int) -> None:
+        """A phrase, with variables of its own."""
+        if any(part.op in ("ite", "bound", "every", "some", "count", "least", "set")
+               or (part.op == "get" and part.args[0].startswith("$"))
+               for part in nodes(term)):  # fmt: skip
+            return
+        count: dict[str, int] = {}
+        for variable in _free(term):
+            number = count[variable.sort.name] = count.get(variable.sort.name, -1) + 1
+            own = t.var(f"?{variable.sort.name} {number}", variable.sort)
+            term = substituted(term, variable, own)
+        term = _made_again(term)
+        term = term.args[0] if term.op == "not" else term
+        if term.op not in ("const", "var"):
+            self._costs[term] = min(cost, self._costs.get(term, cost))
+
+    def _said(self, term: Term) -> None:
+        for part in nodes(term):
+            if part.op in ("eq", "lt", "le") and part.args[0].sort is not BOOL:
+                for left, right in itertools.product(*(list(_values(arg)) for arg in part.args)):
+                    self._compared(part.op, left, right)
+            elif part.op == "get" and part.sort is BOOL:
+                self._add(part, 1)
+            if part.op == "get":
+                # What is looked up by a field may be looked up by a variable that equals it.
+                for index in part.args[1:]:
+                    if index.op == "get":
+                        self._add(t.eq(t.var("index", index.sort), index), 2)
+            elif part.op in ("every", "some") and part.args[2] is not None:
+                self._add(t.lt(part.args[0], part.args[2]), 1)
+
+    def _compared(self, op: str, left: Term, right: Term) -> None:
+        self._add({"eq": t.eq, "lt": t.lt, "le": t.le}[op](left, right), 1)
+        numbers = isinstance(_base(left).sort, Numbers) and isinstance(_base(right).sort, Numbers)
+        if numbers and "const" not in (left.op, right.op):
+            for term in (t.eq(left, right), t.le(left, right), t.le(right, left)):
+                self._add(term, 2)
+
+    def _written(self, target: Term, value: Term) -> None:
+        if target.sort is BOOL:
+            self._add(target, 1)
+            self._said(value)
+            return
+        for part in _values(value):
+            self._compared("eq", target, _base(part))
+            self._said(part)
+        for part in nodes(value):
+            if part.op == "ite":
+                self._said(part.args[0])
+
+    def _whole_parts(self, term: Term, outermost: bool = False) -> None:
+        """Alternatives and conditions of several parts, as they stand in an invariant."""
+        if term.op not in ("and", "or", "not"):
+            return
+        size = sum(part.op in ("eq", "lt", "le") or (part.op == "get" and part.sort is BOOL)
+                   for part in nodes(term))  # fmt: skip
+        if not outermost and term.op != "not" and size <= MOST_PARTS:
+            self._add(term, 2)
+        for part in term.args:
+            self._whole_parts(part, outermost and term.op == "and")
+
+
+def _free(term: Term) -> list[Term]:
+    """The variables that are free in a term, in the order in which they stand there."""
+    found: dict[Term, None] = {}
+
+    def go(part: Term) -> None:
+        if part.op == "var" and part.args[0] in term.free:
+            found[part] = None
+        for arg in part.args:
+            if isinstance(arg, Term):
+                go(arg)
+
+    go(term)
+    return list(found)
+
+
+def _made_again(term: Term) -> Term:
+    """A term whose variables were replaced, in the form that the same term has everywhere."""
+    made: dict[str, Callable[..., Term]] = {
+        "eq": t.eq, "lt": t.lt, "le": t.le, "not": t.not_, "and": t.and_, "or": t.or_}  # fmt: skip
+    return made[term.op](*map(_made_again, term.args)) if term.op in made else term

@@ -118,7 +118,7 @@ KEYS = {
     GuardTrial: "verdict guard noticed_by who after redundant unknown more_states "
     "more_steps within",
     Grown: "field bound share_at_bound values",
-    Guided: "chosen banned against",
+    Guided: "clauses banned pairs made",
     InductionCounterexample: "obligation step args state changes",
     Exploration: "system version without bounds symmetry engine workers complete stopped distinct "
     "generated depth seconds setup_seconds peak_memory_mb bytes_per_state claims levels pruned "
