@@ -63,7 +63,8 @@ class SolverQuery:
         options: Mapping[str, object] = MappingProxyType({}),
     ) -> Any:
         solver = z3.Solver()
-        solver.set("rlimit", self._rlimit // part)
+        # At least one: Z3 takes 0 for no limit.
+        solver.set("rlimit", max(1, self._rlimit // part))
         solver.set("random_seed", 0)
         for name, value in options.items():
             solver.set(name, value)
