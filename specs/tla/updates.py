@@ -37,6 +37,7 @@ class Updates:
     def variable(self, name: str, writes: Sequence[Write], scope: NameScope) -> LayoutNode:
         """The value of a variable after the writes to it."""
         place = WrittenPlace(self._of.shapes.variables[name], name, (), name)
+        writes = self._said_whole(writes)
         if not any(write.keys for write in writes) and self._covers(place, _leaves(writes)):
             return self._value(place, _leaves(writes), scope)
         fields = [write.field for write in writes]
@@ -44,6 +45,27 @@ class Updates:
             # One place may be written twice, the later write counts: `@` would be the earlier's.
             scope = scope.at(NO_PLACE)
         return ExceptUpdate(Word(name), tuple(self._entries(place, "!", list(writes), scope)))
+
+    def _said_whole(self, writes: Sequence[Write]) -> Sequence[Write]:
+        """Writes at an index as writes of the whole map, where others write it as a whole."""
+        whole = [write for write in writes if not write.keys and write.variables]
+        if not whole or not all(len(write.keys) <= 1 for write in writes):
+            return writes
+        found: dict[str, Write] = {}
+        for write in writes:
+            if write.keys:
+                (key,), first = write.keys, whole[0].variables[0]
+                before = found.get(write.field)
+                variables = before.variables if before else (first, *write.variables)
+                kept = (
+                    before.value
+                    if before
+                    else t.get(write.field, variables, self._of.places.sort(write.field))
+                )
+                value = t.ite(t.eq(variables[0], key), write.value, kept)
+                write = Write(write.field, (), variables, value)
+            found[write.field] = write
+        return list(found.values())
 
     def initial(self, name: str, writes: Sequence[Write]) -> LayoutNode:
         """The value of a variable in the initial state."""
