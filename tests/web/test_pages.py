@@ -268,7 +268,8 @@ def test_a_folder_that_is_chosen_is_checked_and_its_report_shown(seen: Any, port
     wide = seen.evaluate("document.documentElement.scrollWidth")
     seen.click("#everything summary")
 
-    assert "First to look at:" in found
+    assert "First to look at:" in found, found
+    assert "server.log:29" in found, found
     assert wide <= DESKTOP["width"]
     assert "no_older_leader_epoch_is_applied" in seen.locator("#output").inner_text()
 
