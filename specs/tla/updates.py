@@ -23,6 +23,7 @@ from specs.tla.layout import If, LayoutNode, Word
 from specs.tla.logs import LogDefinitions
 from specs.tla.places import NO_PLACE, NameScope
 from specs.tla.rewriting import assume
+from specs.tla.rewriting import replace as rewritten
 from specs.tla.shapes import below, is_blank
 from specs.tla.written import Leaves, WrittenLeaf, WrittenPlace
 
@@ -37,7 +38,8 @@ class Updates:
     def variable(self, name: str, writes: Sequence[Write], scope: NameScope) -> LayoutNode:
         """The value of a variable after the writes to it."""
         place = WrittenPlace(self._of.shapes.variables[name], name, (), name)
-        writes = self._said_whole(writes)
+        if isinstance(place.schema, MapOf):
+            writes = self._as_functions(name, writes)
         if not any(write.keys for write in writes) and self._covers(place, _leaves(writes)):
             return self._value(place, _leaves(writes), scope)
         fields = [write.field for write in writes]
@@ -46,25 +48,33 @@ class Updates:
             scope = scope.at(NO_PLACE)
         return ExceptUpdate(Word(name), tuple(self._entries(place, "!", list(writes), scope)))
 
-    def _said_whole(self, writes: Sequence[Write]) -> Sequence[Write]:
-        """Writes at an index as writes of the whole map, where others write it as a whole."""
-        whole = [write for write in writes if not write.keys and write.variables]
-        if not whole or not all(len(write.keys) <= 1 for write in writes):
+    def _as_functions(self, name: str, writes: Sequence[Write]) -> Sequence[Write]:
+        """Writes to a map at one index as bulk updates, where others of the step are bulk updates.
+
+        The later write to a field counts. All get one new index: variables are named by depth, so
+        that the index of a bulk update and the element of a set at one index have the same name.
+        """
+        bulk = [write for write in writes if not write.keys and write.variables]
+        if not bulk or all(not write.keys for write in writes):
             return writes
+        index = t.var(f"{name}[]", bulk[0].variables[0].sort)
         found: dict[str, Write] = {}
         for write in writes:
-            if write.keys:
-                (key,), first = write.keys, whole[0].variables[0]
-                before = found.get(write.field)
-                variables = before.variables if before else (first, *write.variables)
-                kept = (
-                    before.value
-                    if before
-                    else t.get(write.field, variables, self._of.places.sort(write.field))
+            if not write.keys and write.variables:
+                first, *rest = write.variables
+                value = rewritten(write.value, {first: index})
+                found[write.field] = Write(write.field, (), (index, *rest), value)
+                continue
+            if len(write.keys) != 1 or write.field in found:
+                raise ProtocolError(
+                    f"{name} is written as a whole and then at one index in one step; "
+                    "say both in one lam(...) to export it"
                 )
-                value = t.ite(t.eq(variables[0], key), write.value, kept)
-                write = Write(write.field, (), variables, value)
-            found[write.field] = write
+            before = t.get(
+                write.field, (index, *write.variables), self._of.places.sort(write.field)
+            )
+            value = t.ite(t.eq(index, write.keys[0]), write.value, before)
+            found[write.field] = Write(write.field, (), (index, *write.variables), value)
         return list(found.values())
 
     def initial(self, name: str, writes: Sequence[Write]) -> LayoutNode:
