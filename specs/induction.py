@@ -179,12 +179,13 @@ class SmallScope(GroundedSteps):
             )
         else:
             sentence = f"there is no such step in the proof's form: {entailed.reason} — false"
-        return told(self.grounded, obligation, sentence, instance, before, tuple(after),
-                    sentence if entailed else f"and then it no longer holds that {sentence}",
-                    )  # fmt: skip
+        end = sentence if entailed else f"and then it no longer holds that {sentence}"
+        return counterexample_of(
+            self.grounded, obligation, sentence, instance, before, tuple(after), end
+        )
 
 
-def told(
+def counterexample_of(
     grounded: Grounded, obligation: Obligation, sentence: str, instance: Instance | None,
     before: tuple[int, ...], after: tuple[int, ...], end: str,
 ) -> InductionCounterexample:  # fmt: skip

@@ -208,8 +208,8 @@ def _replicas(bench: RuleContext) -> None:
     history = bench.history
     logs: dict[tuple[str, int, str, int], list[Event]] = defaultdict(list)
     for event in bench.innocent(history.events):
-        told = event.kind in _STARTED | _APPLYING or event.template.startswith(_NOT_TAKEN)
-        if told and event.tp is not None and event.broker is not None:
+        shows_a_state = event.kind in _STARTED | _APPLYING or event.template.startswith(_NOT_TAKEN)
+        if shows_a_state and event.tp is not None and event.broker is not None:
             stream = history.places[event.file].stream
             logs[(stream, event.broker, *event.tp)].append(event)
 

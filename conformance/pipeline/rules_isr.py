@@ -3,7 +3,7 @@
 Source: Partition.maybeShrinkIsr, maybeExpandIsr and updateIsr, which hold one lock: between the two
 lines of one change no other line of that partition's ISR is written. Since KIP-497 the answer comes
 later, and other changes are refused meanwhile with the same lines: what was announced is not judged
-in that form. In both a leader changes the ISR that it wrote last, until it is told another state.
+in that form. In both a leader changes the ISR that it wrote last, until it receives another state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from conformance.pipeline.rule_context import RuleContext
 
 _ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
 _TOLD = frozenset(("leader_started", "leader_and_isr_received", "leader_and_isr_applied"))
-"""Kinds by which a leader is told a state, so that it goes on from there."""
+"""Kinds of lines that show that a leader received a state, from which it goes on."""
 _NEAR = 1000  # milliseconds between two logs of one broker, within which no order is taken
 _AT_ONCE = 60_000  # milliseconds that a write to ZooKeeper takes at most, or its session ends
 _BY_CONDITIONAL_WRITE = "zkVersion"
@@ -27,17 +27,17 @@ _BY_CONDITIONAL_WRITE = "zkVersion"
 def check(bench: RuleContext) -> None:
     """Each leader's lines of each partition, in one log."""
     logs: dict[tuple[object, ...], list[Event]] = defaultdict(list)
-    told: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    received: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     for event in bench.history.events:
         if event.tp is not None and event.kind in _ANNOUNCED | {"isr_updated", "isr_refused"}:
             stream = bench.history.places[event.file].stream
             logs[stream, event.broker, *event.tp].append(event)
         elif event.tp is not None and event.kind in _TOLD:
-            told[event.broker, *event.tp].append(event)
+            received[event.broker, *event.tp].append(event)
     for where, events in sorted(logs.items(), key=lambda item: str(item[0])):
         for wrote, said in pairwise(events):
             if wrote.kind == "isr_updated" and said.kind in _ANNOUNCED:
-                _goes_on(bench, wrote, said, told.get(where[1:], []))
+                _goes_on(bench, wrote, said, received.get(where[1:], []))
         for number, (said, wrote) in enumerate(pairwise(events)):
             if said.kind in _ANNOUNCED and wrote.kind == "isr_updated":
                 before = events[number - 1] if number else None
@@ -71,19 +71,19 @@ def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | N
     )
 
 
-def _goes_on(bench: RuleContext, wrote: Event, said: Event, told: list[Event]) -> None:
-    """A leader changes the ISR that it wrote last, if it was told of no other state since.
+def _goes_on(bench: RuleContext, wrote: Event, said: Event, received: list[Event]) -> None:
+    """A leader changes the ISR that it wrote last, if it has received no other state since.
 
-    That it would be told so in a line is known where it was before: in its own log, or in another.
+    A log would have a line of that if it had one of an earlier state: its own log, or another.
     """
     history = bench.history
     if wrote.isr is None or not said.detail or said.at == wrote.at:
         return
     if not history.contiguous(wrote, said) or history.restarted(wrote, said):
         return
-    if any(wrote.at - _NEAR <= each.at <= said.at + _NEAR for each in told):
+    if any(wrote.at - _NEAR <= each.at <= said.at + _NEAR for each in received):
         return
-    known = [each for each in told if each.at < wrote.at and history.log_covers(each, said.at)]
+    known = [each for each in received if each.at < wrote.at and history.log_covers(each, said.at)]
     if not known or not history.same_process(wrote, said) or history.clock_was_set(wrote, *known):
         return
     bench.looked(ISR_AS_ANNOUNCED)

@@ -338,13 +338,13 @@ def same_life(history: History, a: Event, b: Event) -> bool:
         return False
     if abs(b.at - a.at) < _SURELY_ONE_LIFE:
         return True
-    told = _is_told_of_deletions(a, b)
+    logs_them = _deletions_are_logged(a, b)
     if history.server_log_covers(a, b):
-        return told or _has_a_log(max(a, b, key=lambda each: each.at))
-    return told and history.contiguous(a, b) and not history.replica_stopped(a, b)
+        return logs_them or _has_a_log(max(a, b, key=lambda each: each.at))
+    return logs_them and history.contiguous(a, b) and not history.replica_stopped(a, b)
 
 
-def _is_told_of_deletions(a: Event, b: Event) -> bool:
+def _deletions_are_logged(a: Event, b: Event) -> bool:
     """Whether who wrote `b` has to do with a deletion of the topic after `a`.
 
     A replica of it is stopped and removed, and one controller deletes all that is deleted in its

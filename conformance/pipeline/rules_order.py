@@ -4,7 +4,7 @@ A broker logs that it received a request before it logs that it handles, complet
 controller moves a replica out of the state that it moved it into. One thread writes these lines at
 one level, so that a step without the one before it was not taken, if nothing of the log is missing.
 
-The model has these steps and not the lines in which they are told, so lines are compared. A log in
+The model has these steps and not the lines that log them, so lines are compared. A log in
 which more than a few steps lack another was filtered: no step of it is missing for certain.
 """
 
@@ -96,11 +96,11 @@ def _requests(history: History, events: list[Event], torn: list[Torn]) -> int:
                 torn.append(
                     (
                         event,
-                        f"{event.topic}-{event.partition}: broker {event.broker} tells here what "
+                        f"{event.topic}-{event.partition}: broker {event.broker} logs here what "
                         f"became of request {event.correlation} of controller {event.controller}, "
-                        f"epoch {event.controller_epoch}, and no line before tells that it {verb} "
+                        f"epoch {event.controller_epoch}, and no line before says that it {verb} "
                         "it" + (" again" if there else ""),
-                        f"a line before that tells that the request is {verb}",
+                        f"a line before that says that the request is {verb}",
                     )
                 )
     return whole

@@ -402,7 +402,7 @@ class _Ordering:
             partition = line.partition
             if line.step == STARTED:
                 for name, key in asked.items():
-                    # Its last answer was appended, and the process ended before it told of that.
+                    # Its last answer was appended, and the process ended before it traced that.
                     grew = loaded.get((line.start, name), -1) > ends.get(name, 1 << 62)
                     for answer in self._answers.get(key, ()) if grew else ():
                         self._follows(line, answer)

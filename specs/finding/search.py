@@ -40,7 +40,7 @@ from specs.finding.observed import (
     walked,
 )
 from specs.finding.vocabulary import REACH, Literal, Phrases, Slice, Vocabulary
-from specs.induction import told
+from specs.induction import counterexample_of
 from specs.invariants import Invariant, Proof, folded, is_folded
 from specs.lowering.instances import Instance
 from specs.obligations import Obligation
@@ -421,7 +421,7 @@ class _Search:
                          if known.name == one.goal.name), sentence_of(one.goal, self.recorded)
                         )  # fmt: skip
         holds = "in it it does not hold" if one.instance is None else "and then it no longer holds"
-        made.counterexample = told(
+        made.counterexample = counterexample_of(
             scope.grounded, Obligation(step, made.lost[0], {"z3": "refuted"}, 0.0), sentence,
             one.instance, one.state, after, f"{holds} that {sentence}")  # fmt: skip
         made.reached = self._was_reached()

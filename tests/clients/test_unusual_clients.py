@@ -47,12 +47,14 @@ def create(admin: Any, topic: str, **more: Any) -> None:
 
 
 def knows(broker: tuple[str, int], topic: str) -> bool:
-    """Whether UpdateMetadata has told this broker of a topic and its leader: each hears it in its
-    own time, and a test that asks the next one too early fails now and then."""
+    """Whether this broker has received UpdateMetadata of a topic and its leader.
+
+    Each broker receives it in its own time: a test that asks another one too early may fail.
+    """
     wire = Wire(broker)
-    told = wire.ask("Metadata", 4, topics=[Fields(name=topic)], allow_auto_topic_creation=False)
+    answer = wire.ask("Metadata", 4, topics=[Fields(name=topic)], allow_auto_topic_creation=False)
     wire.close()
-    return bool(told.topics[0].error_code.name == "none")
+    return bool(answer.topics[0].error_code.name == "none")
 
 
 Pairs = Sequence[tuple[bytes, bytes | None]]

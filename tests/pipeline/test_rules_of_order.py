@@ -114,7 +114,7 @@ def isr(second: int, text: str) -> str:
     return line(second, f"[Partition orders-0 broker=1] {text}", PARTITION)
 
 
-def leading(before: str, told: bool = False) -> dict[str, list[str]]:
+def leading(before: str, received_again: bool = False) -> dict[str, list[str]]:
     return {
         "server.log": [
             *starting(0, 1),
@@ -126,7 +126,7 @@ def leading(before: str, told: bool = False) -> dict[str, list[str]]:
         ],
         "state-change.log": [
             leads(10, 1, 3, -1),
-            *([leads(30, 1, 4, 3)] if told else []),
+            *([leads(30, 1, 4, 3)] if received_again else []),
             changed(90, (1, 4), 1, 7, "1"),
         ],
     }
@@ -134,7 +134,7 @@ def leading(before: str, told: bool = False) -> dict[str, list[str]]:
 
 def test_a_leader_changes_the_isr_that_it_wrote_last(tmp_path: Path):
     assert violations(checked(write(tmp_path / "a", leading("1,2")))) == []
-    assert violations(checked(write(tmp_path / "b", leading("1,2,3", told=True)))) == []
+    assert violations(checked(write(tmp_path / "b", leading("1,2,3", received_again=True)))) == []
     assert violations(checked(write(tmp_path / "c", leading("1,2,3")))) == [
         (GOES_ON, "server.log", 5)
     ]

@@ -132,7 +132,7 @@ def test_a_partition_that_is_dropped_from_the_metadata_may_come_back_as_another(
 # --- controllers and leaders up to 2.0
 
 
-def told(second: int, writer: tuple[int, int], leader_epoch: int) -> str:
+def notified(second: int, writer: tuple[int, int], leader_epoch: int) -> str:
     controller, epoch = writer
     return line(
         second,
@@ -159,8 +159,8 @@ def test_a_new_controller_has_not_read_what_the_deposed_one_wrote_after(
                           line(90, "[Kafka Server 2], x", SERVER)],
         "b1/controller.log": [won(20, 1, 2)],
         "b2/controller.log": [won(2, 2, 1)],
-        "b2/state-change.log": [told(4, (2, 1), 1), told(at, (2, 1), 2)],
-        "b1/state-change.log": [told(30, (1, 2), 1)],
+        "b2/state-change.log": [notified(4, (2, 1), 1), notified(at, (2, 1), 2)],
+        "b1/state-change.log": [notified(30, (1, 2), 1)],
     }  # fmt: skip
 
     found = checked(write(tmp_path, files))

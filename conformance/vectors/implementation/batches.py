@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.vectors.implementation.stage import state_of
+from conformance.vectors.implementation.stage import shown_state, state_of
 from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.cluster_context import ClusterContext
 from impl.core.request_batch import BatchNotSent, RequestBatch, Round
@@ -18,7 +18,7 @@ from impl.core.requests import (
     request_version,
 )
 from impl.releases import Release
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
 _KINDS = ("LeaderAndIsr", "UpdateMetadata", "StopReplica", "ControlledShutdown")
@@ -113,7 +113,9 @@ def _request(request: Request) -> dict[str, Any]:
             orders = request.partitions.items()
             shown["partitions"] = {
                 str(one): {
-                    **_leads(order.state), "isNew": order.is_new, "replicas": list(order.replicas)
+                    **shown_state(order.state),
+                    "isNew": order.is_new,
+                    "replicas": list(order.replicas),
                 }
                 for one, order in orders
             }  # fmt: skip
@@ -121,7 +123,7 @@ def _request(request: Request) -> dict[str, Any]:
             shown["liveLeaders"] = list(request.live_leaders)
         case UpdateMetadata():
             entries = request.partitions.items()
-            shown["partitions"] = {str(one): _leads(entry.state) for one, entry in entries}
+            shown["partitions"] = {str(one): shown_state(entry.state) for one, entry in entries}
             shown["liveBrokers"] = list(request.live_brokers)
         case StopReplica():
             stops = request.partitions.items()
@@ -131,15 +133,6 @@ def _request(request: Request) -> dict[str, Any]:
             }
             shown["deletePartitions"] = any(stop.delete for _, stop in stops)
     return shown
-
-
-def _leads(state: LeaderIsrAndControllerEpoch) -> dict[str, Any]:
-    return {
-        "leader": state.leader,
-        "isr": list(state.isr),
-        "leaderEpoch": state.leader_epoch,
-        "zkVersion": state.zk_version,
-    }
 
 
 ANSWERS: dict[tuple[str, str], Answer] = {

@@ -294,8 +294,10 @@ class FollowerBefore:
         return True
 
     def _cut(self, one: TopicPartition, reply: Any) -> tuple[int, bool]:
-        """Where the log is to be cut, by the end of an epoch that the leader told; whether that is
-        all (KIP-101, KIP-279)."""
+        """The offset to truncate to, by the leader's answer, and whether no further epoch is asked.
+
+        KIP-101, KIP-279.
+        """
         end = reply.end if self.done.kind == EPOCHS else getattr(reply, "diverging", None)
         if end is None or one not in self.marks:
             return NOWHERE[0], False

@@ -124,16 +124,16 @@ def _told(
     context = node.controller.core.context
     if one.topic in context.queued_for_deletion:
         return
-    live, told, ordered = {*context.broker_epochs}, set[int](), set[int]()
+    live, notified, ordered = {*context.broker_epochs}, set[int](), set[int]()
     for broker, its in world.happened:
         if broker == node.broker and isinstance(its, RequestSent) and one in its.request.partitions:
             match its.request:
                 case UpdateMetadata():
-                    told.add(its.to)
+                    notified.add(its.to)
                 case LeaderAndIsr():
                     if its.request.partitions[one].state.leader_epoch == new.leader_epoch:
                         ordered.add(its.to)
-    yield f"a state of {one} and tells it not to brokers", live - told, set()
+    yield f"a state of {one} and does not send it to brokers", live - notified, set()
     if before.name != ASKED_BY_LEADERS:
         gone = {broker for broker, lost in context.offline_directories.items() if one in lost}
         members = live.intersection(new.isr) - gone
