@@ -134,6 +134,10 @@ def test_every_link_of_a_text_leads_to_a_file_of_the_repository(page: Path):
             assert anchor in anchors(target.read_text(encoding="utf-8")), f"{link}#{anchor}"
 
 
+def test_the_links_of_readme_are_found():
+    assert len(LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))) > 10
+
+
 def test_readme_fits_a_mind():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
