@@ -43,9 +43,10 @@ class Rows:
         some = np.linspace(0, self.count - 1, most).astype(np.int64)
         return Rows(self.grounded, [column[some] for column in self.columns])
 
-    def forget(self) -> None:
-        """Frees what was kept of terms."""
-        self._memo.clear()
+    def forget(self, most: int = 0) -> None:
+        """Frees what was kept of terms, where it is of more than so many."""
+        if len(self._memo) > most:
+            self._memo.clear()
 
     def of(self, term: Term) -> Any:
         """A grounded term in every state."""
@@ -174,6 +175,65 @@ class Slices:
     def columns_of_both(self) -> list[Column]:
         """The columns, and those of the negations behind them."""
         return [*self.columns, *((~column) & self.real for column in self.columns)]
+
+
+LOOK = 20_000
+"""States of each kind in which a clause is looked at once more, beside those of the sample."""
+
+KEPT = 4_000
+"""Terms of which what they are in all of these is kept at a time."""
+
+LEARNED = 64
+"""Rows that join a sample for each choice of values for which a clause does not hold in them."""
+
+
+class Sample:
+    """Rows of a slice for any literals: a sample, and what spoke against clauses of before."""
+
+    def __init__(self, blocks: Sequence[Rows], one: Slice, most: int) -> None:
+        self._looked_at = blocks
+        self._choices = [list(chosen_values(one, block.grounded.bounds)) for block in blocks]
+        self._stretches: list[tuple[Rows, Mapping[str, Term]]] = [
+            (block.thinned(max(1, most // len(choices))), chosen)
+            for block, choices in zip(blocks, self._choices, strict=True) for chosen in choices
+        ]  # fmt: skip
+        self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
+
+    def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
+        """A column of each literal, and which of their bits are rows."""
+        for rows, _ in self._stretches:
+            rows.forget()
+        return [_words(self._column(one.atom)) for one in literals], _words(np.concatenate([
+            np.packbits(np.ones(rows.count, bool)) for rows, _ in self._stretches]))  # fmt: skip
+
+    def _column(self, atom: Term) -> npt.NDArray[np.uint8]:
+        found = self._packed.setdefault(atom, [])
+        found += [
+            np.packbits(rows.wide(rows.of(rows.grounded.ground(atom, dict(chosen)))).astype(bool))
+            for rows, chosen in self._stretches[len(found) :]
+        ]  # fmt: skip
+        if len(found) > 1:
+            found[:] = [np.concatenate(found), *[np.zeros(0, np.uint8)] * (len(found) - 1)]
+        return found[0]
+
+    def refutes(self, clause: Sequence[Literal]) -> bool:
+        """Does one of many more states refute the clause? It joins the sample then."""
+        for rows, choices in zip(self._looked_at, self._choices, strict=True):
+            for chosen in choices:
+                left: Any = True
+                for one in clause:
+                    term = rows.grounded.ground(one.atom, chosen)
+                    left = left & (rows.wide(rows.of(term)).astype(bool) != one.holds)
+                    if not left.any():
+                        break
+                else:
+                    some = np.flatnonzero(left)[:LEARNED]
+                    self._stretches.append(
+                        (Rows(rows.grounded, [column[some] for column in rows.columns]), chosen)
+                    )
+                    return True
+            rows.forget(KEPT)
+        return False
 
 
 def _words(packed: npt.NDArray[np.uint8]) -> Column:
