@@ -111,11 +111,14 @@ class _SliceSearch:
         return self._grounded
 
 
-SAMPLED = 200_000
+SAMPLED = 400_000
 """Rows of a slice, of each kind of states, in which reasons are made into clauses."""
 
 CORRECTED = 4
 """Times that clauses are made of a reason, after states spoke against some."""
+
+BESIDE = 1_200
+"""Facts beside a reason at most, the plainest."""
 
 MADE = 8
 """Ways to make clauses of a reason each time."""
@@ -219,7 +222,7 @@ class Generalising:
                     self._wider[few] = self._literals_beside(few)
                 for part in self._wider[few]:
                     found.setdefault(part.term, part)
-        return list(found.values())
+        return sorted(found.values(), key=lambda part: part.cost)[:BESIDE]
 
     def against(
         self,

@@ -193,28 +193,33 @@ class Sample:
     def __init__(self, blocks: Sequence[Rows], one: Slice, most: int) -> None:
         self._looked_at = blocks
         self._choices = [list(chosen_values(one, block.grounded.bounds)) for block in blocks]
-        self._stretches: list[tuple[Rows, Mapping[str, Term]]] = [
-            (block.thinned(max(1, most // len(choices))), chosen)
-            for block, choices in zip(blocks, self._choices, strict=True) for chosen in choices
-        ]  # fmt: skip
+        self._stretches: list[tuple[Rows, dict[str, Term]]] = []
+        for block, choices in zip(blocks, self._choices, strict=True):
+            rows = block.thinned(max(1, most // len(choices)))
+            self._stretches += [(rows, chosen) for chosen in choices]
+        self._bits: dict[tuple[int, Term], npt.NDArray[np.uint8]] = {}
+        """By rows and grounded term: most literals speak of few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
         """A column of each literal, and which of their bits are rows."""
-        for rows, _ in self._stretches:
-            rows.forget()
-        return [_words(self._column(one.atom)) for one in literals], _words(np.concatenate([
-            np.packbits(np.ones(rows.count, bool)) for rows, _ in self._stretches]))  # fmt: skip
+        return [_words(np.concatenate(self._column(one.atom))) for one in literals], _words(
+            np.concatenate([self._packed_bits(rows, t.TRUE) for rows, _ in self._stretches]))  # fmt: skip
 
-    def _column(self, atom: Term) -> npt.NDArray[np.uint8]:
+    def _column(self, atom: Term) -> list[npt.NDArray[np.uint8]]:
         found = self._packed.setdefault(atom, [])
         found += [
-            np.packbits(rows.wide(rows.of(rows.grounded.ground(atom, dict(chosen)))).astype(bool))
+            self._packed_bits(rows, rows.grounded.ground(atom, chosen))
             for rows, chosen in self._stretches[len(found) :]
         ]  # fmt: skip
-        if len(found) > 1:
-            found[:] = [np.concatenate(found), *[np.zeros(0, np.uint8)] * (len(found) - 1)]
-        return found[0]
+        return found
+
+    def _packed_bits(self, rows: Rows, term: Term) -> npt.NDArray[np.uint8]:
+        found = self._bits.get((id(rows), term))
+        if found is None:
+            value = rows.wide(rows.of(term)).astype(bool)
+            found = self._bits[id(rows), term] = np.packbits(value)
+        return found
 
     def refutes(self, clause: Sequence[Literal]) -> bool:
         """Does one of many more states refute the clause? It joins the sample then."""
