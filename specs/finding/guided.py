@@ -59,17 +59,22 @@ class Pool:
             part.add(len(self.candidates), one)
             self.candidates.append(one)
 
-    def broken_in(self, states: Sequence[State]) -> npt.NDArray[np.bool_]:
-        """By state and candidate: does the state break it?"""
+    def broken_in(
+        self, states: Sequence[State], asked: npt.NDArray[np.bool_] | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """By state and candidate: does the state break it? (No, of one that is not asked about.)"""
         found = np.zeros((len(states), len(self.candidates)), bool)
         rows = self._scope.rows(states)
         for part in self._parts.values():
-            clauses = part.clauses()
+            positions, clauses, terms = part.of(asked)
+            if not len(positions):
+                continue
+            values = np.zeros((2 * len(terms) + 1, len(states)), bool)
             for grounded in part.grounded(self._scope):
-                truths = np.stack([rows.wide(rows.of(term)).astype(bool) for term in grounded])
-                values = np.concatenate([truths, ~truths, np.zeros((1, len(states)), bool)])
-                true = np.logical_or.reduce([values[column] for column in clauses.T])
-                found[:, part.positions] |= ~true.T
+                for place, number in enumerate(terms):
+                    values[place] = rows.wide(rows.of(grounded[number]))
+                np.logical_not(values[: len(terms)], out=values[len(terms) : -1])
+                found[:, positions] |= ~values[clauses].any(axis=1).T
         return found
 
 
@@ -91,15 +96,21 @@ class _SliceSearch:
             for part in one.literals
         ])  # fmt: skip
 
-    def clauses(self) -> npt.NDArray[np.int64]:
-        """By clause: where its literals stand among the terms, their negations, and `false`."""
-        count = len(self._terms)
+    def of(
+        self, asked: npt.NDArray[np.bool_] | None
+    ) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+        """Where the clauses that are asked about stand; by clause, where its literals stand among
+        the terms, their negations, and `false`; and the numbers of these terms."""
+        chosen = [n for n, at in enumerate(self.positions) if asked is None or asked[at]]
+        terms = sorted({number for n in chosen for number, _ in self._clauses[n]})
+        place = {number: at for at, number in enumerate(terms)}
         rows = [
-            [number if holds else number + count for number, holds in clause]
-            for clause in self._clauses
-        ]  # fmt: skip
-        width = max(map(len, rows))
-        return np.array([row + [2 * count] * (width - len(row)) for row in rows])
+            [place[number] + (0 if holds else len(terms)) for number, holds in self._clauses[n]]
+            for n in chosen
+        ]
+        width = max(map(len, rows), default=0)
+        clauses = np.array([row + [2 * len(terms)] * (width - len(row)) for row in rows], np.int64)
+        return [self.positions[n] for n in chosen], clauses, terms
 
     def grounded(self, scope: Scope) -> list[list[Term]]:
         """The terms for each choice of values; those of before are kept."""
@@ -585,7 +596,7 @@ class Choosing:
             state = scope.codes(solver.model())
             solver.pop()
             after = scope.step(state, instance)
-            broken = self.pool.broken_in([after])[0] & alive
+            broken = self.pool.broken_in([after], alive)[0]
             guided.pairs.append((state, instance.number))
             for number in np.flatnonzero(broken):
                 killers[int(number)] = state, instance

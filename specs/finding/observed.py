@@ -203,8 +203,9 @@ class Sample:
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
         """A column of each literal, and which of their bits are rows."""
-        return [_words(np.concatenate(self._column(one.atom))) for one in literals], _words(
-            np.concatenate([self._packed_bits(rows, t.TRUE) for rows, _ in self._stretches]))  # fmt: skip
+        real = [self._packed_bits(rows, t.TRUE) for rows, _ in self._stretches]
+        columns = [_words(np.concatenate(self._column(one.atom))) for one in literals]
+        return columns, _words(np.concatenate(real))
 
     def _column(self, atom: Term) -> list[npt.NDArray[np.uint8]]:
         found = self._packed.setdefault(atom, [])

@@ -242,6 +242,10 @@ AWAITED = (
         lambda now, b: {"follower": b}, (BROKERS,)),
 )
 
+OF_THE_EXECUTABLE = (
+    "of the form, not of the executable replication: there it is so on every fair run of two "
+    "brokers within bounds (specs/proofs/progress/executable.py)",)
+
 GROUPS = ("bookkeeping", "ZooKeeper fencing", "ISR writes under way", "logs")
 
 RANKING = Ranking(
@@ -261,5 +265,5 @@ PROOF = Proof(
         *NO_MESSAGE_LOSS.assumes,
     ),
     given="no_message_loss",
-    about=("given the invariants of no_message_loss",),
+    about=("given the invariants of no_message_loss", *OF_THE_EXECUTABLE),
 )
