@@ -131,6 +131,9 @@ CORRECTED = 4
 BESIDE = 1_200
 """Facts beside a reason at most, the plainest."""
 
+PLAINEST = 6
+"""Clauses of a reason that join the candidates: those of the fewest variables."""
+
 MADE = 8
 """Ways to make clauses of a reason each time."""
 
@@ -220,8 +223,10 @@ class Generalising:
                         found[parts] = None
                 if len(found) >= len(made) or not made:
                     break
-            for parts in found:
-                yield _renamed(one, [facts[i].negated for i in parts])
+            clauses = [_renamed(one, [facts[i].negated for i in parts]) for parts in found]
+            clauses.sort(key=lambda pair: (len(pair[0].variables),
+                                           sum(part.cost for part in pair[1])))  # fmt: skip
+            yield from clauses[:PLAINEST]
 
     def _beside(self, one: Slice, level: int) -> list[Literal]:
         """What definitions say of a slice's variables, and, beyond level 0, what fields say of so
