@@ -14,6 +14,7 @@ for one transition alone, in its own body, by its reason:
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 import textwrap
@@ -57,22 +58,33 @@ def _functions(function: Callable[..., Any], seen: set[object]) -> Iterator[Call
         return
     seen.add(function)
     yield function
+    for called in _called_by(function):
+        yield from _functions(called, seen)
+
+
+@functools.cache  # the systems and their releases share most of their helpers
+def _called_by(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
+    """What a function calls by name, but for the notation's own words."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            called = function.__globals__.get(node.func.id)
-            # The notation's own words are not the protocol's helpers.
-            if called is not None and not _is_of_the_notation(called):
-                yield from _functions(called, seen)
+    named = [
+        function.__globals__.get(node.func.id)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    return tuple(one for one in named if one is not None and not _is_of_the_notation(one))
 
 
 def _is_of_the_notation(called: object) -> bool:
     return str(getattr(called, "__module__", "")).startswith("model.language")
 
 
-def _marks_in(function: Callable[..., Any]) -> Iterator[tuple[str, str]]:
+@functools.cache
+def _marks_in(function: Callable[..., Any]) -> tuple[tuple[str, str], ...]:
     """(reason, words) for each mark in one function's own text."""
-    source = textwrap.dedent(inspect.getsource(function))
+    return tuple(_marks_in_source(textwrap.dedent(inspect.getsource(function))))
+
+
+def _marks_in_source(source: str) -> Iterator[tuple[str, str]]:
     lines = source.splitlines()
     comments = {number: _comment(line) for number, line in enumerate(lines, 1) if _comment(line)}
     for node in ast.walk(ast.parse(source)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from impl import Step, StepNotPossible
 from impl.core import event_controller
 from impl.core.partition import LeaderLog, Partition
 from impl.core.replica_manager import ReplicaManager
-from impl.releases import PRESETS, Release
+from impl.releases import DEFAULT, PRESETS, Release
 from impl.world.wide import (
     WIDE_KINDS,
     WIDE_PROFILES,
@@ -123,12 +122,14 @@ def settled(release: str, brokers: int, faults: str, seed: int, steps: int) -> W
 def test_a_bounce_is_overlooked_up_to_2_1_and_not_since() -> None:
     """KIP-380: a broker that goes and comes before the controller looks is sent nothing."""
     for release, overlooked in (("2.1", True), ("2.3", False)):
-        worlds = [settled(release, 3, "operators", seed, 800) for seed in range(1, 9)]
-
-        assert all(is_at_rest(world) for world in worlds)
-        assert overlooked == any(
-            is_overlooked(world, one) for world in worlds for one in every_partition(world)
-        )
+        found = False
+        for seed in range(1, 9):
+            world = settled(release, 3, "operators", seed, 800)
+            assert is_at_rest(world)
+            found = any(is_overlooked(world, one) for one in every_partition(world))
+            if found:
+                break
+        assert found == overlooked
 
 
 def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_broker() -> None:
@@ -153,16 +154,19 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
 
 
 def test_every_step_is_taken_by_somebody() -> None:
-    taken: Counter[str] = Counter()
+    left = set(WIDE_KINDS)
     for seed in range(3):
-        for faults in ("everything", "power", "disks", "denials", "moves"):
-            taken.update(run_wide(seed, 900, faults, settle=False).taken)
-        for faults in ("everything", "crashes", "directories", "retention", "no-deletion"):
-            taken.update(run_wide(seed, 900, faults, release="2.7", settle=False).taken)
-        taken.update(run_wide(seed, 300, "clients", settle=False).taken)
-        taken.update(run_wide(seed, 2_000, "requests", release="2.7", settle=False).taken)
+        for release, steps, faults in (
+            (DEFAULT, 300, "clients"),
+            ("2.7", 900, "everything"), (DEFAULT, 900, "everything"),
+            ("2.7", 900, "directories"), (DEFAULT, 900, "denials"), (DEFAULT, 900, "moves"),
+            ("2.7", 900, "retention"), (DEFAULT, 900, "power"), (DEFAULT, 900, "disks"),
+            ("2.7", 900, "crashes"), ("2.7", 900, "no-deletion"), ("2.7", 2_000, "requests"),
+        ):  # fmt: skip
+            if left:
+                left -= set(run_wide(seed, steps, faults, release=release, settle=False).taken)
 
-    assert {name for name in WIDE_KINDS if not taken[name]} == set()
+    assert left == set()
 
 
 def test_the_same_seed_is_the_same_run_in_another_process() -> None:
