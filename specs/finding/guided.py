@@ -174,12 +174,14 @@ class Generalising:
         self._samples: dict[Slice, Sample] = {}
         self._literals_beside = literals_beside
         self._wider: dict[Slice, list[Literal]] = {}
+        self._facts: set[Term] = set()
         self._known: dict[Slice, tuple[list[Literal], Generaliser]] = {}
 
     @property
     def count(self) -> int:
-        """The literals of all slices so far."""
-        return sum(len(literals) for literals, _ in self._known.values())
+        """The literals of all slices and reasons so far."""
+        seen = {part.term for literals, _ in self._known.values() for part in literals}
+        return len(seen | self._facts)
 
     def literal(self, term: Term, holds: bool, cost: int) -> Literal:
         """A literal of a term, with its definitions written out."""
@@ -205,6 +207,7 @@ class Generalising:
             self._scope, goal, instance, state, lambda one: self._beside(one, level)
         ):
             one, facts = reason.slice, reason.facts
+            self._facts |= {part.term for part in facts}
             self._report(f"the reason of a counterexample: {len(facts)} facts about {one}")
             if one not in self._samples:
                 self._samples[one] = Sample(self._looked_at, one, SAMPLED)

@@ -6,6 +6,7 @@ import json
 import runpy
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +109,20 @@ def test_an_invariant_of_no_message_loss_that_is_deleted_is_found_again():
 
     assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
     assert [one.sentence for one in found.found] == ["replica[b].hw <= log[b].end"]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", [1, 3])
+def test_five_of_no_message_loss_that_are_deleted_together_are_found_again(seed):
+    dropped = Random(seed).sample([one.name for one in NO_MESSAGE_LOSS.invariants], 5)
+    left = tuple(one for one in NO_MESSAGE_LOSS.invariants if one.name not in dropped)
+
+    found = find_invariants(
+        replace(NO_MESSAGE_LOSS, invariants=left, lemmas=()), HISTORY.recorded(), Effort(seed=seed)
+    )
+
+    assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
+    assert len(found.found) <= 12
 
 
 def test_the_same_question_has_the_same_answer_also_when_it_goes_on_from_a_file(again, left):
