@@ -124,6 +124,8 @@ CLAIMED_RUNS = (
     (4, "retention", "2.7"), (25, "retention", "2.7"),
     (0, "requests", "2.4"), (0, "requests", "2.7"), (0, "operators", "2.0"),
     (0, "operators", "2.3"),
+    (31, "directories", "2.7"), (32, "everything", "2.7"), (33, "unclean", "2.4"),
+    (39, "deposed", "2.7"),
 )  # fmt: skip
 """Runs of whole clusters that are held to the claims of the simulator alone: a second each."""
 

@@ -258,19 +258,29 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
-    targets = {one: target, **_never_granted(world, one)}
+    alone = world.moves % 3 == 0
+    targets = {one: target, **({} if alone else _never_granted(world, one))}
 
     async def alter(controller: EventController) -> None:
         wanted = refused_moves(controller.core.context, targets)
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
         done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
-        if error == NONE:
-            listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
-            world.happened.append((controller.broker, listed))
+        for number, node in world.running():
+            if error == NONE if node.controller is controller else not node.controller.active:
+                _list_moves(world, number, one)
 
     for node in _active_controllers(world):
         node.events.put("ApiPartitionReassignment", alter)
+
+
+def _list_moves(world: WideWorld, broker: int, one: TopicPartition) -> None:
+    """ListPartitionReassignments: of all partitions, and of one and another that is not there."""
+    controller = world.nodes[broker].controller
+    for asked in (None, (one, TopicPartition("t", 0))):
+        error, moving = ControllerApi(controller).list_reassignments(asked)
+        listed = MovesListed(asked, error, error_of_request(controller), moving)
+        world.happened.append((broker, listed))
 
 
 NOBODY = 99
