@@ -21,8 +21,9 @@ READ = ("conformance", "impl", "model", "specs", "tests/data/vectors")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Seconds of processor time of a judge; by module, the numbers of the mutants that differ."""
+class JudgeRun:
+    """What a judge takes and runs: seconds of processor time; by module, the numbers of the mutants
+    that differ."""
 
     seconds: float
     differ: Mapping[str, list[int]]
@@ -47,20 +48,20 @@ class KeptReach:
     """What was measured so far, by judge; without a file it is kept in memory alone."""
 
     def __init__(self, file: Path | None) -> None:
-        self.file, self.measured = file, dict[str, Measured]()
+        self.file, self.measured = file, dict[str, JudgeRun]()
         head = {"format": FORMAT, "code": _digest()} if file is not None else {}
         lines = _objects(file) if file is not None and file.exists() else []
         if lines and lines[0] == head:
             for one in lines[1:]:
                 name = str(one.pop("judge"))
-                self.measured[name] = Measured(**one)  # type: ignore[arg-type]
+                self.measured[name] = JudgeRun(**one)  # type: ignore[arg-type]
         elif file is not None:
             file.write_text(json.dumps(head) + "\n", encoding="utf-8")
 
-    def add(self, judge: str, seconds: float, differ: Mapping[str, set[int]]) -> Measured:
+    def add(self, judge: str, seconds: float, differ: Mapping[str, set[int]]) -> JudgeRun:
         """Keep what was measured of a judge."""
         some = {module: sorted(numbers) for module, numbers in differ.items() if numbers}
-        found = self.measured[judge] = Measured(round(seconds, 3), some)
+        found = self.measured[judge] = JudgeRun(round(seconds, 3), some)
         if self.file is not None:
             with self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"judge": judge, **asdict(found)}) + "\n")

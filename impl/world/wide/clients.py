@@ -266,21 +266,29 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
         error, answers = await ControllerApi(controller).alter_reassignments(targets)
         done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
-        for number, node in world.running():
-            if error == NONE if node.controller is controller else not node.controller.active:
-                _list_moves(world, number, one)
+        if error == NONE:
+            _list_moves(world, controller, one)
+        for other in _no_controllers(world):
+            error, answers = await ControllerApi(other).alter_reassignments(targets)
+            done = MovesAnswered(targets, error, error_of_request(other), {}, answers)
+            world.happened.append((other.broker, done))
+            _list_moves(world, other, one)
 
     for node in _active_controllers(world):
         node.events.put("ApiPartitionReassignment", alter)
 
 
-def _list_moves(world: WideWorld, broker: int, one: TopicPartition) -> None:
+def _no_controllers(world: WideWorld) -> list[EventController]:
+    """Brokers that refuse whoever takes them for the controller."""
+    return [node.controller for _, node in world.running() if not node.controller.active]
+
+
+def _list_moves(world: WideWorld, controller: EventController, one: TopicPartition) -> None:
     """ListPartitionReassignments: of all partitions, and of one and another that is not there."""
-    controller = world.nodes[broker].controller
     for asked in (None, (one, TopicPartition("t", 0))):
         error, moving = ControllerApi(controller).list_reassignments(asked)
         listed = MovesListed(asked, error, error_of_request(controller), moving)
-        world.happened.append((broker, listed))
+        world.happened.append((controller.broker, listed))
 
 
 NOBODY = 99
@@ -321,6 +329,10 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
         done = LeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
+        for other in _no_controllers(world):
+            error, answers = await ControllerApi(other).elect_leaders(kind, asked)
+            done = LeadersAnswered(kind, error, error_of_request(other), {}, answers)
+            world.happened.append((other.broker, done))
 
     for node in _active_controllers(world):
         node.events.put("ReplicaLeaderElection", elect)
