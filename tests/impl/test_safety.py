@@ -26,9 +26,12 @@ def watched_run(seed: int, faults: str, steps: int) -> PartitionHistory:
     return ghost
 
 
+@pytest.mark.parametrize(
+    "seeds", [range(2), pytest.param(range(2, 8), marks=pytest.mark.deep)], ids=["few", "more"]
+)
 @pytest.mark.parametrize("faults", sorted(PROFILES))
-def test_no_committed_record_is_lost_on_long_random_runs(faults: str) -> None:
-    ghosts = [watched_run(seed, faults, 1500) for seed in range(4)]
+def test_no_committed_record_is_lost_on_long_random_runs(faults: str, seeds: range) -> None:
+    ghosts = [watched_run(seed, faults, 1500) for seed in seeds]
 
     assert all(len(ghost.committed) > 10 for ghost in ghosts)
 

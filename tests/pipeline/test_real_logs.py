@@ -162,23 +162,26 @@ SHARED_FILES = "kafka/logs/state-change.log.gz"  # three brokers write to it
             lambda found: f"{found[1]}0",
             "leader_epochs_never_go_back",
         ),
-        (
+        pytest.param(
             SHARED_FILES,
             r"(Changed partition .*LeaderAndIsr\(leader=)\d+",
             lambda found: f"{found[1]}7",
             "leader_is_in_its_isr",
+            marks=pytest.mark.deep,
         ),
-        (
+        pytest.param(
             "kafka/logs/controller.log.gz",
             r"(Epoch incremented to )(\d+)",
             lambda found: f"{found[1]}{int(found[2]) - 1}",
             "controller_epochs_strictly_grow",
+            marks=pytest.mark.deep,
         ),
-        (
+        pytest.param(
             SHARED_FILES,
             r"(Cached leader info .* sent by controller )(\d+)( epoch \d+)",
             lambda found: f"{found[1]}{int(found[2]) + 1}{found[3]}",
             "one_owner_per_controller_epoch",
+            marks=pytest.mark.deep,
         ),
         (
             SHARED_FILES,
@@ -186,11 +189,12 @@ SHARED_FILES = "kafka/logs/state-change.log.gz"  # three brokers write to it
             lambda found: f"{found[1]}{int(found[2]) - 1}",
             "no_older_controller_is_obeyed",
         ),
-        (
+        pytest.param(
             "kafka/logs/server.log.2022-10-04-14.gz",
             r"(first-topic-0 broker=0\] ISR updated to \[0,1),2(\] and zkVersion updated to \[39)",
             lambda found: found[1] + found[2],
             "one_state_per_version",
+            marks=pytest.mark.deep,
         ),
         (
             "kafka/logs/server.log.2022-09-13-09.gz",

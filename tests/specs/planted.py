@@ -302,7 +302,7 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
         ),
     ),
     ("cluster", "clean_election"): (
-        Bug(12, dropped=(ANYBODY,), plain=True),
+        Bug(12, dropped=(ANYBODY,), bounds=ONE_FAILOVER, plain=True),
         Bug(
             29,
             without=("preferred_needs_isr",),
@@ -330,7 +330,9 @@ BUGS: dict[tuple[str, str], tuple[Bug, ...]] = {
             plain=True,
         ),
     ),
-    ("cluster", "single_writer"): (Bug(12, without=("zk_writes_fenced",), plain=True),),
+    ("cluster", "single_writer"): (
+        Bug(12, without=("zk_writes_fenced",), bounds={"crashes": 0}, plain=True),
+    ),
     ("cluster", "epochs_never_fall"): (Bug(11, dropped=(BLIND,), bounds=ONE_FAILOVER, plain=True),),
     ("cluster", "the_dead_stay_out"): (
         Bug(
