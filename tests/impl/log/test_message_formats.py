@@ -54,7 +54,9 @@ def test_a_segment_has_a_time_index_since_0_10_1(
     found = manager.log(("t", 0))
 
     assert segments > 1
-    assert {name.split(".")[1] for name in disk.names(f"{FOLDER}/t-0") if name[0] == "0"} == suffixes
+    assert {
+        name.split(".")[1] for name in disk.names(f"{FOLDER}/t-0") if name[0] == "0"
+    } == suffixes
     assert found is not None
     assert (found.log_end, len(found.segments)) == (3, segments)
     assert found.offset_for_time(11) == (11, 1, -1)
