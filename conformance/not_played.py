@@ -1,8 +1,9 @@
 """Reasons why the implementation does not play a story: three kinds, and no other.
 
-A story tells of a protocol. Where that is a *design* that no release has, or one *older* than the
-first release that the implementation has, nothing here could play it. What a release did and its
-worlds cannot show is *beyond* them: that is a gap, and is counted as one.
+A story tells of a protocol. Where that is a *design* that no release has, be it the model's own
+simplification, or one *older* than the first release that the implementation has, nothing here
+could play it. What a release did and its worlds cannot show is *beyond* them: that is a gap, and is
+counted as one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ FIRST = next(iter(PUBLISHED))
 class ReasonKind(StrEnum):
     """Which kind of reason it is, as the summary says it."""
 
-    DESIGN = "show a design that no release has"
+    DESIGN = "show what no release does"
     OLDER = f"show Kafka before {FIRST}"
     BEYOND = "show what the implementation's worlds do not"
 

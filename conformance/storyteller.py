@@ -113,12 +113,13 @@ def as_released(story: Story) -> AsReleased | WhyNotPlayed:
         without = {**recorded.without, switch: False}
         if recorded.switches.get(switch) and not _is_played_alike(story, about, without):
             return WhyNotPlayed(ReasonKind.BEYOND, f"{why_not} ({switch})")
-    beyond: str | None = None
+    differs: WhyNotPlayed | None = None
     if not apart:
-        beyond = _why_not_as(story, about)
-        if beyond is not None:
-            return WhyNotPlayed(ReasonKind.BEYOND, beyond)
-        if recorded.without == about.switches or _is_played_alike(story, about, about.switches):
+        differs = _why_not_as(story, about)
+        if differs is not None and differs.kind is ReasonKind.BEYOND:
+            return differs
+        same = recorded.without == about.switches
+        if differs is None and (same or _is_played_alike(story, about, about.switches)):
             return AsReleased(story, recorded.version)
     releases = list(dict.fromkeys((recorded.version, *reversed(RELEASES), *reversed(LINES))))
     here: StoryOutcome | None = None
@@ -130,11 +131,12 @@ def as_released(story: Story) -> AsReleased | WhyNotPlayed:
                 here = here or play(story)
                 if _comes_to_the_same(here, play(there)):
                     return AsReleased(there, release)
-            beyond = beyond or why
+            differs = differs or why
     if apart:
         lacking = of_switches(apart)
-        by_bound = beyond is not None and lacking.kind is ReasonKind.BEYOND
-        return WhyNotPlayed(ReasonKind.BEYOND, f"{beyond}") if by_bound else lacking
+        return differs if differs is not None and lacking.kind is ReasonKind.BEYOND else lacking
+    if differs is not None:
+        return differs
     alone = [
         name for name, value in sorted(about.switches.items())
         if not _is_played_alike(story, about, {**recorded.without, name: value})
@@ -160,20 +162,25 @@ def _has(system: System, release: str, switches: Mapping[str, object]) -> bool:
     return all(values.get(name) == value for name, value in switches.items())
 
 
-def _why_not_as(story: Story, about: SystemMap, release: str | None = None) -> str | None:
-    """Why the implementation cannot play a story in its version, or in a release."""
+def _why_not_as(story: Story, about: SystemMap, release: str | None = None) -> WhyNotPlayed | None:
+    """Why the implementation cannot play a story in its version, or in a release.
+
+    Either its worlds do not have it so, or the model comes to what Kafka does not do.
+    """
     assert story.heading is not None, "the story names a system"
     version = story.heading.recorded.version
     try:
         about.world(story.heading.step_bounds, release or version)
     except ValueError as error:
-        return str(error)
+        return WhyNotPlayed(ReasonKind.BEYOND, str(error))
     steps = {one.what for one in story.commands if one.is_step or one.verb == "refused"}
     missing = sorted(steps - set(about.steps_of))
     if missing:
-        return f"the implementation has no step for {', '.join(missing)}"
+        text = f"the implementation has no step for {', '.join(missing)}"
+        return WhyNotPlayed(ReasonKind.BEYOND, text)
     run = [(one.what, one.arguments) for one in story.commands if one.is_step]
-    return about.not_alike(version, run)
+    differs = about.not_alike(version, run)
+    return None if differs is None else WhyNotPlayed(ReasonKind.DESIGN, differs)
 
 
 def _in_release(story: Story, about: SystemMap, release: str) -> Story:

@@ -607,7 +607,7 @@ def _not_alike(version: str, run: Run) -> str | None:
             case "controller_assigns_both":
                 assigned.update(range(1, 6))  # the target is among them
             case "controller_reads_cluster" if assigned <= gone:
-                return _ISR_IS_DEAD
+                headless = True
             case "controller_notices_death":
                 headless = isr <= gone
             case "controller_write_conflicts" | "controller_notices_start" if headless:

@@ -25,7 +25,7 @@ def epoch_cache_of(release: Numbers) -> LeaderEpochFileCache:
 
 
 def config_of(release: Numbers, config: LogConfig | None = None) -> LogConfig:
-    """The configuration with that release's kind of index entry, its treatment of older message
+    """The configuration with that release's kind of indexes, its treatment of older message
     formats, and a message format it knows."""
     given = config or LogConfig()
     newest = 2 if has_epochs(release) else 1
@@ -34,6 +34,7 @@ def config_of(release: Numbers, config: LogConfig | None = None) -> LogConfig:
         index_last_offset=release >= (2, 0),
         epochs_by_format=release == (2, 1) or release >= (2, 1, 1),  # a line means its last release
         older_format_ends_epochs=release == (2, 2) or release >= (2, 2, 1),
+        time_index=release >= (0, 10, 1),
         message_format=min(given.message_format, newest),
     )
 

@@ -30,6 +30,8 @@ class LogConfig:
     offset of their batch (2.0+), before that the first. ``epochs_by_format``: an older message
     format than v2 keeps no leader epochs (2.1.1, KAFKA-7897); before, there is a cache in any.
     ``older_format_ends_epochs``: what is appended in one clears the cache (2.2.1, KAFKA-7601).
+    ``time_index``: segments have one, and are rolled and deleted by the times of their records
+    (0.10.1, KIP-33); before, by those of their files.
     ``cleanup_policy``: ``delete``,
     ``compact``, or both with a comma between (KIP-71). The ratio is of bytes not compacted yet.
     """
@@ -55,6 +57,7 @@ class LogConfig:
     index_last_offset: bool = True
     epochs_by_format: bool = True
     older_format_ends_epochs: bool = True
+    time_index: bool = True
 
     @property
     def compacts(self) -> bool:

@@ -100,5 +100,26 @@ class TimeIndex(IndexFile[TimestampOffset]):
         self.keep(self._slots_up_to(lambda entry: entry.offset < offset))
 
 
+class NoTimeIndex(TimeIndex):
+    """Before 0.10.1 there is none (KIP-33): no file, and never an entry."""
+
+    full = False
+
+    def _loaded(self) -> bytearray:
+        return bytearray()
+
+    def create(self) -> None:
+        """No file."""
+
+    def grow(self) -> None:
+        """No file."""
+
+    def sync(self) -> None:
+        """No file."""
+
+    def maybe_append(self, timestamp: int, offset: int) -> None:
+        """No entry."""
+
+
 def _described(entry: tuple[int, int]) -> str:
     return f"{entry[0]} -> {entry[1]}"

@@ -147,7 +147,7 @@ def _settle(log: Log, log_start: int, reported: Recovery) -> None:
 
 def _believed(segment: Segment, reported: Recovery) -> bool:
     """Take up a segment without a scan; False, with a note, if it has to be scanned."""
-    for suffix in (INDEX, TIME_INDEX):
+    for suffix in (INDEX, TIME_INDEX) if segment.config.time_index else (INDEX,):
         if not segment.disk.exists(segment.path(suffix)):
             reported.notes.append(f"{segment.path(suffix)}: missing; built again from the segment")
             return False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from impl.disk import Disk, File
 from impl.log.config import LogConfig
 from impl.log.errors import CorruptRecord, CorruptSegment
-from impl.log.indexes import OffsetIndex, TimeIndex
+from impl.log.indexes import NoTimeIndex, OffsetIndex, TimeIndex
 from impl.log.record import NO_TIMESTAMP
 from impl.log.record_batch import HEADER, Batch, header_at, records_of
 from impl.log.region import Region
@@ -52,7 +52,8 @@ class Segment:
         self.suffix = suffix
         limit = config.segment_index_bytes
         self.index = OffsetIndex(disk, self.path(INDEX), base_offset, limit)
-        self.time_index = TimeIndex(disk, self.path(TIME_INDEX), base_offset, limit)
+        by_time = TimeIndex if config.time_index else NoTimeIndex
+        self.time_index = by_time(disk, self.path(TIME_INDEX), base_offset, limit)
         self._file: File | None = None
         self.size = 0
         self.created_ms = now_ms
@@ -132,6 +133,8 @@ class Segment:
 
     def _age(self, max_timestamp: int, now_ms: int) -> int:
         """By the records' own time if they have one, else by the clock."""
+        if not self.config.time_index:
+            return now_ms - self.created_ms
         if self.first_timestamp is None and self.size > 0:
             found = next(self.batches(), None)
             if found is not None and found[1].max_timestamp >= 0:
@@ -229,8 +232,8 @@ class Segment:
         return None
 
     def largest_timestamp(self) -> int:
-        """Of the records; when the file was changed if they have none."""
-        if self.max_timestamp >= 0:
+        """Of the records; when the file was changed if they have none, or no time index."""
+        if self.config.time_index and self.max_timestamp >= 0:
             return self.max_timestamp
         return self.modified_ms
 

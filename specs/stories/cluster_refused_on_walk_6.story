@@ -16,7 +16,6 @@ quietly broker_updates_metadata broker=2 sender=3
 quietly broker_asks_to_go broker=3
 quietly node_of_an_ended_session_goes broker=3
 quietly older_epoch_is_refused broker=1 sender=3 partition=0
-quietly broker_asks_to_go broker=1
 quietly shutdown_request_arrives broker=3 subject=3
 quietly broker_reconnects broker=3
 quietly session_expires broker=2
@@ -40,6 +39,7 @@ quietly broker_reconnects broker=1
 quietly reply_is_lost broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_context broker=2
+quietly broker_asks_to_go broker=1
 quietly shutdown_request_arrives broker=2 subject=1
 quietly controller_announces_brokers broker=2
 quietly broker_updates_metadata broker=3 sender=2

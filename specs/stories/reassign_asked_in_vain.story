@@ -1,11 +1,15 @@
 # Since KIP-455 a controller is asked itself: what it answers with a refusal.
-# Shows: a list with somebody twice, what is so already, a topic that is to be deleted, a request under /admin.
+# Shows: somebody dead, a list with somebody twice, what is so already, a request under /admin.
 system reassignment version 2.4 brokers 2 replicas 2
 
 quietly topic_is_created first=1 second=none third=none
 quietly broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=1
+quietly session_expires broker=2
 quietly controller_reads_cluster broker=1
+refused controller_is_asked_for_move broker=1 first=2 second=none third=none
+quietly broker_reconnects broker=2
+quietly controller_notices_start broker=1 started=2
 
 refused controller_deletes_needless_replicas broker=1
 refused controller_is_asked_for_move broker=1 first=1 second=none third=none
@@ -13,10 +17,9 @@ refused controller_is_asked_for_move broker=1 first=1 second=1 third=none
 refused controller_is_asked_for_move broker=1 first=1 second=none third=1
 quietly administrator_asks_for_move first=1 second=none third=none
 refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
-quietly administrator_deletes_topic
-quietly controller_drops_move_of_deleted_topic broker=1
-refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
 ----
+refused controller_is_asked_for_move(broker=1, first=2, second=none, third=none)
+    every new replica is alive — false (cache[1].live {1}, cache[1][2].assignment none)
 refused controller_deletes_needless_replicas(broker=1)
     a move was changed — false (cache[1].task idle)
 refused controller_is_asked_for_move(broker=1, first=1, second=none, third=none)
@@ -27,5 +30,3 @@ refused controller_is_asked_for_move(broker=1, first=1, second=none, third=1)
     there is no third replica without a second — false
 refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
     no request stands under /admin — false (zk[1].requested 0)
-refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
-    the topic is not to be deleted — false (zk.deleting true)

@@ -7,8 +7,6 @@ refused broker_becomes_controller broker=1
 quietly session_expires broker=2
 refused broker_becomes_controller broker=2
 quietly topic_is_created first=1 second=none third=none
-quietly administrator_deletes_topic
-refused administrator_deletes_topic
 quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=2
 quietly session_expires broker=2
@@ -20,30 +18,18 @@ quietly administrator_asks_for_move first=1 second=none third=none
 quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
-refused controller_drops_move_of_deleted_topic broker=2
 quietly controller_reads_cluster broker=2
-refused controller_drops_what_is_so_already broker=2
 refused older_epoch_is_refused broker=1 epoch=0 controller=2
-quietly controller_drops_move_of_deleted_topic broker=2
-refused controller_drops_move_of_deleted_topic broker=2
 ----
 refused broker_becomes_controller(broker=1)
     its process runs — false (up {2})
 refused broker_becomes_controller(broker=2)
     the broker has a session — false (zk.registered {1})
-refused administrator_deletes_topic()
-    it is not to be deleted yet — false (zk.deleting true)
 refused broker_finds_it_moved(broker=2)
     its reply was lost — false (reply_lost[2] false)
 refused broker_learns_it_won(broker=2)
     the reply arrives, or the broker finds itself — false (reply_lost[2] true, zk.controller none)
 refused reply_is_lost(broker=2)
     the reply is on its way — false (reply_lost[2] true)
-refused controller_drops_move_of_deleted_topic(broker=2)
-    it waits for events, or has just begun — false (cache[2].task none)
-refused controller_drops_what_is_so_already(broker=2)
-    the topic is not to be deleted — false (zk.deleting true)
 refused older_epoch_is_refused(broker=1, epoch=0, controller=2)
     the process runs — false (up {2})
-refused controller_drops_move_of_deleted_topic(broker=2)
-    the request names the partition — false (cache[2].task idle)

@@ -28,19 +28,23 @@ quietly controller_removes_dead_replica broker=2 dead=1
 refused leader_reads_another_write_back leader=1
 quietly broker_reconnects broker=1
 refused leader_reads_its_write_back leader=1
-quietly controller_notices_start broker=2 started=1
+quietly session_expires broker=2
+quietly broker_reconnects broker=2
+quietly broker_becomes_controller broker=2
+quietly broker_learns_it_won broker=2
+quietly controller_reads_cluster broker=2
 refused controller_finds_nobody_to_lead broker=2
 quietly controller_elects_leader broker=2 leader=1
-refused broker_becomes_leader broker=1 epoch=2 controller=1
-quietly older_epoch_is_refused broker=2 epoch=0 controller=1
-refused broker_becomes_follower broker=2 epoch=1 controller=1
+refused broker_becomes_leader broker=1 epoch=2 controller=2
+refused broker_becomes_follower broker=2 epoch=1 controller=2
 quietly leader_reads_another_write_back leader=1
 refused leader_shrink_is_unheard leader=1 replica=2
 refused leader_shrinks_isr leader=1 replica=2
 refused leaderless_request_is_ignored broker=1 epoch=1 controller=1
-quietly broker_becomes_leader broker=1 epoch=2 controller=1
-quietly leaderless_request_is_ignored broker=2 epoch=1 controller=1
-quietly broker_becomes_follower broker=2 epoch=2 controller=1
+quietly leaderless_request_is_ignored broker=1 epoch=1 controller=2
+quietly broker_becomes_leader broker=1 epoch=2 controller=2
+quietly leaderless_request_is_ignored broker=2 epoch=1 controller=2
+quietly broker_becomes_follower broker=2 epoch=2 controller=2
 quietly follower_catches_up leader=1 follower=2
 quietly leader_expands_isr leader=1 replica=2
 refused controller_begins_with_targets_in_sync broker=2
@@ -73,17 +77,17 @@ refused leader_reads_its_write_back(leader=1)
     what is there is what it wrote — false (replica[1].zk_version 0, zk.version 2)
 refused controller_finds_nobody_to_lead(broker=2)
     no assigned member of the ISR is alive — false (cache[2].isr {1}, cache[2].live {1,2}, cache[2][1].assignment 0)
-refused broker_becomes_leader(broker=1, epoch=2, controller=1)
+refused broker_becomes_leader(broker=1, epoch=2, controller=2)
     no write of it is unanswered — false (replica[1].unheard true)
-refused broker_becomes_follower(broker=2, epoch=1, controller=1)
-    the request names a leader — false (request[1][1].leader none)
+refused broker_becomes_follower(broker=2, epoch=1, controller=2)
+    the request names a leader — false (request[1][2].leader none)
 refused leader_shrink_is_unheard(leader=1, replica=2)
     the cached version is current — false (replica[1].zk_version 0, zk.version 3)
 refused leader_shrinks_isr(leader=1, replica=2)
     the cached version is current — false (replica[1].zk_version 0, zk.version 3)
 refused leaderless_request_is_ignored(broker=1, epoch=1, controller=1)
-    the request is in flight — false (request[1][1].to {2})
+    the request is in flight — false (request[1][1].to {})
 refused controller_begins_with_targets_in_sync(broker=2)
-    another list, or another order is asked for — false (cache[2].task idle)
+    another list, or another order is asked for — false (cache[2].task beginning)
 isr_holds_committed: holds
 leader_epoch_never_falls: holds of every step

@@ -48,6 +48,10 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
         "restarted_broker_refuses_the_deposed", "role_fails_half_way",
         "winner_takes_itself_for_another",
         "winner_takes_itself_for_another_in_topics", "zombie_fetcher_is_refused",
+        # Where the model simplifies what a controller does.
+        "reassign_asked_of_a_deleted_topic", "reassign_dead_target_does_not_lead",
+        "reassign_late_writes_of_a_leader", "reassign_refused_of_a_deleted_topic",
+        "reassign_six_stages",
     },
     ReasonKind.OLDER: {
         "checkpoint_forgets", "cluster_refused_before_node_owners_were_checked",
@@ -58,12 +62,6 @@ NOT_PLAYED: dict[ReasonKind, set[str]] = {
     ReasonKind.BEYOND: {
         # Brokers that refuse a directory of another topic by its id (2.8).
         "topic_ids_refuse_the_dead",
-        # Where the model leaves open, or simplifies, what a controller does.
-        "cluster_refused_on_walk_6", "reassign_asked_in_vain",
-        "reassign_changed_around_sessions", "reassign_dead_target_does_not_lead",
-        "reassign_late_writes_of_a_leader", "reassign_refused_around_a_controllership",
-        "reassign_refused_around_a_session", "reassign_refused_around_isr_writes",
-        "reassign_six_stages",
     },
 }  # fmt: skip
 """The stories that the implementation does not play, by kind of reason: there is no other."""
@@ -201,6 +199,7 @@ def test_several_replicas_that_leave_at_once_are_a_difference_that_the_map_names
 
     assert reported.why_not is not None
     assert reported.why_not.startswith("several replicas go offline at once")
+    assert reported.kind is ReasonKind.DESIGN
 
 
 def test_a_refusal_that_only_a_better_model_has_does_not_apply() -> None:

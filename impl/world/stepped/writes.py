@@ -186,7 +186,7 @@ def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
     if effect.operation != "get":
         return False
     if effect.path == STATE:
-        return is_before_write(thread) and not in_change(thread) and not _elects_nobody(thread)
+        return is_before_write(thread) and not in_change(thread) and not _changes_nothing(thread)
     if effect.path == TOPIC and thread.frame_of(Reassigner._write_assignment):
         # What is asked of the controller itself is answered when the znode is written.
         return finishing(thread) or thread.frame_of(ControllerApi.alter_reassignments) is None
@@ -195,14 +195,16 @@ def _is_about_to_write(thread: ControllerThread, effect: Ask) -> bool:
     return finishing(thread) or (rewriting(thread) and is_to_be_fenced(thread))
 
 
-def _elects_nobody(thread: ControllerThread) -> bool:
-    """A new controller looks for a leader, and by the state as it is there is none: nothing will be
-    written."""
+def _changes_nothing(thread: ControllerThread) -> bool:
+    """A new controller looks for a leader and there is none, or takes the dead out of an ISR in
+    which they are not: by the state as it is nothing will be written."""
     node = thread.zookeeper.nodes.get(STATE)
-    begins = thread.frame_of(EventController.fail_over) is not None
-    if not begins or electing(thread) is None or node is None:
+    if thread.frame_of(EventController.fail_over) is None or node is None:
         return False
-    return would_elect(thread, decode_state(*FIRST, node.data, node.version)) is None
+    state, offline = decode_state(*FIRST, node.data, node.version), going_offline(thread)
+    if offline is not None and thread.frame_of(ReplicaMachine.startup) is not None:
+        return offline.f_locals["broker"] not in state.isr
+    return electing(thread) is not None and would_elect(thread, state) is None
 
 
 def rewriting(thread: ControllerThread) -> bool:

@@ -38,6 +38,30 @@ RECORDS = [StoredRecord(at, 10 + at, b"k", b"v%d" % at) for at in range(3)]
 CODECS = ("none", "gzip")
 
 
+@pytest.mark.parametrize(("release", "suffixes"), [
+    ((0, 10, 0), {"index", "log"}), ((0, 10, 1), {"index", "log", "timeindex"}),
+])  # fmt: skip
+def test_a_segment_has_a_time_index_since_0_10_1(
+    release: tuple[int, ...], suffixes: set[str]
+) -> None:
+    disk, manager = broker(release, LogConfig(segment_bytes=75, index_interval_bytes=0))
+    log = manager.create(("t", 0))
+    for record in RECORDS:
+        log.append_as_leader(encode_batch([record]), 0)
+    segments = len(log.segments)
+    manager.stop()
+    manager.start(1)
+    found = manager.log(("t", 0))
+
+    assert segments > 1
+    assert {
+        name.split(".")[1] for name in disk.names(f"{FOLDER}/t-0") if name[0] == "0"
+    } == suffixes
+    assert found is not None
+    assert (found.log_end, len(found.segments)) == (3, segments)
+    assert found.offset_for_time(11) == (11, 1, -1)
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(("release", "magic"), [((0, 10, 2), 1), ((0, 11), 2), ((2, 3), 2)])
 def test_what_a_new_client_sends_is_stored_in_the_format_of_the_release(
