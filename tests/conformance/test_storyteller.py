@@ -86,8 +86,8 @@ def test_what_the_implementation_does_not_play_is_this_and_for_these_reasons() -
 
 @pytest.mark.parametrize("version", ["1.1", "2.0"])
 def test_a_cluster_of_an_older_release_plays_its_own_stories(version: str) -> None:
-    reported = [replayed(path) for path in PLAYABLE
-                if f"system cluster version {version} " in path.read_text(encoding="utf-8")]  # fmt: skip
+    heading = f"system cluster version {version} "
+    reported = [replayed(path) for path in PLAYABLE if heading in path.read_text(encoding="utf-8")]
 
     assert sum(one.why_not is None and one.verdict is Verdict.HOLDS for one in reported) >= 2
 
