@@ -390,9 +390,7 @@ class ClusterReplay(Driver):
                 raise LeftToOthers(f"the replicas of {name} change, which `reassignment` has")
             self.assigned[name] = replicas
 
-    def _notification(
-        self, line: TraceLine, op: Mapping[str, Any], kind: str, owner: int
-    ) -> None:
+    def _notification(self, line: TraceLine, op: Mapping[str, Any], kind: str, owner: int) -> None:
         if owner not in self.of:
             raise LeftToOthers("a notification was written in a session of no broker")
         b = self.of[owner]
