@@ -43,10 +43,10 @@ class LineNotes:
         assert not self._before, "lines are noted already"
         for name in self.walked:
             module = import_module(name)
-            codes, groups = _instrumented(name)
+            codes, groups = self.instrumented(name)
             notes = bytearray(len(groups))
             setattr(module, NOTES, notes)
-            setattr(module, NOTED, _setter(notes))
+            setattr(module, NOTED, self.noted(notes))
             for function in functions_in(module):
                 new = codes.get((function.__qualname__, function.__code__.co_firstlineno))
                 if new is not None:
@@ -65,12 +65,22 @@ class LineNotes:
             function.__code__ = code
         self._before.clear()
 
+    @staticmethod
+    def instrumented(module: str) -> tuple[dict[Function, CodeType], list[set[int]]]:
+        """A module's functions that take notes, and the lines that each note stands for."""
+        return _instrumented(module)
+
+    @staticmethod
+    def noted(notes: bytearray) -> object:
+        """What sets a note inside of an expression."""
+        return _setter(notes)
+
     def take(self) -> Lines:
         """What ran since the last call, which is added to ``walked`` too."""
         found: Lines = {}
         for name, walked in self.walked.items():
             notes = vars(import_module(name))[NOTES]
-            groups = _instrumented(name)[1]
+            groups = self.instrumented(name)[1]
             found[name] = {line for at, noted in enumerate(notes) if noted for line in groups[at]}
             notes[:] = bytes(len(notes))
             walked |= found[name]
@@ -103,7 +113,7 @@ def lines_of(module: str) -> tuple[tuple[str, frozenset[int]], ...]:
 
     A function that has nothing but a docstring, as in a protocol, has no line.
     """
-    source, tree = _text(module)
+    source, tree = module_text(module)
     empty = {_key(one) for one in ast.walk(tree) if isinstance(one, _FUNCTIONS) and _is_empty(one)}
     found = []
     for code in codes_in(compile(source, module, "exec")):
@@ -122,7 +132,8 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from codes_in(constant)
 
 
-def _text(module: str) -> tuple[str, ast.Module]:
+def module_text(module: str) -> tuple[str, ast.Module]:
+    """A module's text, and its tree."""
     source = inspect.getsource(import_module(module))
     return source, ast.parse(source)
 
@@ -148,7 +159,7 @@ def _setter(notes: bytearray) -> Callable[[int], None]:
 @cache
 def _instrumented(module: str) -> tuple[dict[Function, CodeType], list[set[int]]]:
     """A module's functions that note their lines, and the lines that each note stands for."""
-    source, tree = _text(module)
+    source, tree = module_text(module)
     marker = _Marker(source.splitlines())
     tree = ast.fix_missing_locations(marker.visit(tree))
     compiled = compile(tree, str(import_module(module).__file__), "exec")

@@ -260,8 +260,9 @@ def reassignments() -> Iterator[Case]:
             yield asked, tuple(one), (its.replicas, its.adding, its.removing)
             yield f"{asked}: ends", (one.target, one.origin), (its.target, its.origin)
         yield f"{asked}: moves", one.moves, its.is_being_reassigned
-    for twice in ((1, 1), (-1, 2)):
-        yield f"to {twice}", moves.refusal(twice, (1,), (1, 2)), valid_target(twice, (1,), (1, 2))
+    for target, old in product(((1, 1), (-1, 2), (0, 2), (0,)), ((1,), (-1, 1), (0, 1))):
+        asked, live = f"from {old} to {target}, alive 0 to 2", (0, 1, 2)
+        yield asked, moves.refusal(target, old, live), valid_target(target, old, live)
 
 
 def names() -> Iterator[Case]:

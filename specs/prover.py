@@ -167,11 +167,11 @@ class _Prover:
                 self._keep_all(step)
         if self.steps is None or LEMMA in self.steps:
             self._lemmas()
-        if self.steps is None and self.proof.ranking is not None:
+        if self.proof.ranking is not None:
             RankingObligations(
                 self.proof.ranking, self.proof.claim, self.recorded, self.code, self.formulas,
                 self.state, [*self.hypothesis, *self._meaning(self.state)],
-            ).ask_all(self)  # fmt: skip
+            ).ask_all(self, self.steps)  # fmt: skip
         elif self.steps is None:
             self._imply()
         return self.result

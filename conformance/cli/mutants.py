@@ -40,7 +40,8 @@ ASKED = 0.85
 @click.option("--deep", is_flag=True, help=f"A sample of {DEEP}, or all if there are fewer.")
 @click.option(
     "--resume", "resume", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep each trial in FILE as it is made, and make none again that is there.",
+    help="Keep each trial in FILE, and in FILE.reach what each judge runs; make none again that is "
+    "there.",
 )  # fmt: skip
 @click.option(
     "--sample", "size", metavar="N", type=click.IntRange(min=0),
@@ -97,7 +98,7 @@ def mutants(
     wanted = size if size is not None else DEEP if deep else SAMPLE
     began = time.monotonic()
     with Progress() as progress:
-        said, run = all_of.reach(progress)
+        said, run = all_of.reach(progress, resume and Path(f"{resume}.reach"))
     if said[0]:
         say(f"not checked: the implementation as it is fails ({said[0]}: {said[1]})", json_target)
         emit_json(json_target, {"verdict": Verdict.NOT_CHECKED, "why": f"{said[0]}: {said[1]}"})

@@ -1,7 +1,7 @@
-"""Judges of mutants: short checks beside the model, by name, with the lines that each runs.
+"""Judges of mutants: short checks beside the model, by name, with the mutants that differ in each.
 
-A judge compares the implementation with the model for a part of a second. Which lines each of them
-runs is measured once (`reach`); a mutant is put before those that run its line, and no others.
+A judge compares the implementation with the model for a part of a second. Which mutants differ in
+the run of each is measured once (`reach`); a mutant is put before those, and no others.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 from conformance.edges import EdgeReport, walk_edges
 from conformance.effects import EffectsOfOnePartition
 from conformance.effects_of_cluster import EffectsOfCluster
-from conformance.line_notes import LineNotes
 from conformance.lockstep import Mismatch
 from conformance.mapping import MAPPED, map_of
 from conformance.mapping.rows import Family
-from conformance.mutants.mutate import MODULES, Mutant
+from conformance.mutants.changes import ChangeNotes, forget
+from conformance.mutants.kept_reach import KeptReach
+from conformance.mutants.mutate import MODULES, Mutant, mutants_of
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.running.logged import judged_logs
 from conformance.running.profiles import TRACED_PROFILES
@@ -123,6 +124,8 @@ CLAIMED_RUNS = (
     (4, "retention", "2.7"), (25, "retention", "2.7"),
     (0, "requests", "2.4"), (0, "requests", "2.7"), (0, "operators", "2.0"),
     (0, "operators", "2.3"),
+    (31, "directories", "2.7"), (32, "everything", "2.7"), (33, "unclean", "2.4"),
+    (39, "deposed", "2.7"),
 )  # fmt: skip
 """Runs of whole clusters that are held to the claims of the simulator alone: a second each."""
 
@@ -348,33 +351,47 @@ def judge(names: Iterable[str] = tuple(JUDGES)) -> Judgement:
 
 @dataclass(frozen=True)
 class Reach:
-    """(module, line) -> the judges that run it, in the order of `JUDGES`; seconds of each one."""
+    """Key of a mutant -> the judges in whose run it differs at once, in the order of `JUDGES`;
+    seconds of each judge."""
 
-    judges: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    judges: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def reach(progress: Callable[[str], None] = lambda _: None) -> tuple[Judgement, Reach]:
-    """What is said of the implementation as it is, and which judges run which line.
+def reach(
+    progress: Callable[[str], None] = lambda _: None, file: Path | None = None
+) -> tuple[Judgement, Reach]:
+    """What is said of the implementation as it is, and in which judges which mutant differs.
 
-    What is compiled for the model's side meanwhile is there for the children that are forked later.
+    What was measured is kept in the file, if there is one, and not measured again: only one judge
+    of each kind looks once more. What is compiled for the model's side meanwhile is there for the
+    children that are forked later.
     """
-    found: dict[tuple[str, int], list[str]] = {}
+    keys = {module: [one.key for one in mutants_of(module)] for module in MODULES}
+    found: dict[str, list[str]] = {}
     seconds: dict[str, float] = {}
+    kept = KeptReach(file)
+    kinds = set()
     if any(one.kind.startswith("cases") for one in JUDGES.values()):
-        _answered_by_the_model()  # before lines are noted
-    with LineNotes(MODULES) as notes:
+        _answered_by_the_model()  # before changes are noted
+    with ChangeNotes(MODULES) as notes:
         for number, one in enumerate(JUDGES.values(), 1):
             progress(f"{number} of {len(JUDGES)} judges look at what is there: {one.name}")
-            began = time.process_time()
-            said = one.judge()
-            seconds[one.name] = time.process_time() - began
-            if said[0]:
-                return said, Reach()
-            for module, lines in notes.take().items():
-                for line in lines:
-                    found.setdefault((module, line), []).append(one.name)
-    return ("", ""), Reach({place: tuple(names) for place, names in found.items()}, seconds)
+            known = kept.measured.get(one.name)
+            if known is None or one.kind not in kinds:
+                forget(MODULES)
+                began = time.process_time()
+                said = one.judge()
+                if said[0]:
+                    return said, Reach()
+                took, noted = time.process_time() - began, notes.take()
+                known = known or kept.add(one.name, took, noted)
+                kinds.add(one.kind)
+            seconds[one.name] = known.seconds
+            for module, numbers in known.differ.items():
+                for each in numbers:
+                    found.setdefault(keys[module][each], []).append(one.name)
+    return ("", ""), Reach({key: tuple(names) for key, names in found.items()}, seconds)
 
 
 class Catches:
@@ -401,18 +418,16 @@ def _drawn(mutant: Mutant, name: str) -> bytes:
 
 
 def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str], list[str]]:
-    """The judges that run a mutant's line: those that look first, and the rest.
+    """The judges in whose run a mutant differs: those that look first, and the rest.
 
-    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks, and
-    first those that run the line after it as well, as few do where a condition rarely holds. Who is
-    worth most goes first; then logs and claims are looked at, and plain rules go last.
+    Of each kind some are drawn, by the mutant's name: mutants of one line meet different walks.
+    Who is worth most goes first; then logs and claims are looked at, and plain rules go last.
     """
-    beyond = {*reached.judges.get((mutant.module, mutant.line + 1), ())}
     kinds: dict[str, list[str]] = {}
-    for name in reached.judges.get((mutant.module, mutant.line), ()):
+    for name in reached.judges.get(mutant.key, ()):
         kinds.setdefault(JUDGES[name].kind, []).append(name)
     for names in kinds.values():
-        names.sort(key=lambda name: (name not in beyond, _drawn(mutant, name)))
+        names.sort(key=lambda name: _drawn(mutant, name))
     turns = [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}

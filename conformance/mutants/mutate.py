@@ -15,7 +15,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -102,22 +102,31 @@ Change = tuple[str, ast.AST, Callable[[ast.AST], ast.AST]]
 """(kind, node, what makes the changed node of a copy of it)."""
 
 
-def mutants_of(module: str) -> list[Mutant]:
+@cache
+def mutants_of(module: str) -> tuple[Mutant, ...]:
     """Every mutant of a module, in the order of its text."""
     source = inspect.getsource(importlib.import_module(module))
     tree = ast.parse(source)
     found: list[Mutant] = []
     seen: Counter[tuple[str, str, str]] = Counter()
+    for name, operator, node, changed in changes_of(tree):
+        new = changed(copy.deepcopy(node))
+        make = partial(_mutated, module, tree, name, node, new)
+        before, after = ast.unparse(node), ast.unparse(new)
+        line: int = getattr(node, "lineno", 0)
+        seen[name, before, after] += 1
+        nth = seen[name, before, after]
+        found.append(Mutant(module, name, line, operator, before, after, nth, make))
+    return tuple(found)
+
+
+def changes_of(
+    tree: ast.Module,
+) -> Iterator[tuple[str, str, ast.AST, Callable[[ast.AST], ast.AST]]]:
+    """Function, kind, node and what changes it, of every mutant in the order of the text."""
     for name, function in _functions(tree, ""):
-        for operator, node, changed in _changes(function):
-            new = changed(copy.deepcopy(node))
-            make = partial(_mutated, module, tree, name, node, new)
-            before, after = ast.unparse(node), ast.unparse(new)
-            line: int = getattr(node, "lineno", 0)
-            seen[name, before, after] += 1
-            nth = seen[name, before, after]
-            found.append(Mutant(module, name, line, operator, before, after, nth, make))
-    return found
+        for change in _changes(function):
+            yield name, *change
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

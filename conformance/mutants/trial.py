@@ -34,7 +34,7 @@ from conformance.story_lockstep import route, tour, tours
 from conformance.walks import walk
 from specs.rendering import called, parts
 
-NOT_RUN = "no walk runs its line"
+NOT_RUN = "no walk runs its line to another effect"
 
 LONGEST_S = 20
 """Seconds of processor time that a judge may take. A mutant with which one takes longer, which is
@@ -228,7 +228,7 @@ def _compiled_before_forking() -> None:
 
 
 def try_sample(mutants: Iterable[Mutant], reached: Reach, at_once: int = 1) -> Iterator[Trial]:
-    """Each mutant in a process of its own, before the judges that run its line.
+    """Each mutant in a process of its own, before the judges in whose run it differs.
 
     Some of them at once, in the order in which they end. Who notices most of a module in the least
     time looks first. A survivor that has a reason is not put before those who look last.

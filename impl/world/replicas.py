@@ -281,8 +281,16 @@ class Replicas:
     # Clients
 
     def append(self, record: int, acks: int) -> str:
-        """A producer's record; the error, if there is one."""
-        return wait(self.manager.append(PARTITION, (record,), acks, self.min_isr, 0)).error
+        """A producer's record; the error, if there is one. What else it hears is of its record."""
+        said, its = wait(self.manager.append(PARTITION, (record,), acks, self.min_isr, 0)), self.log
+        if said.error == NONE:
+            heard = said.first_offset, said.end_offset, said.leader_epoch
+            there = its.log_end - 1, its.log_end, self.partition.leader_epoch
+            assert heard == there, f"a producer hears of offsets and epoch {heard}, and not {there}"
+            waits = None if said.awaited is None else said.awaited[1:]
+            until = (its.log_end, self.partition.generation, self.min_isr) if acks == -1 else None
+            assert waits == until, f"a producer waits for {waits}, and not {until}"
+        return said.error
 
     def acknowledges(self, offset: int) -> bool:
         """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""

@@ -14,7 +14,7 @@ and Quantification (IC3PO), NFM 2021.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,13 +22,24 @@ import numpy as np
 import numpy.typing as npt
 import z3
 
+from model.language import terms as t
 from model.language.schema import SetOf
-from model.language.sorts import Names, Sort
+from model.language.sorts import BOOL, INTEGER, Names, Sort
 from model.language.terms import Term
 from specs.finding.houdini import InvariantCandidate, Scope, State, cells_of
-from specs.finding.observed import TRIES, Generaliser, Rows, Slices, chosen_values
-from specs.finding.vocabulary import Literal, Slice, slice_over
+from specs.finding.observed import (
+    LOOK,
+    TRIES,
+    Generaliser,
+    Rows,
+    Sample,
+    Slices,
+    chosen_values,
+)
+from specs.finding.reasons import reasons
+from specs.finding.vocabulary import Definitions, Literal, Slice, made_again, slice_over
 from specs.lowering.instances import Instance
+from specs.splitting import substituted
 
 Report = Callable[[str], None]
 
@@ -48,17 +59,22 @@ class Pool:
             part.add(len(self.candidates), one)
             self.candidates.append(one)
 
-    def broken_in(self, states: Sequence[State]) -> npt.NDArray[np.bool_]:
-        """By state and candidate: does the state break it?"""
+    def broken_in(
+        self, states: Sequence[State], asked: npt.NDArray[np.bool_] | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """By state and candidate: does the state break it? (No, of one that is not asked about.)"""
         found = np.zeros((len(states), len(self.candidates)), bool)
         rows = self._scope.rows(states)
         for part in self._parts.values():
-            clauses = part.clauses()
+            positions, clauses, terms = part.of(asked)
+            if not len(positions):
+                continue
+            values = np.zeros((2 * len(terms) + 1, len(states)), bool)
             for grounded in part.grounded(self._scope):
-                truths = np.stack([rows.wide(rows.of(term)).astype(bool) for term in grounded])
-                values = np.concatenate([truths, ~truths, np.zeros((1, len(states)), bool)])
-                true = np.logical_or.reduce([values[column] for column in clauses.T])
-                found[:, part.positions] |= ~true.T
+                for place, number in enumerate(terms):
+                    values[place] = rows.wide(rows.of(grounded[number]))
+                np.logical_not(values[: len(terms)], out=values[len(terms) : -1])
+                found[:, positions] |= ~values[clauses].any(axis=1).T
         return found
 
 
@@ -80,15 +96,21 @@ class _SliceSearch:
             for part in one.literals
         ])  # fmt: skip
 
-    def clauses(self) -> npt.NDArray[np.int64]:
-        """By clause: where its literals stand among the terms, their negations, and `false`."""
-        count = len(self._terms)
+    def of(
+        self, asked: npt.NDArray[np.bool_] | None
+    ) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+        """Where the clauses that are asked about stand; by clause, where its literals stand among
+        the terms, their negations, and `false`; and the numbers of these terms."""
+        chosen = [n for n, at in enumerate(self.positions) if asked is None or asked[at]]
+        terms = sorted({number for n in chosen for number, _ in self._clauses[n]})
+        place = {number: at for at, number in enumerate(terms)}
         rows = [
-            [number if holds else number + count for number, holds in clause]
-            for clause in self._clauses
-        ]  # fmt: skip
-        width = max(map(len, rows))
-        return np.array([row + [2 * count] * (width - len(row)) for row in rows])
+            [place[number] + (0 if holds else len(terms)) for number, holds in self._clauses[n]]
+            for n in chosen
+        ]
+        width = max(map(len, rows), default=0)
+        clauses = np.array([row + [2 * len(terms)] * (width - len(row)) for row in rows], np.int64)
+        return [self.positions[n] for n in chosen], clauses, terms
 
     def grounded(self, scope: Scope) -> list[list[Term]]:
         """The terms for each choice of values; those of before are kept."""
@@ -99,6 +121,21 @@ class _SliceSearch:
                 known.append(scope.grounded.ground(term, chosen))
         return self._grounded
 
+
+SAMPLED = 400_000
+"""Rows of a slice, of each kind of states, in which reasons are made into clauses."""
+
+CORRECTED = 4
+"""Times that clauses are made of a reason, after states spoke against some."""
+
+BESIDE = 1_200
+"""Facts beside a reason at most, the plainest."""
+
+PLAINEST = 6
+"""Clauses of a reason that join the candidates: those of the fewest variables."""
+
+MADE = 8
+"""Ways to make clauses of a reason each time."""
 
 SMALL = 3
 """Variables of the slices that are tried first."""
@@ -119,25 +156,36 @@ SEVERAL = 40
 """Clauses that join the candidates for one counterexample to induction."""
 
 
+NO_DEFINITIONS = Definitions(())
+
+
 class Generalising:
     """Makes clauses against states, over slices of the sorts concerned."""
 
     def __init__(
         self, scope: Scope, blocks: Sequence[Rows], literals_of: Callable[[Slice], list[Literal]],
         seed: int, report: Report,
+        definitions: Definitions = NO_DEFINITIONS,
+        literals_beside: Callable[[Slice], list[Literal]] = lambda one: [],
     ) -> None:  # fmt: skip
         self._scope, self._blocks, self._literals_of = scope, blocks, literals_of
-        self._seed, self._report = seed, report
+        self._seed, self._report, self._definitions = seed, report, definitions
+        self._looked_at = [block.thinned(LOOK) for block in blocks]
+        self._samples: dict[Slice, Sample] = {}
+        self._literals_beside = literals_beside
+        self._wider: dict[Slice, list[Literal]] = {}
+        self._facts: set[Term] = set()
         self._known: dict[Slice, tuple[list[Literal], Generaliser]] = {}
 
     @property
     def count(self) -> int:
-        """The literals of all slices so far."""
-        return sum(len(literals) for literals, _ in self._known.values())
+        """The literals of all slices and reasons so far."""
+        seen = {part.term for literals, _ in self._known.values() for part in literals}
+        return len(seen | self._facts)
 
-    def literals(self, one: Slice) -> list[Literal]:
-        """The literals of a slice, and of what they say in the states that were reached."""
-        return self._of(one)[0]
+    def literal(self, term: Term, holds: bool, cost: int) -> Literal:
+        """A literal of a term, with its definitions written out."""
+        return Literal(term, holds, cost, self._definitions.written_out(term))
 
     def _of(self, one: Slice) -> tuple[list[Literal], Generaliser]:
         if one not in self._known:
@@ -145,6 +193,55 @@ class Generalising:
             seen = Slices(self._blocks, one, literals, ROWS)
             self._known[one] = literals, Generaliser(seen.columns, seen.real)
         return self._known[one]
+
+    def by_reason(
+        self, goal: InvariantCandidate, instance: Instance | None, state: State, before: int,
+        level: int,
+    ) -> Iterator[tuple[Slice, tuple[Literal, ...]]]:  # fmt: skip
+        """Clauses that the reason of a counterexample breaks, and nothing that was reached.
+
+        `before`: how often it was asked against this state, so that others are made each time.
+        `level`: how far facts may be from the reason: see `_beside`.
+        """
+        for reason in reasons(
+            self._scope, goal, instance, state, lambda one: self._beside(one, level)
+        ):
+            one, facts = reason.slice, reason.facts
+            self._facts |= {part.term for part in facts}
+            self._report(f"the reason of a counterexample: {len(facts)} facts about {one}")
+            if one not in self._samples:
+                self._samples[one] = Sample(self._looked_at, one, SAMPLED)
+            sample = self._samples[one]
+            random = np.random.default_rng([self._seed, before])
+            truth = np.array([part.holds for part in facts], bool)
+            costs = np.array([part.cost for part in facts], float)
+            found: dict[tuple[int, ...], None] = {}
+            for _ in range(CORRECTED):
+                generaliser = Generaliser(*sample.columns(facts))
+                made = dict.fromkeys(generaliser.against(
+                    truth, costs, np.ones(len(facts), bool), random, MADE))  # fmt: skip
+                for parts in made:
+                    if parts not in found and not sample.refutes(
+                            [facts[i].negated for i in parts]):  # fmt: skip
+                        found[parts] = None
+                if len(found) >= len(made) or not made:
+                    break
+            clauses = [_renamed(one, [facts[i].negated for i in parts]) for parts in found]
+            clauses.sort(key=lambda pair: (len(pair[0].variables),
+                                           sum(part.cost for part in pair[1])))  # fmt: skip
+            yield from clauses[:PLAINEST]
+
+    def _beside(self, one: Slice, level: int) -> list[Literal]:
+        """What definitions say of a slice's variables, and, beyond level 0, what fields say of so
+        many of them at a time (and of each other)."""
+        found = {part.term: part for part in self._definitions.literals(one)}
+        for count in range(level + 1 if level else 0):
+            for some in itertools.combinations(one.variables, count):
+                if (few := Slice(some)) not in self._wider:
+                    self._wider[few] = self._literals_beside(few)
+                for part in self._wider[few]:
+                    found.setdefault(part.term, part)
+        return sorted(found.values(), key=lambda part: part.cost)[:BESIDE]
 
     def against(
         self,
@@ -182,7 +279,7 @@ class Generalising:
         ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
                                                  key[1:]))  # fmt: skip
         return [
-            (one, tuple(replaced(self.literals(one)[i], not sign)
+            (one, tuple(replaced(self._of(one)[0][i], not sign)
                         for i, sign in zip(parts, signs, strict=True)))
             for one, parts, signs in ordered[:SEVERAL]
         ]  # fmt: skip
@@ -199,6 +296,29 @@ class Generalising:
             near = np.array([not cells or cells_of(term) <= cells for term in terms], bool)
             found.setdefault(truth.tobytes(), (truth, near))
         return list(found.values())
+
+
+def _renamed(one: Slice, clause: Sequence[Literal]) -> tuple[Slice, tuple[Literal, ...]]:
+    """A clause over no more variables than it has, named as they are in a slice of them alone."""
+    used = frozenset[str]().union(*(part.term.free for part in clause))
+    before = [v for v in one.variables if v.args[0] in used]
+    made = slice_over([v.sort for v in before])
+
+    def renamed(term: Term) -> Term:
+        for old, new in zip(before, made.variables, strict=True):
+            term = substituted(term, old, t.var(f"~{new.args[0]}", new.sort))
+        for new in made.variables:
+            term = substituted(term, t.var(f"~{new.args[0]}", new.sort), new)
+        return made_again(term)
+
+    literals = []
+    for part in clause:
+        term, holds = renamed(part.term), part.holds
+        meaning = None if part.meaning is None else renamed(part.meaning)
+        if term.op == "not":
+            term, holds = term.args[0], not holds
+        literals.append(Literal(term, holds, part.cost, meaning))
+    return made, tuple(literals)
 
 
 def replaced(one: Literal, holds: bool) -> Literal:
@@ -223,24 +343,54 @@ def slices_of(sorts: Sequence[Sort], fewest: int, most: int) -> list[Slice]:
 class Guided:
     """A search as it stands, so that it can go on from a file."""
 
-    clauses: list[tuple[list[int], list[tuple[int, bool]]]] = field(default_factory=list)
-    """Of each candidate its slice, as numbers of sorts, and its literals, by place and sign."""
+    clauses: list[tuple[list[int], list[tuple[Any, bool, int]]]] = field(default_factory=list)
+    """Of each candidate its slice, as numbers of sorts, and its literals: term, sign and cost."""
     banned: set[int] = field(default_factory=set)
     """Candidates that no proof without bounds keeps, or that a reached state breaks."""
     pairs: list[tuple[State, int]] = field(default_factory=list)
     """Steps that do not keep some candidate: the state before, and the instance."""
     made: list[tuple[State, int]] = field(default_factory=list)
-    """States against which clauses were made, and of how many variables."""
+    """States against which clauses were made, and of how many variables, or for which goal."""
 
     @staticmethod
     def of(said: Mapping[str, Any]) -> Guided:
         """Raises KeyError, TypeError or ValueError where it is something else."""
         return Guided(
-            [([int(n) for n in one], [(int(n), bool(h)) for n, h in parts])
+            [([int(n) for n in one], [(part, bool(h), int(cost)) for part, h, cost in parts])
              for one, parts in said["clauses"]],
             {int(n) for n in said["banned"]},
             [(_state(one), int(n)) for one, n in said["pairs"]],
             [(_state(one), int(n)) for one, n in said["made"]])  # fmt: skip
+
+
+class _KeptTerms:
+    """Terms in a file: lists of an operation and its arguments."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._fields = scope.grounded.recorded.fields
+        sorts = [BOOL, INTEGER, *(sort for leaf in self._fields.values()
+                                  for sort in (leaf.sort, *leaf.dims))]  # fmt: skip
+        self._sorts = {sort.name: sort for sort in sorts}
+
+    @staticmethod
+    def written(term: Term) -> list[Any]:
+        """As it is kept: a literal with its sort's name, a variable by its name alone."""
+        if term.op == "const":
+            return ["const", int(term.args[0]), term.sort.name]
+        return [term.op, *(_KeptTerms.written(arg) if isinstance(arg, Term) else arg
+                           for arg in term.args)]  # fmt: skip
+
+    def read(self, said: Sequence[Any], variables: Mapping[str, Term]) -> Term:
+        """The term again. Raises KeyError, TypeError or ValueError where it is something else."""
+        op, *args = said
+        if op == "const":
+            sort = self._sorts[args[1]]
+            return t.const(bool(args[0]) if sort is BOOL else int(args[0]), sort)
+        if op == "var":
+            return variables[args[0]]
+        parts = tuple(self.read(arg, variables) if isinstance(arg, list) else arg for arg in args)
+        leaf = self._fields.get(str(args[0])) if op == "get" else None
+        return t.make(op, parts, leaf.sort if leaf else INTEGER if op == "add" else BOOL)
 
 
 def _state(codes: Iterable[Any]) -> State:
@@ -270,7 +420,12 @@ class Choosing:
         self._sorts_of, self._make = dict(sorts_of), generalising
         self._keep, self._report = keep, report
         self._sorts = _sorts(scope)
+        self._kept_terms = _KeptTerms(scope)
         self.pool = Pool(scope)
+        self._solver = scope.solver()
+        self._learned = 0
+        self._because: dict[tuple[int, int], frozenset[int]] = {}
+        """By candidate (or `OPEN`) and instance (or place among what is open): what it needs."""
         self._numbers: dict[frozenset[tuple[Term, bool]], int] = {}
         self._times: dict[int, int] = {}
         self.rounds = 0
@@ -297,8 +452,10 @@ class Choosing:
         done, guided.clauses = guided.clauses, []
         for numbers, parts in done:
             one = slice_over([self._sorts[number] for number in numbers])
-            literals = self._make.literals(one)
-            self._join(guided, one, tuple(replaced(literals[i], holds) for i, holds in parts))
+            terms = {v.args[0]: v for v in one.variables}
+            self._join(guided, one, tuple(
+                self._make.literal(self._kept_terms.read(part, terms), holds, cost)
+                for part, holds, cost in parts))  # fmt: skip
 
     def _join(self, guided: Guided, one: Slice, clause: tuple[Literal, ...]) -> bool:
         key = frozenset((part.term, part.holds) for part in clause)
@@ -306,16 +463,33 @@ class Choosing:
             return False
         number = self._numbers[key] = len(self.pool.candidates)
         self.pool.add([InvariantCandidate(BEGIN + number, one, clause)])
-        literals = {part.term: place for place, part in enumerate(self._make.literals(one))}
-        guided.clauses.append((
-            [self._sorts.index(v.sort) for v in one.variables],
-            [(literals[part.term], part.holds) for part in clause]))  # fmt: skip
+        guided.clauses.append(
+            (
+                [self._sorts.index(v.sort) for v in one.variables],
+                [(_KeptTerms.written(one.term), one.holds, one.cost) for one in clause],
+            )
+        )
         return True
+
+    def _by_reason(
+        self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None
+    ) -> int:  # fmt: skip
+        before = guided.made.count((state, goal.number))
+        if before == AGAIN:
+            return 0
+        guided.made.append((state, goal.number))
+        level = min(FARTHEST, (self._times.get(goal.number, 1) - 1) // FEW_TIMES)
+        return sum(
+            self._join(guided, one, clause)
+            for one, clause in self._make.by_reason(goal, instance, state, before, level)
+        )
 
     def _against(
         self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None,
         most: int,
     ) -> int:  # fmt: skip
+        if most == REASON:
+            return self._by_reason(guided, state, goal, instance)
         fewest = 0 if most == SMALL else SMALL + 1
         before = guided.made.count((state, most))
         if before == AGAIN:
@@ -335,8 +509,8 @@ class Choosing:
             self._times[one.goal.number] = self._times.get(one.goal.number, 0) + 1
         often = [one for one in lost if self._times[one.goal.number] > FEW_TIMES]
         made = 0
-        for most, some in ((SMALL, lost), (LARGE, often), (LARGE, lost)):
-            if most == LARGE and made and some is lost:
+        for most, some in ((REASON, lost), (SMALL, lost), (LARGE, often), (LARGE, lost)):
+            if made and some is lost:
                 break
             made += sum(self._against(guided, one.state, one.goal, one.instance, most)
                         for one in some)  # fmt: skip
@@ -393,71 +567,120 @@ class Choosing:
                             killers[int(number)] = state, instance
                         alive &= ~after[at]
                         changed = True
-        while True:
-            count = int(alive.sum())
-            solver = scope.solver()
-            solver.add(*(scope.lower(scope.ground(candidates[n])) for n in np.flatnonzero(alive)))
+        self._learn()
+        asked = True
+        while asked:
+            asked = False
             for instance in scope.instances:
-                self._drop(guided, solver, instance, alive, killers)
-            if int(alive.sum()) == count:
-                return [int(n) for n in np.flatnonzero(alive)], killers
+                asked |= self._drop(guided, instance, alive, killers)
+        return [int(n) for n in np.flatnonzero(alive)], killers
 
     def _drop(
-        self, guided: Guided, solver: Any, instance: Instance, alive: npt.NDArray[np.bool_],
+        self, guided: Guided, instance: Instance, alive: npt.NDArray[np.bool_],
         killers: dict[int, tuple[State, Instance]],
-    ) -> None:  # fmt: skip
-        scope, candidates = self._scope, self.pool.candidates
-        concerned = [int(n) for n in np.flatnonzero(alive)
-                     if scope.concerns(instance, candidates[n])]  # fmt: skip
-        if not concerned:
-            return
+    ) -> bool:  # fmt: skip
+        """Leaves out what an instance does not keep. Was anything asked that was not known?"""
+        scope, candidates, solver = self._scope, self.pool.candidates, self._solver
+        asked = [int(n) for n in np.flatnonzero(alive)
+                 if scope.concerns(instance, candidates[n])
+                 and not self._is_known((int(n), instance.number), alive)]  # fmt: skip
+        if not asked:
+            return False
         solver.push()
         solver.add(*scope.guard(instance))
-        while concerned:
+        while asked:
             solver.push()
-            solver.add(z3.Or(*(z3.Not(scope.after(instance, candidates[n])) for n in concerned)))
-            answer = solver.check()
-            state = scope.codes(solver.model()) if answer == z3.sat else None
-            solver.pop()
-            if state is None:
+            solver.add(z3.Or(*(z3.Not(scope.after(instance, candidates[n])) for n in asked)))
+            answer = solver.check(*self._named(np.flatnonzero(alive)))
+            if answer != z3.sat:
+                core = self._core() if answer == z3.unsat else None
+                solver.pop()
+                for n in asked:
+                    if core is None:  # undecided: none of them is known to be kept
+                        alive[n] = False
+                    else:
+                        self._because[n, instance.number] = core
                 break
+            state = scope.codes(solver.model())
+            solver.pop()
             after = scope.step(state, instance)
-            broken = self.pool.broken_in([after])[0] & alive
+            broken = self.pool.broken_in([after], alive)[0]
             guided.pairs.append((state, instance.number))
             for number in np.flatnonzero(broken):
                 killers[int(number)] = state, instance
             alive &= ~broken
-            concerned = [n for n in concerned if alive[n]]
+            asked = [n for n in asked if alive[n]]
         solver.pop()
+        return True
+
+    def _is_known(self, question: tuple[int, int], alive: npt.NDArray[np.bool_]) -> bool:
+        """Was it proved before, by candidates that are all left?"""
+        core = self._because.get(question)
+        return core is not None and all(alive[n] for n in core)
+
+    def _learn(self) -> None:
+        """Gives the solver what is new among the candidates, each by its name."""
+        for number in range(self._learned, len(self.pool.candidates)):
+            one = self.pool.candidates[number]
+            self._solver.add(z3.Implies(z3.Bool(f"{NAMED}{number}"),
+                                        self._scope.lower(self._scope.ground(one))))  # fmt: skip
+        self._learned = len(self.pool.candidates)
+
+    @staticmethod
+    def _named(numbers: Iterable[int]) -> list[Any]:
+        """The names by which the solver takes candidates for true."""
+        return [z3.Bool(f"{NAMED}{number}") for number in numbers]
+
+    def _core(self) -> frozenset[int]:
+        return frozenset(int(part.decl().name().removeprefix(NAMED))
+                         for part in self._solver.unsat_core())  # fmt: skip
 
     # -- what is lost -------------------------------------------------------------------------
 
     def _lost(self, alive: Sequence[int]) -> list[Lost]:
         """Some goals that what is known and alive does not keep, each with a state."""
-        scope, found = self._scope, list[Lost]()
-        solver = scope.solver()
-        solver.add(*(scope.lower(scope.ground(self.pool.candidates[n])) for n in alive))
-        for goal, instance in self._open:
+        scope, found, solver = self._scope, list[Lost](), self._solver
+        left = np.zeros(len(self.pool.candidates), bool)
+        left[list(alive)] = True
+        named = self._named(alive)
+        for place, (goal, instance) in enumerate(self._open):
             if len(found) == AT_ONCE:
                 break
             if any(one.goal is goal for one in found):
                 continue  # one state of each: steps of other epochs say the same
+            if self._is_known((OPEN, place), left):
+                continue
             solver.push()
             solver.add(*scope.failing(instance, goal))
-            if solver.check() == z3.sat:
+            answer = solver.check(*named)
+            if answer == z3.unsat:
+                self._because[OPEN, place] = self._core()
+            elif answer == z3.sat:
+                solver.add(*named)
+                solver.check()
                 found.append(Lost(goal, instance, scope.blanker(solver)))
             solver.pop()
         return found
 
 
+NAMED = "candidate "
+OPEN = -1
+
+REASON = -1
+"""In place of a number of variables: clauses from the reason of a counterexample."""
+
 AGAIN = 4
 """Times that clauses are made against one state, of other literals each time."""
 
-AT_ONCE = 4
+AT_ONCE = 8
 """States that clauses are made against in one round."""
 
 FEW_TIMES = 2
-"""Rounds in which clauses of few variables are all that is tried for a goal."""
+"""Rounds in which facts of one level, or clauses of few variables, are all that is tried for a
+goal."""
+
+FARTHEST = 2
+"""The last level."""
 
 RESCUED = 3
 """Candidates that are tried to be saved for each of them."""

@@ -163,17 +163,25 @@ class Scope(GroundedSteps):
         """A state that satisfies the solver's assertions, with as many cells blank as may be."""
         state = self.codes(solver.model())
         solver.push()
-        for number, symbol in enumerate(self.cells):
-            blank = self.grounded.initial[number]
-            is_bool = self.grounded.cells[number].field.sort is BOOL
-            same = symbol == (z3.BoolVal(bool(blank)) if is_bool else blank)
-            if state[number] != blank:
-                if solver.check(same) != z3.sat:
+        todo = [range(begin, min(begin + BLOCK, len(self.cells)))
+                for begin in range(0, len(self.cells), BLOCK)]  # fmt: skip
+        while todo:
+            block = todo.pop(0)
+            same = [self._is_blank(number) for number in block]
+            if any(state[number] != self.grounded.initial[number] for number in block):
+                if solver.check(*same) != z3.sat:
+                    half = len(block) // 2
+                    todo[:0] = [block[:half], block[half:]] if half else []
                     continue
                 state = self.codes(solver.model())
-            solver.add(same)
+            solver.add(*same)
         solver.pop()
         return state
+
+    def _is_blank(self, number: int) -> Any:
+        symbol, blank = self.cells[number], self.grounded.initial[number]
+        is_bool = self.grounded.cells[number].field.sort is BOOL
+        return symbol == (z3.BoolVal(bool(blank)) if is_bool else blank)
 
     def concerns(self, instance: Instance, one: InvariantCandidate) -> bool:
         """Does the instance write what the candidate reads?"""
@@ -213,6 +221,9 @@ class Scope(GroundedSteps):
             after[number] = int(rows.wide(rows.of(term))[0])
         return tuple(after)
 
+
+BLOCK = 16
+"""Cells that are tried to be blank all at once."""
 
 SHORTER = 3
 """Times that a core is asked for a core of it."""

@@ -43,9 +43,10 @@ class Rows:
         some = np.linspace(0, self.count - 1, most).astype(np.int64)
         return Rows(self.grounded, [column[some] for column in self.columns])
 
-    def forget(self) -> None:
-        """Frees what was kept of terms."""
-        self._memo.clear()
+    def forget(self, most: int = 0) -> None:
+        """Frees what was kept of terms, where it is of more than so many."""
+        if len(self._memo) > most:
+            self._memo.clear()
 
     def of(self, term: Term) -> Any:
         """A grounded term in every state."""
@@ -174,6 +175,71 @@ class Slices:
     def columns_of_both(self) -> list[Column]:
         """The columns, and those of the negations behind them."""
         return [*self.columns, *((~column) & self.real for column in self.columns)]
+
+
+LOOK = 20_000
+"""States of each kind in which a clause is looked at once more, beside those of the sample."""
+
+KEPT = 4_000
+"""Terms of which what they are in all of these is kept at a time."""
+
+LEARNED = 64
+"""Rows that join a sample for each choice of values for which a clause does not hold in them."""
+
+
+class Sample:
+    """Rows of a slice for any literals: a sample, and what spoke against clauses of before."""
+
+    def __init__(self, blocks: Sequence[Rows], one: Slice, most: int) -> None:
+        self._looked_at = blocks
+        self._choices = [list(chosen_values(one, block.grounded.bounds)) for block in blocks]
+        self._stretches: list[tuple[Rows, dict[str, Term]]] = []
+        for block, choices in zip(blocks, self._choices, strict=True):
+            rows = block.thinned(max(1, most // len(choices)))
+            self._stretches += [(rows, chosen) for chosen in choices]
+        self._bits: dict[tuple[int, Term], npt.NDArray[np.uint8]] = {}
+        """By rows and grounded term: most literals speak of few of the variables."""
+        self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
+
+    def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
+        """A column of each literal, and which of their bits are rows."""
+        real = [self._packed_bits(rows, t.TRUE) for rows, _ in self._stretches]
+        columns = [_words(np.concatenate(self._column(one.atom))) for one in literals]
+        return columns, _words(np.concatenate(real))
+
+    def _column(self, atom: Term) -> list[npt.NDArray[np.uint8]]:
+        found = self._packed.setdefault(atom, [])
+        found += [
+            self._packed_bits(rows, rows.grounded.ground(atom, chosen))
+            for rows, chosen in self._stretches[len(found) :]
+        ]  # fmt: skip
+        return found
+
+    def _packed_bits(self, rows: Rows, term: Term) -> npt.NDArray[np.uint8]:
+        found = self._bits.get((id(rows), term))
+        if found is None:
+            value = rows.wide(rows.of(term)).astype(bool)
+            found = self._bits[id(rows), term] = np.packbits(value)
+        return found
+
+    def refutes(self, clause: Sequence[Literal]) -> bool:
+        """Does one of many more states refute the clause? It joins the sample then."""
+        for rows, choices in zip(self._looked_at, self._choices, strict=True):
+            for chosen in choices:
+                left: Any = True
+                for one in clause:
+                    term = rows.grounded.ground(one.atom, chosen)
+                    left = left & (rows.wide(rows.of(term)).astype(bool) != one.holds)
+                    if not left.any():
+                        break
+                else:
+                    some = np.flatnonzero(left)[:LEARNED]
+                    self._stretches.append(
+                        (Rows(rows.grounded, [column[some] for column in rows.columns]), chosen)
+                    )
+                    return True
+            rows.forget(KEPT)
+        return False
 
 
 def _words(packed: npt.NDArray[np.uint8]) -> Column:

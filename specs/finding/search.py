@@ -39,7 +39,14 @@ from specs.finding.observed import (
     reached,
     walked,
 )
-from specs.finding.vocabulary import REACH, Literal, Phrases, Slice, Vocabulary
+from specs.finding.vocabulary import (
+    REACH,
+    Definitions,
+    Literal,
+    Phrases,
+    Slice,
+    Vocabulary,
+)
 from specs.induction import counterexample_of
 from specs.invariants import Invariant, Proof, folded, is_folded
 from specs.lowering.instances import Instance
@@ -108,6 +115,7 @@ class _Search:
         self.proof, self.recorded, self.effort, self.report = proof, recorded, effort, report
         self.began = time.perf_counter()
         self.known = {one.name: self._term(one) for one in (*proof.invariants, *proof.premises)}
+        self.definitions = Definitions(proof.definitions, recorded)
         self.counts: dict[str, int] = {}
         self.given = bool(proof.invariants)
         self.open: set[tuple[str, str]] = set()
@@ -129,8 +137,8 @@ class _Search:
 
     def _goals(self) -> list[InvariantCandidate]:
         """What is to be kept or implied: what is given, and the parts of the claim."""
-        claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
-        parts = list(dict.fromkeys(part for claim in claims for part in _conjuncts(claim)))
+        parts = list(dict.fromkeys(
+            part for claim in self._claims() for part in _conjuncts(claim)))  # fmt: skip
         given = [(one.name, self.known[one.name]) for one in self.proof.invariants]
         return [InvariantCandidate(number, NOTHING, (), term, name)
                 for number, (name, term) in enumerate([*given, *(("", part) for part in parts)])
@@ -263,7 +271,8 @@ class _Search:
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
         generalising = Generalising(self.scope, [self.rows, walks], self._phrases(),
-                                    self.effort.seed, self.report)  # fmt: skip
+                                    self.effort.seed, self.report, self.definitions,
+                                    self._vocabulary().literals)  # fmt: skip
         guided = self.kept_at.guided or Guided()
         sorts = {goal.number: _quantified(goal.closed) for goal in self.goals}
         open_ones = [(goal, instance) for goal in self.goals
@@ -317,11 +326,8 @@ class _Search:
         """The literals of a slice: what is said anywhere, and what fields may say of each other."""
         with folded():
             given = [self.opened(one) for one in (*self.proof.invariants, *self.proof.premises)]
-        claims = [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
-        phrases = Phrases(self.recorded, claims, given)
-
-        vocabulary = Vocabulary(self.recorded, [*claims, *self.known.values()],
-                                set(self.recorded.fields))  # fmt: skip
+        phrases = Phrases(self.recorded, self._claims(), given)
+        vocabulary = self._vocabulary()
 
         def literals(one: Slice) -> list[Literal]:
             said = {part.term: part for part in phrases.literals(one)}
@@ -329,30 +335,23 @@ class _Search:
                 for part in vocabulary.literals(one):
                     if _is_plain(part.term) and t.not_(part.term) not in said:
                         said.setdefault(part.term, part)
-            return [replace(part, meaning=self._written_out(part.term)) for part in said.values()]
+            return [replace(part, meaning=self.definitions.written_out(part.term))
+                    for part in said.values()]  # fmt: skip
 
         return literals
+
+    def _claims(self) -> list[Term]:
+        return [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
+
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.recorded, [*self._claims(), *self.known.values()],
+                          set(self.recorded.fields))  # fmt: skip
 
     def opened(self, one: Invariant) -> Term:
         """An invariant's matrix, its variables free."""
         values = [Scalar(t.var(f"{one.name} {i}", sort)) for i, sort in enumerate(one.over)]
         return record_condition(lambda now: one.matrix(now, *values), self.recorded.system.state,
                                 self.recorded.switches)  # fmt: skip
-
-    def _written_out(self, term: Term) -> Term:
-        """A term with the definitions in it written out."""
-        by_symbol = {one.symbol: one for one in self.proof.definitions}
-
-        def go(part: Term) -> Term:
-            if part.op == "get" and part.args[0] in by_symbol:
-                values = [Scalar(go(arg)) for arg in part.args[1:]]
-                return record_condition(
-                    lambda now: by_symbol[part.args[0]].formula(now, *values),
-                    self.recorded.system.state, self.recorded.switches)  # fmt: skip
-            args = tuple(go(arg) if isinstance(arg, Term) else arg for arg in part.args)
-            return t.make(part.op, args, part.sort)
-
-        return go(term) if fields_read(term) & by_symbol.keys() else term
 
     def _open_after(self, goal: InvariantCandidate) -> list[Instance | None]:
         """The instances after which a goal may fail, of the steps of which the proof is open."""

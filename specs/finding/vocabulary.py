@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from model.language import RecordedSystem
 from model.language import terms as t
-from model.language.recording import Recorded, nodes
+from model.language.recording import Recorded, fields_read, nodes, record_condition
+from model.language.scalars import Scalar
 from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Names, Numbers, Sort
 from model.language.terms import Term
+from specs.invariants import Definition
 from specs.splitting import substituted
 
 REACH = 3
@@ -315,6 +317,45 @@ def _may_stand_for(value: Sort, index: Sort) -> bool:
     return isinstance(value, Enumeration) and value.family == index.family
 
 
+class Definitions:
+    """The definitions of a proof, as literals and written out."""
+
+    def __init__(
+        self, definitions: Sequence[Definition], recorded: RecordedSystem | None = None
+    ) -> None:
+        self._recorded = recorded
+        self._by_symbol = {one.symbol: one for one in definitions}
+
+    def literals(self, one: Slice) -> list[Literal]:
+        """What the definitions say of a slice's variables."""
+        found = []
+        for symbol, defined in self._by_symbol.items():
+            choices = [[v for v in one.variables if v.sort.name == sort.name]
+                       for sort in defined.over]  # fmt: skip
+            for chosen in itertools.product(*choices):
+                term = t.get(symbol, chosen, BOOL)
+                found.append(Literal(term, True, NESTED, self.written_out(term)))
+        return found
+
+    def written_out(self, term: Term) -> Term:
+        """A term with the definitions in it written out."""
+        if not fields_read(term) & self._by_symbol.keys():
+            return term
+        recorded = self._recorded
+        assert recorded is not None
+
+        def go(part: Term) -> Term:
+            if part.op == "get" and part.args[0] in self._by_symbol:
+                values = [Scalar(go(arg)) for arg in part.args[1:]]
+                return record_condition(
+                    lambda now: self._by_symbol[part.args[0]].formula(now, *values),
+                    recorded.system.state, recorded.switches)  # fmt: skip
+            args = tuple(go(arg) if isinstance(arg, Term) else arg for arg in part.args)
+            return t.make(part.op, args, part.sort)
+
+        return go(term)
+
+
 def slice_over(sorts: Sequence[Sort]) -> Slice:
     """A variable for each of the sorts, by its first letter; a second one of a letter is `e2`."""
     names: list[str] = []
@@ -369,7 +410,7 @@ class Phrases:
                 term = schema
                 for slot, value in zip(variables, chosen, strict=True):
                     term = substituted(term, slot, value)
-                term = _made_again(term)
+                term = made_again(term)
                 term = term.args[0] if term.op == "not" else term
                 if term.op != "const" and t.not_(term) not in found:
                     found[term] = min(cost, found.get(term, cost))
@@ -389,7 +430,7 @@ class Phrases:
             number = count[variable.sort.name] = count.get(variable.sort.name, -1) + 1
             own = t.var(f"?{variable.sort.name} {number}", variable.sort)
             term = substituted(term, variable, own)
-        term = _made_again(term)
+        term = made_again(term)
         term = term.args[0] if term.op == "not" else term
         if term.op not in ("const", "var"):
             self._costs[term] = min(cost, self._costs.get(term, cost))
@@ -455,8 +496,8 @@ def _free(term: Term) -> list[Term]:
     return list(found)
 
 
-def _made_again(term: Term) -> Term:
+def made_again(term: Term) -> Term:
     """A term whose variables were replaced, in the form that the same term has everywhere."""
     made: dict[str, Callable[..., Term]] = {
         "eq": t.eq, "lt": t.lt, "le": t.le, "not": t.not_, "and": t.and_, "or": t.or_}  # fmt: skip
-    return made[term.op](*map(_made_again, term.args)) if term.op in made else term
+    return made[term.op](*map(made_again, term.args)) if term.op in made else term

@@ -6,7 +6,7 @@ Each is asked of a state in which the claim does not hold, and of a step to anot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -69,13 +69,15 @@ class RankingObligations:
             if one.step in self.steps
         ]  # fmt: skip
 
-    def ask_all(self, asker: Asker) -> None:
-        """Every obligation, in a fixed order."""
-        self._of_states(asker)
-        for number, (one, predicate) in enumerate(self.awaited):
-            self._of_awaited(asker, number, one, predicate)
+    def ask_all(self, asker: Asker, steps: Collection[str] | None = None) -> None:
+        """Every obligation, in a fixed order; or those of some steps alone."""
+        if steps is None:
+            self._of_states(asker)
+            for number, (one, predicate) in enumerate(self.awaited):
+                self._of_awaited(asker, number, one, predicate)
         for step in self.recorded.steps:
-            self._of_step(asker, step)
+            if steps is None or step.transition.name in steps:
+                self._of_step(asker, step)
 
     # -- terms --------------------------------------------------------------------------------
 

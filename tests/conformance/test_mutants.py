@@ -30,6 +30,7 @@ from conformance.mutants import (
     try_planted,
     try_sample,
 )
+from conformance.mutants.changes import ChangeNotes
 from conformance.mutants.judges import (
     JUDGES,
     OF_ONE_PARTITION,
@@ -40,12 +41,14 @@ from conformance.mutants.judges import (
     in_order,
     reach,
 )
+from conformance.mutants.kept_reach import KeptReach
 from conformance.mutants.kept_score import digest_of, digest_of_text
 from conformance.mutants.mutate import function_named
 from conformance.rules import RulesDiffer, compare_rules
 from conformance.story_lockstep import route, tour, tours
 from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
+from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from model.zoo import ZOO
 from specs.verdict import Verdict
 from tests.impl.planted import plant
@@ -56,8 +59,8 @@ def every() -> list[Mutant]:
 
 
 def of_one_partition(mutants: list[Mutant]) -> Reach:
-    """As if every judge of one partition ran their lines."""
-    return Reach({(one.module, one.line): OF_ONE_PARTITION for one in mutants})
+    """As if they differed before every judge of one partition."""
+    return Reach({one.key: OF_ONE_PARTITION for one in mutants})
 
 
 @pytest.mark.parametrize("name", sorted(tours()))
@@ -245,14 +248,14 @@ def test_a_mutant_of_a_line_that_no_walk_runs_is_a_survivor() -> None:
     (trial,) = try_sample([mutant], Reach())
 
     assert not trial.caught
-    assert trial.why == "no walk runs its line"
+    assert trial.why == "no walk runs its line to another effect"
 
 
 def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)
 
-    here = Reach({(mutant.module, mutant.line): names}, dict.fromkeys(names, 0.01))
+    here = Reach({mutant.key: names}, dict.fromkeys(names, 0.01))
     first, rest = in_order(mutant, here, Catches())
 
     assert sorted([*first, *rest]) == sorted(names)
@@ -262,22 +265,10 @@ def test_judges_of_every_kind_look_first_and_all_the_others_afterwards() -> None
     assert len(first) < len(rest)
 
 
-def test_who_runs_the_line_after_a_mutant_as_well_looks_before_others_of_its_kind() -> None:
-    """Where a condition rarely holds, few run what depends on it."""
-    mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
-    names = tuple(one.name for one in JUDGES.values() if one.kind == "claims")
-    goes_on = names[-1]
-    lines = {(mutant.module, mutant.line): names, (mutant.module, mutant.line + 1): (goes_on,)}
-
-    first, _ = in_order(mutant, Reach(lines, dict.fromkeys(names, 1.0)), Catches())
-
-    assert goes_on in first
-
-
 def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = tuple(JUDGES)
-    here = Reach({(mutant.module, mutant.line): names}, dict.fromkeys(names, 1.0))
+    here = Reach({mutant.key: names}, dict.fromkeys(names, 1.0))
 
     first, rest = in_order(mutant, here, Catches())
 
@@ -290,7 +281,7 @@ def test_a_survivor_is_put_before_no_more_judges_than_there_is_time_for() -> Non
 def test_who_notices_most_of_a_module_looks_first() -> None:
     mutant = next(one for one in mutants_of("impl.core.partition") if "may_join" in one.function)
     names = ("story m2_is_lost", "cases", "replication, seed 1")
-    here = Reach({(mutant.module, mutant.line): names}, dict.fromkeys(names, 0.5))
+    here = Reach({mutant.key: names}, dict.fromkeys(names, 0.5))
     catches = Catches()
 
     before = in_order(mutant, here, catches)[0]
@@ -309,16 +300,53 @@ def test_mutants_that_are_tried_at_once_are_reported_as_they_end() -> None:
     assert all(trial.caught for trial in trials)
 
 
-def test_which_judge_runs_which_line_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_which_judge_a_mutant_differs_is_measured_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     few = {name: JUDGES[name] for name in ("rules", "story m2_is_lost")}
     monkeypatch.setattr("conformance.mutants.judges.JUDGES", few)
 
-    said, found = reach()
+    said, found = reach(file=tmp_path / "reach")
+    again = reach(file=tmp_path / "reach")
 
     assert said == ("", "")
-    lines = {line for module, line in found.judges if module == "impl.core.truncation"}
-    assert lines
+    assert any(key.startswith("impl.core.truncation ") for key in found.judges)
     assert set().union(*found.judges.values()) == set(found.seconds) == set(few)
+    assert again[1].judges == found.judges
+
+
+def test_a_measure_of_other_code_or_a_cut_line_of_one_is_made_again(tmp_path: Path) -> None:
+    file = tmp_path / "reach"
+    one = KeptReach(file).add("rules", 0.5, {"impl.core.partition": {3, 1}, "impl.core.api": set()})
+    with file.open("a") as more:
+        more.write('{"judge": "cut')
+
+    assert KeptReach(file).measured == {"rules": one}
+    file.write_text(file.read_text().replace('"code": "', '"code": "of another '))
+    assert KeptReach(file).measured == {}
+
+
+def test_a_mutant_differs_where_what_it_changes_has_another_value() -> None:
+    """Of an order: where both are equal; of a condition: where it is what it never is before."""
+    module = "impl.log.leader_epoch_cache"
+    keys = [one.key.removeprefix(f"{module} LeaderEpochFileCache.") for one in mutants_of(module)]
+
+    def differ(end: int) -> set[str]:
+        with ChangeNotes([module]) as notes:
+            LeaderEpochFileCache(((0, 0), (1, 5))).truncate_from_end(end)
+            return {keys[number] for number in notes.take()[module]}
+
+    limit = "self.entries[-1][1] >= end"
+    cut_above, cut_at, kept = differ(4), differ(5), differ(6)
+
+    def named(change: str) -> list[bool]:
+        key = f"truncate_from_end: {change}"
+        assert key in keys
+        return [key in one for one in (cut_above, cut_at, kept)]
+
+    assert named(f"{limit} → self.entries[-1][1] > end") == [False, True, False]
+    assert named(f"{limit} → self.entries[-1][1] < end") == [True, True, True]
+    assert named("end >= 0 → end > 0") == [False, False, False]
 
 
 def test_a_judge_that_notices_what_is_there_already_ends_the_measure(

@@ -66,6 +66,18 @@ PLANTED = {
         Partition.written, "if there is not None and there.with_zk_version(wanted.zk_version) == "
         "wanted:", "if there is not None:", "knows version .* is registered",
     ),
+    "a partition whose append has failed is fetched on": Fault(
+        FetcherThread._append, "self._fail(key)\n        return", "self._fail(key)",
+        "goes on following broker .*, which has failed", "directories", "2.7",
+    ),
+    "a channel to a broker that has gone stays open": Fault(
+        ControllerEventManager.close_channels, "self.channels.forget_the_gone()", "pass",
+        "has a channel to broker", "crashes",
+    ),
+    "a broker that is not the controller lists moves": Fault(
+        ControllerApi.list_reassignments, "if not self.controller.active:", "if False:",
+        "answers NONE to whoever lists moves, and not NOT_CONTROLLER", "requests", "2.4",
+    ),
     "the controller epoch is never noted": Fault(
         ReplicaManager.handle, "self.controller_epoch = request.controller_epoch", "pass",
         "answers UpdateMetadata of controller epoch", "operators",

@@ -6,23 +6,27 @@ import json
 import runpy
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import z3
 from click.testing import CliRunner
 
 from conformance.cli.main import main
 from model.election import SYSTEM as ELECTION
 from model.election import state as election
 from model.language import terms as t
+from model.language.recording import record_condition
 from model.language.sorts import BOOL
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history import state as HISTORY_STATE
 from specs.finding.graph import dot, svg, who_needs_whom
-from specs.finding.houdini import InvariantCandidate
+from specs.finding.houdini import InvariantCandidate, Scope
 from specs.finding.notation import as_file, triggers_of
-from specs.finding.observed import Generaliser, Rows, reached, walked
+from specs.finding.observed import Generaliser, Rows, Sample, reached, walked
+from specs.finding.reasons import reasons
 from specs.finding.search import Effort, Found, find_invariants
 from specs.finding.vocabulary import Literal, Phrases, Slice, slice_over
 from specs.invariants import Proof
@@ -105,6 +109,20 @@ def test_an_invariant_of_no_message_loss_that_is_deleted_is_found_again():
 
     assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
     assert [one.sentence for one in found.found] == ["replica[b].hw <= log[b].end"]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_five_of_no_message_loss_that_are_deleted_together_are_found_again(seed):
+    dropped = Random(seed).sample([one.name for one in NO_MESSAGE_LOSS.invariants], 5)
+    left = tuple(one for one in NO_MESSAGE_LOSS.invariants if one.name not in dropped)
+
+    found = find_invariants(
+        replace(NO_MESSAGE_LOSS, invariants=left, lemmas=()), HISTORY.recorded(), Effort(seed=seed)
+    )
+
+    assert (found.verdict, found.lost) == (Verdict.HOLDS, [])
+    assert len(found.found) <= 12
 
 
 def test_the_same_question_has_the_same_answer_also_when_it_goes_on_from_a_file(again, left):
@@ -235,6 +253,33 @@ def test_there_is_no_clause_against_a_state_that_was_reached():
 
     there, near = np.array([True, False]), np.array([True, True])
     assert not set(made.against(there, np.ones(2), near, np.random.default_rng(0), 5))
+
+
+def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():
+    recorded = ELECTION.recorded()
+    bounds = recorded.system.limits({})
+    term = record_condition(ONE.function, recorded.system.state, recorded.switches)
+    goal = InvariantCandidate(0, Slice(()), (), term)
+    scope = Scope(recorded, bounds, [], [term])
+    _, everything = reached(recorded, bounds, [term], 100_000, 1, lambda line: None)
+    solver = scope.solver()
+    made = 0
+    for instance in scope.instances:
+        solver.push()
+        solver.add(scope.lower(scope.ground(goal)), *scope.failing(instance, goal))
+        if solver.check() == z3.sat:
+            state = scope.blanker(solver)
+            for reason in reasons(scope, goal, instance, state, lambda one: []):
+                here, anywhere = Sample([scope.rows([state])], reason.slice, 1), Sample(
+                    [everything], reason.slice, 10_000_000)  # fmt: skip
+                against = [fact.negated for fact in reason.facts]
+                assert here.refutes(against)
+                assert not anywhere.refutes(against)
+                made += 1
+        solver.pop()
+
+    assert everything.complete
+    assert made
 
 
 def test_states_of_random_walks_are_reachable_and_the_same_for_a_seed():

@@ -115,6 +115,7 @@ def test_every_fault_stands_in_the_text_as_it_is_now_and_changes_a_step():
 
 
 def test_the_page_has_a_row_for_every_fault_with_its_outcome():
-    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (noticed|harmless)", PAGE.read_text(), re.M))
+    section = PAGE.read_text().split("## In the texts of the chain")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (noticed|harmless)", section, re.M))
 
     assert rows == {one.name: "noticed" if one.name in ALL_NOTICED else "harmless" for one in ALL}

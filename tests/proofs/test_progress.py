@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,18 +12,20 @@ from model.election.state import BROKERS
 from model.language import ProtocolError, all_of, any_of, eventually, every, not_
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import OFFSETS
-from specs.explorer import find
+from specs.explorer import explore, find
 from specs.invariants import Proof, invariant
-from specs.progress.after_faults import after_faults
+from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.loops import loop, unfair
 from specs.progress.obligations import WAITS
 from specs.progress.ranking import Awaited, Rank, Ranking
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
-from specs.proofs.progress import controllers, isr, leaders, progress, records
+from specs.proofs.progress import controllers, executable, isr, leaders, progress, records
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import ProofResult, prove
 from specs.solvers import has_cvc5
 from specs.verdict import Verdict
+
+ENOUGH = 5_000_000
 
 EXISTS = (WAITS, "some fair instance is awaited")
 
@@ -209,6 +212,46 @@ def test_a_leader_that_lost_the_zkversion_leaves_the_isr_as_it_is():
 def test_a_step_that_nothing_awaits_cannot_be_unfair():
     with pytest.raises(ProtocolError, match="unknown fair step of a_controller_is_heard_by_all"):
         unfair(controllers.PROOF, ("broker_crashes",))
+
+
+# -- what is assumed of faults, and the executable ----------------------------------------------
+
+
+def needless(part: Any) -> list[str]:
+    """The steps of which it is assumed that they are faults, and whose obligations are proved
+    without it. Of each step its own obligations tell: its guard stands in no other's."""
+    proof = part.PROOF
+    own = {"election": ELECTION, "replication_history": HISTORY}[proof.system]
+    chosen = getattr(part, "CHOSEN", None) or (leaders.CHOSEN if own is HISTORY else None)
+    bare = after_faults(own, {}, proof.form.claims, chosen)
+    asked = prove(proof, bare.recorded(), steps=list(part.FAULTS), rlimit=ENOUGH)
+    open_ = {one.step for one in asked.open}
+    return [step for step in part.FAULTS if step not in open_]
+
+
+@pytest.mark.parametrize("part", [
+    controllers, leaders, pytest.param(records, marks=pytest.mark.deep),
+    pytest.param(isr, marks=pytest.mark.deep),
+])  # fmt: skip
+def test_every_step_that_is_called_a_fault_would_break_the_proof(part):
+    assert needless(part) == []
+
+
+def test_a_step_that_is_called_a_fault_for_nothing_is_noticed(monkeypatch):
+    monkeypatch.setitem(leaders.FAULTS, "leader_sends_hw", always_a_fault)
+
+    assert needless(leaders) == ["leader_sends_hw"]
+
+
+@pytest.mark.deep
+def test_the_executable_comes_to_the_same_on_every_fair_run_within_bounds():
+    names = [one.name for one in executable.CLAIMS]
+    found = explore(executable.SYSTEM.recorded(), executable.BOUNDS, names)
+
+    assert {name: found.endings[name].verdict for name in names} == dict.fromkeys(
+        names, Verdict.HOLDS
+    )
+    assert sum(found.tally.levels) > 1_000_000
 
 
 def test_a_ranking_that_gains_is_not_proved():

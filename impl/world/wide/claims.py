@@ -34,6 +34,7 @@ from impl.world.wide.ghosts import (
     records_in,
 )
 from impl.world.wide.knowledge import unknown_at_rest
+from impl.world.wide.node import WideBroker
 from impl.world.wide.rest import leader_of, waits_in_vain
 from impl.world.wide.world import WideWorld
 from impl.znodes import TopicPartition, paths
@@ -70,6 +71,8 @@ class WideClaims:
                 epoch = controller.core.context.epoch
                 holder = self.holders.setdefault(epoch, number)
                 _claim(holder == number, f"two brokers hold controller epoch {epoch}")
+            self._channels(number, node)
+            self._fetchers(number, node)
             for replica in node.replicas.partitions.values():
                 if replica.leads:
                     self._leader(number, replica, node.incarnations[replica.partition])
@@ -125,6 +128,24 @@ class WideClaims:
                     _claim(not wrong, f"the controller on broker {broker} answers {wrong}")
         self._announcements()
         self._forget()
+
+    def _channels(self, number: int, node: WideBroker) -> None:
+        """A controller has channels to brokers that are registered as it knows them, and whoever
+        is none has no channel open."""
+        controller = node.controller
+        known = controller.core.context.broker_epochs if controller.active else {}
+        for broker, channel in node.channels.open.items():
+            epoch = known.get(broker)
+            _claim(channel.epoch == epoch, f"broker {number} has a channel to broker {broker} of "
+                   f"epoch {channel.epoch}, and knows it as {epoch}")  # fmt: skip
+
+    def _fetchers(self, number: int, node: WideBroker) -> None:
+        """What a fetcher cannot go on with is followed no more."""
+        for leader, connection in node.connections.items():
+            rounds = connection.rounds
+            for one in rounds.failed:
+                _claim(one not in rounds.states, f"broker {number} goes on following broker "
+                       f"{leader} in {one}, which has failed")  # fmt: skip
 
     def _isr_updated(self, broker: int, done: IsrUpdated) -> None:
         """Who has written another ISR is to announce it; a controller that was asked knows."""

@@ -167,8 +167,8 @@ def _of_records(
 def _read(
     node: WideBroker, reader: int, one: TopicPartition, asked: FetchQuestion, is_held_back: bool
 ) -> tuple[str, tuple[int, int], bool]:
-    reply = wait(node.replicas.read(
-        reader, {one: asked}, MOST_BYTES, lambda replica, follower: is_held_back
+    reply = wait(node.replicas.fetch(
+        reader, {one: asked}, MOST_BYTES, node.now_ms(), lambda replica, follower: is_held_back
     ))[one]  # fmt: skip
     return reply.error.value, (reply.high_watermark, reply.log_start), reply.batch is not None
 
@@ -183,7 +183,7 @@ def _of_several(node: WideBroker) -> Iterator[ClientAnswered]:
     some = sum(node.replicas.partitions[one].hw > its.offset for one, its in asked.items())
     for most in (1, 100, 250, MOST_BYTES):
         for limits in (None, dict.fromkeys(list(asked)[::2], 120)):
-            replies = wait(node.replicas.read(CONSUMER, asked, most, limits=limits))
+            replies = wait(node.replicas.fetch(CONSUMER, asked, most, node.now_ms(), limits=limits))
             if any(one in node.logs.offline for one in asked):
                 return  # a log directory has failed just now
             found = {one: its.batch.read() for one, its in replies.items() if its.batch is not None}

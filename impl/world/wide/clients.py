@@ -258,7 +258,8 @@ def move_is_cancelled(world: WideWorld, topic: int, partition: int) -> None:
 
 
 def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> None:
-    targets = {one: target, **_never_granted(world, one)}
+    alone = world.moves % 3 == 0
+    targets = {one: target, **({} if alone else _never_granted(world, one))}
 
     async def alter(controller: EventController) -> None:
         wanted = refused_moves(controller.core.context, targets)
@@ -266,11 +267,28 @@ def _alter(world: WideWorld, one: TopicPartition, target: list[int] | None) -> N
         done = MovesAnswered(targets, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
         if error == NONE:
-            listed = MovesListed(ControllerApi(controller).list_reassignments()[1])
-            world.happened.append((controller.broker, listed))
+            _list_moves(world, controller, one)
+        for other in _no_controllers(world):
+            error, answers = await ControllerApi(other).alter_reassignments(targets)
+            done = MovesAnswered(targets, error, error_of_request(other), {}, answers)
+            world.happened.append((other.broker, done))
+            _list_moves(world, other, one)
 
     for node in _active_controllers(world):
         node.events.put("ApiPartitionReassignment", alter)
+
+
+def _no_controllers(world: WideWorld) -> list[EventController]:
+    """Brokers that refuse whoever takes them for the controller."""
+    return [node.controller for _, node in world.running() if not node.controller.active]
+
+
+def _list_moves(world: WideWorld, controller: EventController, one: TopicPartition) -> None:
+    """ListPartitionReassignments: of all partitions, and of one and another that is not there."""
+    for asked in (None, (one, TopicPartition("t", 0))):
+        error, moving = ControllerApi(controller).list_reassignments(asked)
+        listed = MovesListed(asked, error, error_of_request(controller), moving)
+        world.happened.append((controller.broker, listed))
 
 
 NOBODY = 99
@@ -311,6 +329,10 @@ def controller_is_asked_for_leaders(world: WideWorld) -> None:
         error, answers = await ControllerApi(controller).elect_leaders(kind, asked)
         done = LeadersAnswered(kind, error, error_of_request(controller), wanted, answers)
         world.happened.append((controller.broker, done))
+        for other in _no_controllers(world):
+            error, answers = await ControllerApi(other).elect_leaders(kind, asked)
+            done = LeadersAnswered(kind, error, error_of_request(other), {}, answers)
+            world.happened.append((other.broker, done))
 
     for node in _active_controllers(world):
         node.events.put("ReplicaLeaderElection", elect)

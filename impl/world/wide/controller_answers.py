@@ -7,7 +7,7 @@ right after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,14 +110,27 @@ class MovesAnswered:
 
 @dataclass(frozen=True, slots=True)
 class MovesListed:
-    """ListPartitionReassignments."""
+    """ListPartitionReassignments, of the partitions that were ``asked``, None for all of them."""
 
+    asked: Collection[TopicPartition] | None
+    error: str
+    whole: str
     moving: Mapping[TopicPartition, ReplicaAssignment]
+
+    @property
+    def whole_is_wrong(self) -> str:
+        """It is answered with another error; empty if all is well."""
+        if self.error != self.whole:
+            return f"{self.error} to whoever lists moves, and not {self.whole}"
+        return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:
         """What does not go together."""
-        if dict(self.moving) != there.moving():
-            yield f"{dict(self.moving)} as moves, though {there.moving()} are registered"
+        moving = there.moving()
+        if self.asked is not None:
+            moving = {one: moving[one] for one in self.asked if one in moving}
+        if dict(self.moving) != moving:
+            yield f"{dict(self.moving)} as moves, though {moving} are registered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +279,7 @@ def wrong_answer(world: WideWorld, node: WideBroker, done: Answered) -> str:
     Of a controller that is deposed and does not know it, or whose memory ZooKeeper has kept from
     being written, nothing is expected.
     """
-    if not isinstance(done, MovesListed) and done.whole_is_wrong:
+    if done.whole_is_wrong:
         return done.whole_is_wrong
     counted = wait(world.admin.controller_epoch())
     newest = counted is not None and node.controller.core.context.epoch == counted.epoch

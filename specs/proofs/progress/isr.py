@@ -23,7 +23,7 @@ from specs.proofs.progress.catching_up import (
     mine,
     records_up_to,
 )
-from specs.proofs.progress.leaders import has_live_member, is_led
+from specs.proofs.progress.leaders import OF_THE_EXECUTABLE, has_live_member, is_led
 
 FAULTS = {**catching_up.FAULTS, "leader_appends": always_a_fault}
 
@@ -84,5 +84,5 @@ PROOF = Proof(
     assumes=(*ASSUMED, "producers pause, so that a follower that is behind reaches the end",
              *NO_MESSAGE_LOSS.assumes),
     given="no_message_loss",
-    about=("given the invariants of no_message_loss",),
+    about=("given the invariants of no_message_loss", *OF_THE_EXECUTABLE),
 )

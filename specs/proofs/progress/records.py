@@ -20,7 +20,7 @@ from specs.proofs.progress.catching_up import (
     mine,
     records_up_to,
 )
-from specs.proofs.progress.leaders import has_live_member, is_led
+from specs.proofs.progress.leaders import OF_THE_EXECUTABLE, has_live_member, is_led
 
 
 def has_the_record(now):
@@ -82,5 +82,5 @@ PROOF = Proof(
     ranking=RANKING,
     assumes=(*ASSUMED, *NO_MESSAGE_LOSS.assumes),
     given="no_message_loss",
-    about=("given the invariants of no_message_loss",),
+    about=("given the invariants of no_message_loss", *OF_THE_EXECUTABLE),
 )
