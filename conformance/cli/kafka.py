@@ -493,10 +493,10 @@ def soak(
     """Let random faults befall real Kafka while records are written, and judge every line of it.
 
     A round starts three brokers in DIR/round-N. Processes are killed and paused, sessions end,
-    messages between brokers, of the controller and to ZooKeeper are held, lost or sent twice; what
-    is done follows from the seed. Then the round's trace is replayed on the model (insync kafka
-    trace). DIR/rounds.jsonl has a line a round: a soak that was interrupted goes on where it ended.
-    Logs and traces of rounds with findings stay.
+    messages between brokers, of the controller and to ZooKeeper are held or lost; what is done
+    follows from the seed. Then the round's trace is replayed on the model (insync kafka trace).
+    DIR/rounds.jsonl has a line a round: a soak that was interrupted goes on where it ended. Logs
+    and traces of rounds with findings stay.
 
     With --clients plain and idempotent producers and a group of consumers are at work, topics want
     two replicas in sync, and the clients' history is judged as that of insync chaos: records that

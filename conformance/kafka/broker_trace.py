@@ -133,6 +133,8 @@ class BrokerTraceOf:
         self.end: dict[str, int] = {}
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
+        self.leading: set[str] = set()
+        """Whose leader it is, as far as is told."""
         self.isr: dict[str, list[int]] = {}  # of partitions that it leads
         self.known: dict[tuple[str, int], int] = {}  # log ends of followers that it logged
         self.zk_version: dict[str, int] = {}
@@ -291,8 +293,11 @@ class BrokerTraceOf:
             self.epochs[line.thread] = question, left
 
     def _would_refuse(self, question: Question, partition: str) -> bool:
-        """Is what it is in already the reason of the error that it answers?"""
+        """Is what it is in already the reason of the error that it answers? It may come to lead
+        before the answer is logged, and was not its leader when it was asked."""
         error = question.answer.get(partition, {}).get("error", "NONE")
+        if str(error).startswith("NOT_LEADER"):
+            return partition not in self.leading
         asked, mine = int(question.asked[partition]["leader_epoch"]), self.epoch[partition]
         if error == "UNKNOWN_LEADER_EPOCH":
             return bool(mine < asked)
@@ -559,6 +564,7 @@ class BrokerTraceOf:
         self.wants.discard(partition)
         self.appending.pop(partition, None)
         self._leaves_epoch(partition, epoch)
+        self.leading.add(partition)
         self.tell("became_leader", partition, leader_epoch=epoch, previous_epoch=int(found[4]),
                   start=int(found[3]), high_watermark=self.hw[partition])  # fmt: skip
 
@@ -581,6 +587,7 @@ class BrokerTraceOf:
             for key in [one for one in self.known if one[0] == partition]:
                 del self.known[key]
             self._leaves_epoch(partition, args["leader_epoch"])
+            self.leading.discard(partition)
             self.tell("became_follower", partition, **args)
 
     def _slot(self) -> list[Event]:

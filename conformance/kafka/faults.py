@@ -23,7 +23,7 @@ class ScheduledFault(NamedTuple):
 REPLICA_APIS = ("Fetch", "OffsetForLeaderEpoch")
 CONTROLLER_APIS = ("LeaderAndIsr", "UpdateMetadata")
 KINDS = ("kill", "pause", "expire", "hold", "drop", "hold_controller", "drop_controller",
-         "duplicate", "hold_zookeeper")  # fmt: skip
+         "lose_answer", "hold_zookeeper")  # fmt: skip
 WEIGHTS = (3, 2, 2, 2, 2, 2, 1, 1, 1)
 
 
@@ -54,10 +54,10 @@ def _fault(chance: random.Random, brokers: Sequence[int]) -> ScheduledFault:
             verb = kind.partition("_")[0]
             # Something that makes the controller speak.
             return ScheduledFault((f"{verb} {what}", f"expire {other}"), lasts, (f"pass {what}",))
-        case "duplicate":
-            what = f"{chance.choice(CONTROLLER_APIS)} to {one}"
+        case "lose_answer":  # TCP repeats nothing: the controller connects and sends anew
+            what = f"{chance.choice(CONTROLLER_APIS)} answer to {one}"
             return ScheduledFault(
-                (f"duplicate {what}", f"expire {other}"), lasts, (f"pass {what}",)
+                (f"drop {what} nth 1", f"expire {other}"), lasts, (f"pass {what}",)
             )
         case _:
             what = f"{chance.choice(('SetData', 'Multi'))} from {one} to zookeeper"

@@ -90,10 +90,20 @@ class _ChannelLines:
         place = (event.correlation or 0) + (self.offset or 0)
         return self.sent[place] if 0 <= place < len(self.sent) else None
 
-    def goes_together(self, place: int) -> bool:
+    def was_sent_again_about(self, place: int) -> bool:
+        """Whether a request that was sent again between it and the others may be why it differs:
+        all up to it, or all from it on, go together by other numbers."""
+        before, after = range(place + 1), range(place, len(self.came))
+        return any(
+            all(self.goes_together(each, shift) for each in before)
+            or all(self.goes_together(each, -shift) for each in after)
+            for shift in range(1, len(self.sent))
+        )
+
+    def goes_together(self, place: int, shift: int = 0) -> bool:
         """Whether a request came as it was sent."""
         event = self.came[place]
-        there = (event.correlation or 0) + (self.offset or 0)
+        there = (event.correlation or 0) + (self.offset or 0) + shift
         if not 0 <= there < len(self.sent) or place in self.misplaced:
             return False
         return any(_sent(self.sent[each]) == _came(event) for each in self.moments[there])
@@ -130,7 +140,7 @@ def check(bench: RuleContext) -> None:
             between = any(right[:place]) and any(right[place + 1 :])
             if place in channel.misplaced:
                 _misplaced(bench, channel, place, between)
-            elif line is not None:
+            elif line is not None and not channel.was_sent_again_about(place):
                 found[id(line)].append(_Difference(channel, event, line, between))
     finished: dict[tuple[str, int | None, int | None], set[str | None]] = defaultdict(set)
     for event in bench.history.events:

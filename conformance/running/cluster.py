@@ -195,6 +195,7 @@ class ClusterReplay(Driver):
         self.zxid = 0  # of the newest transaction so far
         self.notifications: dict[str, set[str]] = {}  # of ISR changes: by path, whose they are
         self.taken_in = _taken_in(order)
+        self.later = _later_events(order)
         self.takes: dict[int, set[str]] = {}  # by controller, in the event that it works on
         self.fruitful = _fruitful(order)
         self.refused = refused(order.lines)
@@ -356,7 +357,7 @@ class ClusterReplay(Driver):
             if self.possible("controller_node_is_deleted"):
                 self.step("controller_node_is_deleted")
         elif path.startswith(f"{paths.ISR_CHANGES}/"):
-            self._notification(op, kind, owner)
+            self._notification(line, op, kind, owner)
         elif path == paths.PREFERRED_ELECTION:
             self._preferred(op, kind, owner)
         elif path.startswith(f"{paths.LOG_DIR_EVENTS}/"):
@@ -389,13 +390,15 @@ class ClusterReplay(Driver):
                 raise LeftToOthers(f"the replicas of {name} change, which `reassignment` has")
             self.assigned[name] = replicas
 
-    def _notification(self, op: Mapping[str, Any], kind: str, owner: int) -> None:
+    def _notification(self, line: TraceLine, op: Mapping[str, Any], kind: str, owner: int) -> None:
         if owner not in self.of:
             raise LeftToOthers("a notification was written in a session of no broker")
         b = self.of[owner]
         if kind == "Create":
             named = [f"{one['topic']}-{one['partition']}"
                      for one in json.loads(op["data"])["partitions"]]  # fmt: skip
+            for c in self.partial:
+                self._finishes_echo(c, line)
             self.notifications[str(op["path"])] = {*named}
             returns = not self.read("zk.registered", b)
             if returns:
@@ -410,6 +413,20 @@ class ClusterReplay(Driver):
             if self.event.get(b) is not None:
                 self._enters(b)
             self.notifications.pop(str(op["path"]), None)
+
+    def _finishes_echo(self, c: int, line: TraceLine) -> None:
+        """A controller deletes ISR notifications, and is notified of that itself. Nothing comes of
+        that event, and no line shows it. An event that arrived after it, and begins before any
+        other event of ISR changes, says that it was over before the next notification came."""
+        if self._slot(c, "isr_change", NOBODY) != 0:
+            return
+        later = map(self._as_modelled, self.later[line].get(self.ids[c - 1], ()))
+        for event in (self.event.get(c), *later):
+            if event is None or event[0] in _OVERTAKING or self._slot(c, *event) is None:
+                continue
+            if event[0] != "isr_change":
+                self._nothing_comes_of(c, "isr_change")
+            return
 
     def _preferred(self, op: Mapping[str, Any], kind: str, owner: int) -> None:
         if kind == "Create":
@@ -633,14 +650,19 @@ class ClusterReplay(Driver):
         self.born_by[c].clear()
         self.outside.pop(c, None)
         self.takes[c] = self.taken_in.get(line, set())
-        if EVENT_OF.get(name, _HAS_SUBJECT[0]) not in _HAS_SUBJECT:
-            self.event[c] = EVENT_OF[name], NOBODY
-        elif name.startswith(IDS):
-            self.event[c] = "broker_modification", self.of[int(name.removeprefix(IDS))]
-        else:
-            self.event[c], self.outside[c] = None, name
+        self.event[c] = self._as_modelled(name)
+        if self.event[c] is None:
+            self.outside[c] = name
         if line not in self.fruitful:
             self._passes_over(c, line.args.get("zxid", self.zxid))
+
+    def _as_modelled(self, name: str) -> tuple[str, int] | None:
+        """Kind and subject of an event, if the model has it."""
+        if EVENT_OF.get(name, _HAS_SUBJECT[0]) not in _HAS_SUBJECT:
+            return EVENT_OF[name], NOBODY
+        if name.startswith(IDS):
+            return "broker_modification", self.of[int(name.removeprefix(IDS))]
+        return None
 
     def _is_done(self, c: int, what: str) -> None:
         """The event before is over in the model as well."""
@@ -1365,6 +1387,24 @@ def _taken_in(order: Ordered) -> dict[TraceLine, set[str]]:
                 if named and event is not None and event.args["event"] == paths.ISR_CHANGES:
                     found[event].add(path)
     return dict(found)
+
+
+def _later_events(order: Ordered) -> dict[TraceLine, dict[int, list[str]]]:
+    """A transaction that notes ISR changes -> by broker, the events that it begins from there on
+    as the same controller."""
+    found: dict[TraceLine, dict[int, list[str]]] = {}
+    begins: dict[int, list[str]] = defaultdict(list)
+    for line in reversed(order.lines):
+        if line.step == "event_begun":
+            begins[line.broker].append(str(line.args["event"]))
+        elif line.step in (STARTED, "controller_elected"):
+            begins.pop(line.broker, None)
+        elif any(
+            one["op"] == "Create" and str(one["path"]).startswith(f"{paths.ISR_CHANGES}/")
+            for one in line.args.get("ops", ())
+        ):
+            found[line] = {broker: names[::-1] for broker, names in begins.items()}
+    return found
 
 
 def _made_together(order: Ordered) -> dict[TraceLine, list[str]]:

@@ -1280,11 +1280,16 @@ class PartitionReplay(Driver):
 
     def _on_isr_update_refused(self, _line: TraceLine, b: int) -> None:
         state = self.read("isr_write.state", b)
+        returns = not self.read("zk.registered", b)
+        if returns:
+            self.force(NEW_SESSION, ("zk.registered", (b,), 1))
         if state == 1:
             self.step("isr_answer_is_lost", b)
         elif state == 0:
             self._refused_by_zookeeper(b)
         self.step("leader_learns_isr_is_refused", b)
+        if returns:
+            self.force(NEW_SESSION, ("zk.registered", (b,), 0))
 
     def _refused_by_zookeeper(self, b: int) -> None:
         """Nothing was written: what the leader wanted was refused."""

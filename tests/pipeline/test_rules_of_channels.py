@@ -111,6 +111,16 @@ def test_at_the_end_of_a_log_a_request_may_have_been_sent_again(tmp_path: Path):
     assert {each[0] for each in incomplete(found)} == {SENT}
 
 
+def test_what_differs_on_one_side_of_a_request_that_was_sent_again_had_other_numbers(
+    tmp_path: Path,
+):
+    """Its answer was lost, so that the broker handled it twice."""
+    there = [(METADATA, 2), (METADATA, 2), (LEADERS, 2), *REQUESTS[2:]]
+    found = logs(tmp_path, there, [*there[:3], *there[2:]])
+
+    assert violations(found) == []
+
+
 def test_nothing_is_said_where_the_two_sides_do_not_go_together(tmp_path: Path):
     few = logs(tmp_path / "a", REQUESTS[:3], with_count(1, 9)[:3])
     other = logs(tmp_path / "b", [(name, 9 - count) for name, count in REQUESTS], REQUESTS)

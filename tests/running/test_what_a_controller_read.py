@@ -190,3 +190,36 @@ def test_what_was_never_sent_stands_behind_what_names_nothing_and_was_never_sent
     assert done.misfit is None, done.misfit
     assert done.forced[UNSEEN_REQUEST]
     assert replayed(store, controller).misfit is not None
+
+
+def echoed(*after: Step, store: Sequence[Step]) -> Replayed:
+    """An ISR change was read and deleted, of which its controller is notified once more."""
+    first = [state(7, 1, 0, 1, [1]), noted(8, 1, 0), removed(9, 1, 0), state(10, 1, 1, 1, [1])]
+    controller = [
+        *ELECTED, reads(3, b1=1, b2=2), tells(1, [1, 2], 0, 3), tells(2, [1, 2], 0, 3),
+        begins("/brokers/topics", 6), *leads(1), begins("/isr_change_notification", 8),
+        tells(1, [1, 2], 2, 8, p0=1), tells(2, [1, 2], 1, 8, p0=1), *after,
+    ]  # fmt: skip
+    return replayed([*MADE, *first, *store], controller, UNSEEN)
+
+
+def test_an_event_of_which_nothing_came_was_over_before_the_next_isr_change_was_noted() -> None:
+    sees = [begins("/brokers/ids", 12), reads(12, b1=1, b2=2, b3=11)]
+
+    after = echoed(*sees, store=[registers(11, 3), noted(12, 1, 1)])
+    before = echoed(
+        begins("/isr_change_notification", 12), tells(1, [1, 2], 3, 12, p1=1),
+        tells(2, [1, 2], 2, 12, p1=1), *sees,
+        store=[registers(11, 3), noted(12, 1, 1), removed(13, 1, 1)],
+    )  # fmt: skip
+    late = echoed(
+        begins("/brokers/ids", 12), reads(12, b1=1, b2=2, b3=12),
+        store=[noted(11, 1, 1), registers(12, 3)],
+    )  # fmt: skip
+
+    assert after.misfit is None, after.misfit
+    assert before.misfit is None, before.misfit
+    assert late.misfit is not None
+    assert late.misfit.rule == (
+        "a controller handles notifications in the order in which they arrived"
+    )
