@@ -43,10 +43,7 @@ ELECTIONS = {
         "controller_tells_moves"),
 }  # fmt: skip
 """By strategy: the event thread's stage; who elects, who finds nobody, and who sends the batch."""
-STEPS = (
-    *(step for _, *steps in ELECTIONS.values() for step in steps),
-    "controller_removes_replica", "controller_finds_it_removed",
-)  # fmt: skip
+REMOVALS = ("controller_removes_replica", "controller_finds_it_removed")
 
 
 def partition_transition(question: Question) -> dict[str, Any]:
@@ -92,15 +89,8 @@ class Scene:
         named = dict.fromkeys([*assignment, *self.isr, *self.live])
         self.ids = {broker: number for number, broker in enumerate(named, CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
-        release = question["release"]
-        brokers = max(BROKERS, len(self.ids))
-        self.stage = ModelStage.of(
-            "cluster",
-            release,
-            STEPS,
-            {**BOUNDS, "brokers": brokers, "replicas": brokers},
-            unclean_leader_election=unclean,
-        )
+        self.release, self.unclean = question["release"], unclean
+        self.brokers = max(BROKERS, len(self.ids))
         self.cells: dict[Place, object] = {
             ("up", (CONTROLLER,)): 1,
             ("zk.controller", ()): CONTROLLER,
@@ -110,7 +100,7 @@ class Scene:
             ("partition.context.version", (0, CONTROLLER)): VERSION,
             ("partition.context.read", (0, CONTROLLER)): VERSION,
         }
-        for number in range(1, brokers + 1):
+        for number in range(1, self.brokers + 1):
             broker = self.names.get(number)
             alive = broker in self.live
             place = assignment.index(broker) if broker in assignment else 0
@@ -123,6 +113,16 @@ class Scene:
                 ("partition.place", (0, number)): place,
                 ("partition.state.isr", (0, VERSION, number)): broker in self.isr,
             }
+
+    def _prepare(self, *steps: str) -> None:
+        """Compiles the transitions that are asked."""
+        self.stage = ModelStage.of(
+            "cluster",
+            self.release,
+            steps,
+            {**BOUNDS, "brokers": self.brokers, "replicas": self.brokers},
+            unclean_leader_election=self.unclean,
+        )
 
     def registered(self, leader: int | None, controller: int = 1) -> None:
         """Who leads by the registered state, and the controller epoch that it was written in."""
@@ -169,7 +169,9 @@ class Scene:
     def elect(self, strategy: str) -> tuple[dict[str, Any] | None, list[int]]:
         """What the one election that is possible writes, and who is notified; None and nobody if
         nobody may lead."""
-        stage, elects, finds_nobody, tells = ELECTIONS[strategy]
+        stage, *steps = ELECTIONS[strategy]
+        self._prepare(*steps)
+        elects, finds_nobody, tells = steps
         state = self.at(stage, due=True)
         outcomes = [
             after
@@ -186,6 +188,7 @@ class Scene:
 
     def remove(self, replica: int) -> dict[str, Any] | None:
         """What is written when a replica goes offline: None if it is in the ISR no more."""
+        self._prepare(*REMOVALS)
         number = self.ids[replica]
         self.cells["partition.context.gone", (0, CONTROLLER, number)] = True
         before = self.at("removing")

@@ -17,19 +17,18 @@ CONTROLLER = 1
 FIRST_EPOCH = 0
 """The leader epoch and the zkVersion of a state that is created; `topics` counts neither."""
 
-EVENTS = (
+DELETION = (
     "controller_queues_deletion", "controller_drops_request", "controller_hears_deletion",
-    "controller_sees_failure", "controller_sees_start",
+    "controller_sees_failure",
 )  # fmt: skip
+"""The events of a deletion."""
 TASKS = (
-    "controller_reads_context", "replica_state_machine_starts",
-    "controller_makes_replicas", "controller_creates_states", "controller_enlists_replicas",
     "controller_elects_for_failed", "controller_takes_replicas_offline",
     "deletion_starts", "controller_stops_replicas", "controller_deletes_replicas",
     "deletion_waits", "deletion_is_retried", "deletion_is_complete",
     "partition_node_is_removed", "topic_node_is_removed", "request_is_removed",
 )  # fmt: skip
-"""What the controller's event thread does of itself, once an event or a failover made it begin."""
+"""What the controller's event thread does of itself, once an event made it begin."""
 
 
 class Topic:
@@ -40,18 +39,17 @@ class Topic:
         question: Question,
         partitions: Sequence[Sequence[int]],
         live: Collection[int],
+        *steps: str,
         **switches: object,
     ) -> None:
         self.partitions, self.taken = partitions, list[str]()
-        named = dict.fromkeys([*(one for replicas in partitions for one in replicas), *live])
+        named = {one for replicas in partitions for one in replicas}
         self.ids = {broker: number for number, broker in enumerate(sorted(named), CONTROLLER + 1)}
         bounds = {
             "brokers": max(3, 1 + len(self.ids)), "partitions": max(1, len(partitions)),
             "controllers": 1,
         }  # fmt: skip
-        self.stage = ModelStage.of(
-            "topics", question["release"], (*EVENTS, *TASKS), bounds, **switches
-        )
+        self.stage = ModelStage.of("topics", question["release"], steps, bounds, **switches)
         self.state = self.stage.state({
             ("zk.controller", ()): CONTROLLER,
             ("zk.epoch", ()): 1,
@@ -145,27 +143,29 @@ class Topic:
 
 # A new controller
 
+STARTS = ("controller_reads_context", "replica_state_machine_starts")
+
 
 def initial_state(question: Question) -> dict[str, Any]:
     """A partition's state when a controller has read ZooKeeper."""
     asked = question["input"]
     leader, live = asked["leader"], asked["live"]
     replicas = sorted({*live, *([leader] if leader is not None and leader >= 0 else [])}) or [0]
-    topic = Topic(question, [replicas], live)
+    topic = Topic(question, [replicas], live, *STARTS)
     if leader is not None:
         topic.registered(0, leader, replicas)
     topic.remember(task="reads_zookeeper")
-    topic.take("controller_reads_context")
+    topic.take(STARTS[0])
     return {"state": topic.partition(0)}
 
 
 def replica_startup(question: Question) -> dict[str, Any]:
     """A replica's state when a controller's replica state machine has started."""
     asked = question["input"]
-    topic = Topic(question, [asked["assignment"]], asked["live"])
+    topic = Topic(question, [asked["assignment"]], asked["live"], *STARTS)
     topic.remember(task="reads_zookeeper")
-    topic.take("controller_reads_context")
-    topic.take("replica_state_machine_starts")
+    for step in STARTS:
+        topic.take(step)
     return {"state": topic.replica(0, asked["replica"])}
 
 
@@ -179,7 +179,7 @@ def create(
 
     `exists`: another has created one meanwhile.
     """
-    topic = Topic(question, [replicas], live)
+    topic = Topic(question, [replicas], live, "controller_creates_states")
     topic.partition(0, "NewPartition")
     if exists:
         topic.put({("zk.state.exists", (0,)): True})
@@ -197,38 +197,42 @@ def create(
     }
 
 
+HEARS = "controller_hears_deletion"
+MOVES = {
+    "NewReplica": ("makes_replicas", "controller_makes_replicas"),
+    "OfflineReplica": ("stops", "controller_stops_replicas"),
+    "ReplicaDeletionStarted": ("deletes", "controller_deletes_replicas"),
+    "ReplicaDeletionSuccessful": ("waits", HEARS),
+    "ReplicaDeletionIneligible": ("waits", HEARS),
+    "NonExistentReplica": ("resumes", "deletion_is_complete"),
+}
+"""By the state that a replica goes to: the controller's task, and the transition."""
+
+
 def replica_moves(question: Question, live: Sequence[int]) -> dict[str, Any]:
     """What a replica's transition comes to, where no state is written for it."""
     asked = question["input"]
-    replica, state = asked["replica"], asked.get("zkState", asked.get("leadership"))
-    topic = Topic(question, [list(dict.fromkeys([*asked["assignment"], replica]))], live)
+    replica, before, target = asked["replica"], asked["state"], asked["target"]
+    state = asked.get("zkState", asked.get("leadership"))
+    if target == "OnlineReplica":
+        enlists = ("enlists", "controller_enlists_replicas")
+        task, step = enlists if before == "NewReplica" else ("waits", "controller_sees_start")
+    else:
+        task, step = MOVES[target]
+    topic = Topic(question, [list(dict.fromkeys([*asked["assignment"], replica]))], live, step)
+    number = topic.ids[replica]
     if state is not None:
         topic.registered(0, state["leader"], state["isr"])
-    topic.replica(0, replica, asked["state"])
-    match asked["target"]:
-        case "NewReplica":
-            topic.remember(task="makes_replicas")
-            topic.take("controller_makes_replicas")
-        case "OnlineReplica" if asked["state"] == "NewReplica":
-            topic.remember(task="enlists")
-            topic.take("controller_enlists_replicas")
-        case "OnlineReplica":
-            number = topic.ids[replica]
-            topic.put({("cache.live", (CONTROLLER, number)): False})
-            topic.take("controller_sees_start", number)
-        case "OfflineReplica":
-            topic.remember(task="stops")
-            topic.take("controller_stops_replicas")
-        case "ReplicaDeletionStarted":
-            topic.remember(task="deletes")
-            topic.take("controller_deletes_replicas")
-        case "ReplicaDeletionSuccessful" | "ReplicaDeletionIneligible" as target:
-            hears(topic, 0, replica, "deleted" if target.endswith("Successful") else "failed")
-        case "NonExistentReplica":
-            for one in topic.partitions[0]:  # all of a topic's replicas cease to exist together
-                topic.replica(0, one, asked["state"])
-            topic.remember(task="resumes", queued=True)
-            topic.take("deletion_is_complete")
+    # All of a topic's replicas cease to exist together.
+    for one in topic.partitions[0] if target == "NonExistentReplica" else (replica,):
+        topic.replica(0, one, before)
+    if step == HEARS:
+        answer = "deleted" if target == "ReplicaDeletionSuccessful" else "failed"
+        topic.put({("request.stop", (1, number, 0)): answer})
+    if step == "controller_sees_start":
+        topic.put({("cache.live", (CONTROLLER, number)): False})
+    topic.remember(task=task, queued=target == "NonExistentReplica")
+    topic.take(step, *([number] if task == "waits" else []))
     stops = topic.sent(0, "stop")
     return {
         "state": topic.replica(0, replica),
@@ -241,12 +245,6 @@ def replica_moves(question: Question, live: Sequence[int]) -> dict[str, Any]:
 # Deletion
 
 
-def hears(topic: Topic, number: int, broker: int, answer: str) -> None:
-    """A broker's answer to StopReplica with delete arrives."""
-    topic.put({("request.stop", (1, topic.ids[broker], number)): answer})
-    topic.take("controller_hears_deletion", topic.ids[broker])
-
-
 ACTIONS = {
     "deletion_is_complete": "completeDeletion", "deletion_is_retried": "retry",
     "deletion_starts": "start", "deletion_waits": "wait",
@@ -257,7 +255,7 @@ def resume_decision(question: Question) -> dict[str, Any]:
     """What to do for a queued topic, by the one transition that is possible."""
     asked = question["input"]
     replicas = list(range(len(asked["replicaStates"])))
-    topic = Topic(question, [replicas], replicas)
+    topic = Topic(question, [replicas], replicas, *ACTIONS)
     topic.registered(0, None, replicas)
     for broker, state in zip(replicas, asked["replicaStates"], strict=True):
         topic.replica(0, broker, state)
@@ -283,7 +281,7 @@ def _topic(question: Question, shape: Mapping[str, int]) -> Topic:
     asked = question["input"]
     replicas = asked["brokers"][: shape["rf"]]
     topic = Topic(
-        question, [replicas] * shape["partitions"], asked["brokers"],
+        question, [replicas] * shape["partitions"], asked["brokers"], *DELETION, *TASKS,
         delete_topic_enable=asked["deleteTopicEnable"],
     )  # fmt: skip
     for number in range(shape["partitions"]):
@@ -308,7 +306,7 @@ def _do(topic: Topic, step: Mapping[str, Any]) -> None:
                     if topic.replica(number, one) == "ReplicaDeletionStarted":
                         answer = "deleted" if call.startswith("complete") else "failed"
                         topic.put({("request.stop", (1, topic.ids[one], number)): answer})
-                topic.take("controller_hears_deletion", topic.ids[one])
+                topic.take(HEARS, topic.ids[one])
                 topic.goes_on()
         case _ if broker not in topic.ids and step["do"].startswith("broker"):
             return
@@ -366,7 +364,7 @@ def _observe(topics: Mapping[str, Topic]) -> dict[str, Any]:
 
 def delete_disabled(question: Question) -> dict[str, Any]:
     """A request for deletion where deletion is disabled."""
-    topic = Topic(question, [[0]], [0], delete_topic_enable=False)
+    topic = Topic(question, [[0]], [0], *DELETION, delete_topic_enable=False)
     topic.registered(0, 0, [0])
     _do(topic, {"do": "enqueue"})
     return {
@@ -378,7 +376,7 @@ def delete_disabled(question: Question) -> dict[str, Any]:
 
 def delete_missing(question: Question) -> dict[str, Any]:
     """A request for the deletion of a topic that does not exist."""
-    topic = Topic(question, [], [0])
+    topic = Topic(question, [], [0], *DELETION)
     _do(topic, {"do": "enqueue"})
     return {
         "deleteZnodeRemoved": not topic.has("zk.requested"),

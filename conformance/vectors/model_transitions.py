@@ -108,8 +108,8 @@ class MovedPartition:
     def __init__(self, question: Question, replicas: Sequence[int], live: Sequence[int]) -> None:
         state = question["input"].get("zkState", question["input"].get("leadership"))
         self.isr = list(state["isr"])
-        self.names = dict.fromkeys([*replicas, *self.isr, *live, question["input"].get("replica")])
-        self.ids = {broker: number for number, broker in enumerate(self.names, CONTROLLER + 1)}
+        named = dict.fromkeys([*replicas, *self.isr, question["input"].get("replica")])
+        self.ids = {broker: number for number, broker in enumerate(named, CONTROLLER + 1)}
         brokers = 1 + len(self.ids)
         bounds = {"brokers": brokers, "replicas": brokers, "records": 1, "epoch": 3,
                   "controllers": 1, "versions": 2}  # fmt: skip
