@@ -83,12 +83,12 @@ def chaos(
 
     Plain and idempotent producers write numbered records, a group reads them, and one broker after
     the other is killed, stopped, paused, cut off, slowed down, deposed, or has a directory that
-    fails or is full. Then everything is read: no record that acks=all acknowledged may be lost,
-    none of an idempotent producer be there twice or out of order, no batch be torn, nothing be read
-    that was never written, no reader go back or leave something out, no two replicas differ. Faults
-    follow from the seed; what comes of them depends on the machine. Of --clients each writes with
-    acks=all, acks=1, and as an idempotent producer (the real ones with acks=0 too), and reads as a
-    group of its own.
+    fails or is full. Then everything is read. No record that acks=all acknowledged may be lost, no
+    record of an idempotent producer may be there twice or out of order, no batch may be torn, no
+    record may be read that was never written, no reader may go back or skip a record, and no two
+    replicas may differ. The seed determines the faults; their effects depend on the machine. Each
+    of --clients writes with acks=all, acks=1, and as an idempotent producer (the real ones with
+    acks=0 too), and reads as a group of its own.
 
     Exit code 0: nothing is wrong; 1: something is, and where a release has it by a known bug, its
     entry of the zoo is named; 2: the cluster did not recover; 3: nothing was written or read, or

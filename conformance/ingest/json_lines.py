@@ -1,7 +1,7 @@
 """Lines that are JSON objects: a JSON layout, or a log line inside one of the values.
 
-What is where is learned from the values: the logger is what is named like one of Kafka's, the time
-what reads as one, the message the rest. Sources of the shapes it was tried on: JsonLayout,
+Fields are recognized by their values: the logger has a name like those of Kafka's loggers, the time
+parses as a time, and the message is the rest. Sources of the shapes it was tried on: JsonLayout,
 JsonTemplateLayout and GelfLayout of log4j 2, logstash-logback, ECS, Docker's json-file driver,
 journald, Loki, CloudWatch, Google's and Azure's exports, Filebeat, Fluent Bit, Vector, Splunk.
 """
@@ -51,7 +51,10 @@ def texts_of(line: str) -> Iterator[tuple[Path, str]]:
 
 
 def packed_paths(lines: Iterable[str]) -> list[tuple[Path, bool]]:
-    """Where in these objects whole lines may be, the likeliest first; and whether one ends so."""
+    """Paths at which the objects may have whole lines, the most likely first.
+
+    With each: whether a text there ends as a line does.
+    """
     counts: dict[Path, int] = {}
     ended: set[Path] = set()
     for said in _objects(lines):
@@ -199,7 +202,7 @@ def _object(line: str) -> dict[str, Any] | None:
 
 
 def _leaves(said: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Paths and values that are no objects, but for log4j's `instant`."""
+    """The paths and values of all leaves; log4j's `instant`, an object, counts as a leaf."""
     if isinstance(said, dict) and "epochSecond" not in said:
         for key, value in said.items():
             yield from _leaves(value, (*path, key))

@@ -109,7 +109,7 @@ class _LoggedRequest:
     numbers: list[int] = field(default_factory=list)
 
     def is_sent_as(self, sent: _LoggedRequest) -> bool:
-        """May this be what was sent?"""
+        """This may be the request that was sent."""
         if self.kind != sent.kind:
             return False
         if self.states is None:
@@ -253,7 +253,10 @@ class ControllerTraceOf:
         self._tell(at, "registrations_read", epoch=self.epoch, registrations=named, **heard)
 
     def _read_as(self, live: list[int], new: set[int]) -> dict[int, int]:
-        """Which registrations were read, as ZooKeeper had them: those of `new` are other ones."""
+        """The first registrations in ZooKeeper's history that fit what the controller read.
+
+        Brokers in `new` have registered again since the controller read them last.
+        """
         for zxid, there in self.history:
             same = all(there.get(one) == self.known.get(one) for one in live if one not in new)
             other = all(there.get(one) != self.known.get(one) for one in new)
@@ -309,7 +312,7 @@ class ControllerTraceOf:
             one.states[name] = [int(found[1]), int(found[2])]
 
     def _stops(self, found: re.Match[str], at: float) -> None:
-        """From 2.6 on."""
+        """Collects a StopReplica from its lines, which releases write from 2.6 on."""
         to, name = int(found[2]), found[3]
         one = next((one for one in self.group if one.kind == "StopReplica" and one.to == to), None)
         if one is None or name in one.stops:
@@ -320,8 +323,10 @@ class ControllerTraceOf:
         one.stops[name] = found[1] == "true"
 
     def _tells_all(self, found: re.Match[str], at: float) -> None:
-        """From 2.6 on: to whom, and of how many; behind the lines of each, where they are
-        logged."""
+        """The summary of an UpdateMetadata (from 2.6 on): to whom, and about how many partitions.
+
+        It follows the lines of the single partitions, where these are logged.
+        """
         for to in ids_in(found[1]):
             channel, number = self.channels.get(to), int(found[2])
             last = channel.put_in[-1] if channel is not None and channel.put_in else None
@@ -355,7 +360,10 @@ class ControllerTraceOf:
             self.channels[int(to[1])].answered.add(int(answered[1]))
 
     def _match(self, channel: _BrokerChannel) -> None:
-        """What went out is what was put in, in order, from the first on; unanswered, once more."""
+        """Match the requests that were sent with those that were queued, in order.
+
+        An unanswered request is sent again.
+        """
         at, hidden = 0, list[_LoggedRequest]()
         made: list[_LoggedRequest] = []
         last: _LoggedRequest | None = None
@@ -382,7 +390,7 @@ class ControllerTraceOf:
         self, channel: _BrokerChannel, hidden: list[_LoggedRequest], made: list[_LoggedRequest],
         until: float,
     ) -> None:  # fmt: skip
-        """Requests that only their sending tells of: where such are made."""
+        """Place requests of which only the sending is logged: where the controller makes such."""
         since = made[-1].place if made else channel.since
         for number, one in enumerate(hidden):
             end = min(until, one.place)
@@ -396,7 +404,7 @@ class ControllerTraceOf:
         hidden.clear()
 
     def _while_leaving(self, end: float) -> float:
-        """In the last ControlledShutdown that is taken up before, ere it is answered."""
+        """A place in the last ControlledShutdown that begins before `end`, before its answer."""
         begun = max((at for at in self.leaving_at if at < end), default=0.0)
         return min((at for at in self.left_at if begun < at < end), default=end) - 0.25
 
@@ -460,7 +468,7 @@ def stops_in(body: str) -> dict[str, bool]:
 
 
 def by_place(events: Iterable[Placed]) -> Callable[[float], list[Event]]:
-    """A function that gives those that stand before a line, and were not given yet."""
+    """A function that returns the events before a line that it has not returned yet."""
     waiting = deque(events)
 
     def before(number: float) -> list[Event]:

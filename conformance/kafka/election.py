@@ -96,7 +96,7 @@ class ElectionReplay(Followed):
         self.zk.delete(CONTROLLER)  # the lab's: now everybody stands for election
 
     def do(self, step: ReplayStep) -> str:
-        """By its lever."""
+        """Force a step by its lever."""
         return LEVERS[step.name](self, step)
 
     # ZooKeeper, past the proxies
@@ -133,7 +133,7 @@ class ElectionReplay(Followed):
             )
 
     def real(self, view: View, claim: str) -> SparseState:
-        """What ZooKeeper has, who obeyed whom, and what was written by whom."""
+        """The observed state: what ZooKeeper has, which broker obeyed whom, and who wrote what."""
         state = copy.deepcopy(view.state)
         registered = self.lab_controller.read()
         epoch, version = self.epoch()
@@ -147,7 +147,7 @@ class ElectionReplay(Followed):
         return {name: cells for name, cells in state.items() if cells}
 
     def finish(self, report: ReplayedOnKafka) -> None:
-        """What is registered in the end."""
+        """Report what is registered at the end."""
         epoch, version = self.epoch()
         state = self.lab_controller.read()
         report.state = {
@@ -168,7 +168,7 @@ class ElectionReplay(Followed):
         return None
 
     def _candidate(self, broker: int) -> Held | None:
-        """What a broker asks in order to be elected."""
+        """The request to ZooKeeper by which a broker tries to be elected, if a proxy holds it."""
         return self._first(CREATES, lambda api: Which(api, sender=str(broker), path=CONTROLLER))
 
     def _await(self, found: Callable[[], Held | None], what: str) -> Held:
@@ -188,13 +188,16 @@ class ElectionReplay(Followed):
         return f"/brokers/ids/{broker} is there"
 
     def reads_epoch(self, step: ReplayStep) -> str:
-        """A broker stands: what it asks of ZooKeeper for that is at the proxy."""
+        """A broker has read the epoch: the proxy holds its request to create /controller."""
         broker = step.argument("broker")
         held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
         return f"held: {held.message.in_words()}"
 
     def wins(self, step: ReplayStep) -> str:
-        """It goes on, and ZooKeeper does it; the answer waits, where it says the epoch too."""
+        """The request is passed on, and ZooKeeper executes it.
+
+        Where its answer has the epoch too, the proxy holds the answer.
+        """
         broker = step.argument("broker")
         held = self._await(lambda: self._candidate(broker), f"broker {broker} does not stand")
         if self.fenced:
@@ -220,7 +223,7 @@ class ElectionReplay(Followed):
         return Which("Multi", ANSWER, sender=str(broker), path=CONTROLLER)
 
     def learns(self, step: ReplayStep) -> str:
-        """The answer arrives: the broker acts as controller, and speaks to the others."""
+        """The answer is passed on: the broker acts as controller, and sends requests."""
         broker = step.argument("broker")
         which = self._win(broker)
         self.gate.end(which)
@@ -233,7 +236,7 @@ class ElectionReplay(Followed):
         return f"held: {held.message.in_words()}"
 
     def finds_it_moved(self, step: ReplayStep) -> str:
-        """What it asks arrives, and is refused."""
+        """The request is passed on, and ZooKeeper refuses it."""
         broker = step.argument("broker")
         held = self._candidate(broker)
         if held is not None:
@@ -244,7 +247,7 @@ class ElectionReplay(Followed):
         return f"/controller names {self.controller() or 'nobody'}"
 
     def resigns(self, step: ReplayStep) -> str:
-        """It hears that it is deposed, or that /controller is gone."""
+        """The controller is notified that /controller has changed or is gone."""
         broker = step.argument("broker")
         before = self._resignations(broker)
         self._admit(broker)
@@ -263,7 +266,7 @@ class ElectionReplay(Followed):
     # Writes
 
     def starts_write(self, step: ReplayStep) -> str:
-        """The stand-in goes or comes back, and the write of the state is at the proxy."""
+        """The stand-in leaves or returns; a proxy holds the write of the state that follows."""
         return f"held: {self._await_write(step.argument('broker')).message.in_words()}"
 
     def _await_write(self, broker: int) -> Held:
@@ -277,7 +280,7 @@ class ElectionReplay(Followed):
         return held
 
     def _writes_later(self, step: ReplayStep) -> bool:
-        """A broker goes on writing as the controller that it is now."""
+        """The broker writes again later in the run, as the controller that it is now."""
         broker = step.argument("broker")
         if not step.before.at("belief.held", broker):
             return False
@@ -290,7 +293,7 @@ class ElectionReplay(Followed):
         return False
 
     def _toggle(self) -> None:
-        """A reason to write: the replica's broker goes; or it is back, and may lead again."""
+        """Give the controller a state to write: the replica's broker leaves, or returns."""
         self._stand_in(there=self.lab_controller.read().leader != STAND_IN)
 
     def _stand_in(self, there: bool) -> None:
@@ -301,7 +304,7 @@ class ElectionReplay(Followed):
             register_stand_in(self.zk)
 
     def write_is_applied(self, step: ReplayStep) -> str:
-        """It goes on, and ZooKeeper takes it."""
+        """The write is passed on, and ZooKeeper executes it."""
         message = self._pass_write(step)
         wanted = step.after.at("zk.state_version"), step.after.at("zk.state_epoch")
         registered = self.lab_controller.read()
@@ -315,7 +318,7 @@ class ElectionReplay(Followed):
         )
 
     def write_is_refused(self, step: ReplayStep) -> str:
-        """It goes on, and ZooKeeper refuses it."""
+        """The write is passed on, and ZooKeeper refuses it."""
         message = self._pass_write(step)
         registered = self.lab_controller.read()
         if registered.version != step.before.at("zk.state_version"):
@@ -342,7 +345,7 @@ class ElectionReplay(Followed):
     # Requests
 
     def _request(self, to: int | None, sender: int, epoch: int) -> Held:
-        """What a controller of an epoch sends to a broker, or to any."""
+        """A held request of the controller of an epoch to a broker, or to any broker."""
 
         def found() -> Held | None:
             for api in REQUESTS:
@@ -356,7 +359,7 @@ class ElectionReplay(Followed):
                                   f"{'any' if to is None else to} nothing")  # fmt: skip
 
     def sends(self, step: ReplayStep) -> str:
-        """A request of the controller is at a proxy."""
+        """A proxy holds a request of the controller."""
         broker = step.argument("broker")
         epoch = step.before.at("belief.epoch", broker)
         held = self._request(None, broker, epoch)
@@ -367,7 +370,7 @@ class ElectionReplay(Followed):
         return f"held: {held.message.in_words()}"
 
     def is_obeyed(self, step: ReplayStep) -> str:
-        """It arrives, and the broker takes it."""
+        """The request is passed on, and the broker obeys it."""
         broker, epoch = step.argument("broker"), step.argument("epoch")
         sender = step.argument("sender")
         try:
@@ -395,9 +398,10 @@ class ElectionReplay(Followed):
     # Mishaps
 
     def expires(self, step: ReplayStep) -> str:
-        """The session ends, and the broker does not hear of it.
+        """The session ends, and the broker is not notified.
 
-        A controller that writes after that has sent its write before: later it could not.
+        A write that the controller makes later in the run must be sent before: a client whose
+        session is over sends nothing.
         """
         broker = step.argument("broker")
         if step.before.at("pending.any", broker) or self._writes_later(step):
@@ -425,7 +429,7 @@ class ElectionReplay(Followed):
             self.proxies.to_zookeeper[broker].admit()
 
     def crashes(self, step: ReplayStep) -> str:
-        """SIGKILL, and the process starts again. Its /controller stays, in the lab's hands."""
+        """SIGKILL, and the process starts again. The lab keeps its /controller node."""
         broker = step.argument("broker")
         if self.controller() == broker:
             transaction = self.zk.transaction()

@@ -1,9 +1,9 @@
 """Traces of our own brokers in a mixed cluster, beside those made from Kafka's logs.
 
-A broker of ours names what it is asked by the correlation id, of which each new fetcher of Kafka
-begins at 0 again. Kafka's side is distinguished by the number that the proxies gave a message. So
-what ours served to a fetcher of Kafka gets that number: its lines are matched, in order, with the
-questions that passed. What a broker writes is kept as ``brokerN-S.own``, where it goes on writing.
+Our brokers identify a request by its correlation id, and each new fetcher of Kafka starts again at
+0. On Kafka's side a request has the number that a proxy gave it. So a line about a request of a
+Kafka fetcher gets that number: its lines are matched, in order, with the questions that passed.
+What a broker writes is kept as ``brokerN-S.own``, where it goes on writing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SERVED = {"fetch_served": ("Fetch", "offset"), "epoch_served": ("OffsetForLeade
 
 
 def keep_own(folder: Path, ours: Collection[int]) -> list[Path]:
-    """What our brokers wrote, put aside; in the order of starts, broker by broker."""
+    """Put aside the files that our brokers wrote, and list them by broker and start."""
     found: list[Path] = []
     for one in sorted(ours):
         for path in folder.glob(f"broker{one}-*{SUFFIX}"):
@@ -62,7 +62,7 @@ def _headed(raw: str, protocol: str) -> str:
 
 
 class _Asked:
-    """Questions of Kafka's fetchers to ours, each found once its line comes."""
+    """Requests of Kafka's fetchers to our brokers; each is found once, when its line is read."""
 
     def __init__(self, questions: Questions) -> None:
         self.of = questions.to_ours()
@@ -70,7 +70,7 @@ class _Asked:
         self.at: dict[tuple[int, int], int] = defaultdict(int)
 
     def renumbered(self, raw: str) -> str:
-        """A line; a last one that is cut, and what no fetcher of Kafka asked, as they are."""
+        """A line with the proxy's number; a cut line, or one of no Kafka fetcher, is unchanged."""
         if '_served"' not in raw:
             return raw
         try:
@@ -91,7 +91,7 @@ class _Asked:
     def _question(
         self, way: tuple[int, int], args: dict[str, Any], api: str, named: str
     ) -> Question | None:
-        """The first from the last one on that asked for this under that correlation id."""
+        """The next request that asked for this under that correlation id."""
         there = self.of.get(way, [])
         for at in range(self.at[way], len(there)):
             one = there[at]

@@ -43,7 +43,7 @@ class Cause:
 
     @property
     def more(self) -> str:
-        """The others in words; nothing if there are none."""
+        """A note about the other findings of this cause; empty if there are none."""
         if self.count == 1:
             return ""
         return f"and {self.count - 1:,} more of the same cause, up to {self.places[-1]}"
@@ -62,9 +62,9 @@ def causes(findings: Iterable[Mapping[str, Any]]) -> list[Cause]:
 
 
 def that_matter(every: Sequence[Cause]) -> list[Cause]:
-    """The few that are shown first: what breaks, then what is doubtful, the frequent ones first.
+    """Causes in the order in which a reader should see them: broken before doubtful, then by count.
 
-    What stands beside another one is seen with it, and comes after what stands elsewhere.
+    A cause whose finding stands beside that of an earlier one comes last.
     """
     rank = {kind.value: n for n, kind in enumerate(FindingKind)}
     order = sorted(every, key=lambda each: (rank[each.finding["kind"]], -each.count))

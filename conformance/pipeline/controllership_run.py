@@ -14,8 +14,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.controllership_lines import Sight, What
-from conformance.pipeline.election_log_matcher import NEWER, ElectionLogMatcher
+from conformance.pipeline.controllership_lines import Lines, Sight, What
+from conformance.pipeline.controllership_model import MOST_HIDDEN, ControllershipModel, thrown_back
+from conformance.pipeline.history import History
+
+NEWER = "the broker knows no newer controller"
+_FENCE = "/controller_epoch is as it was won"
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,283 @@ class Refusal:
     switch: str | None = None
 
 
-class ControllershipRun(ElectionLogMatcher):
-    """A run that all lines are taken into. `misfits` goes on until nothing is left."""
+class ControllershipRun:
+    """One run, and how far the lines are taken. `misfits` goes on until nothing is left."""
+
+    def __init__(self, history: History, lines: Lines, preset: str) -> None:
+        self.history, self.lines = history, lines
+        self.model = ControllershipModel(len(lines.brokers), preset)
+        self._number = {broker: n for n, broker in enumerate(lines.brokers, 1)}
+        self.epochs = sorted(lines.owners)
+        self.won: dict[int, int] = {}  # in this run: epoch -> broker
+        self.lines_of_epoch: dict[int, Event] = {}
+        self.seen_as_controller: dict[int, Event] = {}  # what shows the belief of a broker
+        self.left: dict[int, Event] = {}
+        self.heard: dict[int, Event] = {}  # what shows the highest epoch that a broker knows
+        self._last: dict[int, Event] = {}  # of a controller's thread, dealt with
+        self._held: dict[tuple[int, str], Event] = {}  # the last of each log that shows belief
+        self._excused: set[tuple[int, int]] = set()
+        self._never: set[int] = set()
+        self._muted: set[tuple[object, ...]] = set()
+        self.forgotten: list[tuple[Sight, Event, Event]] = []
+        """A line that obeys an older controller, what its broker knew, and its process's end."""
+
+    def knows(self, broker: int) -> int:
+        """The highest controller epoch that a broker knows."""
+        return self.model.seen(self._number[broker])
+
+    def _settle(self) -> None:
+        for thread in self.lines.threads.values():
+            going = True
+            while going:
+                going = False
+                for head in thread.heads():
+                    if self._take(head):
+                        self._drop(head)
+                        going = True
+                        break
+
+    def _drop(self, head: Sight) -> None:
+        obeying = head.what in (What.OBEYS, What.REFUSES)
+        stream = self.history.places[head.event.file].stream
+        self.lines.threads[head.broker, stream if obeying else ""].drop(head)
+        if not obeying:
+            self._last[head.broker] = head.last
+            if head.what in (What.WINS, What.ACTS):
+                self._held[head.broker, stream] = head.last
+
+    # -- what a line shows ----------------------------------------------------------------------
+
+    def _take(self, head: Sight) -> bool:
+        """Take what is possible now, whatever else happens; elections are `_advance`'s."""
+        if head.what is What.ACTS:
+            return self._acts(head)
+        if head.what is What.OBEYS:
+            return self._obeys(head)
+        if head.what is What.REFUSES:
+            return self._refuses(head)
+        if head.what is What.LEAVES:
+            return self._leaves(head)
+        if head.what is What.SEES:
+            return head.other in self.won.values() or self._unseen(head.other)
+        if head.what is What.READS:
+            following = self._next_epoch()  # of epochs up to it no line may tell
+            return head.epoch <= self.model.epoch or (following or head.epoch + 1) > head.epoch
+        if head.what is What.IS_FENCED:
+            return self._is_fenced(head)
+        return self._logged_again(head)
+
+    def _ends_after(self, line: Event, other: Event) -> bool:
+        """Whether the file of a line goes on until another line, in one piece."""
+        place = self.history.places[line.file]
+        whole = not place.jumps and not place.holes and not place.damaged
+        return whole and (place.until or 0) >= other.at
+
+    def _logged_again(self, head: Sight) -> bool:
+        """An election that another log of its winner shows, under another stamp."""
+        first = self.lines_of_epoch.get(head.epoch)
+        if first is None or self.won.get(head.epoch) != head.broker:
+            return False
+        places = self.history.places
+        return places[first.file].stream != places[head.event.file].stream
+
+    def _acts(self, head: Sight) -> bool:
+        number, model = self._number[head.broker], self.model
+        if (head.broker, head.epoch) in self._muted:
+            return True
+        if head.after > model.epoch and head.after in self.lines.owners:
+            return False  # the partition shows that this election came before
+        if model.belief(number) != head.epoch and not self._elected_unseen(head):
+            return False
+        if head.blamed and not head.after:
+            return True
+        if head.writes:
+            if model.fence(number) is not None:
+                return False
+            model.write(number, head.writes)
+        orders = head.lines - head.writes
+        if orders:
+            model.taken["controller_sends_request"] += orders
+        self.seen_as_controller.setdefault(head.broker, head.event)
+        self.lines_of_epoch.setdefault(head.epoch, head.event)
+        return True
+
+    def _elected_unseen(self, head: Sight) -> bool:
+        """It may have been elected before the first of its lines, in an epoch that was jumped."""
+        if head.epoch > self.model.epoch or head.epoch in self.won:
+            return False
+        if head.broker in self._last or self.model.belief(self._number[head.broker]):
+            return False
+        self.won[head.epoch] = head.broker
+        self.model.suppose_controllership(self._number[head.broker], head.epoch)
+        return True
+
+    def _obeys(self, head: Sight) -> bool:
+        model, who = self.model, self._number[head.broker]
+        sender = self._number[head.other]
+        if head.same in self._muted:
+            return True
+        if not model.was_sent(sender, head.epoch):
+            unknown = head.epoch <= model.epoch and head.epoch not in self.won
+            if not unknown and (head.other, head.epoch) not in self._muted:
+                return False
+            if unknown:
+                self.won[head.epoch] = head.other
+            model.suppose_sent(sender, head.epoch)
+        refused = model.refusal("request_is_obeyed", who, sender, head.epoch) is not None
+        if refused and not self._began_anew(head):
+            return False
+        if not head.blamed:
+            if head.epoch > model.seen(who):
+                self.heard[head.broker] = head.event
+            self.lines_of_epoch.setdefault(head.epoch, head.event)
+            model.take("request_is_obeyed", who, sender, head.epoch, lines=head.lines)
+        return True
+
+    def _began_anew(self, head: Sight) -> bool:
+        """The process that knew a newer controller ended; the one that obeys never heard of it.
+
+        Up to 2.1 the model has that too; then it takes for granted that no request of an older
+        controller reaches a process that is newer than it, which only the broker epoch sees to.
+        """
+        heard = self.heard.pop(head.broker, None)
+        mark = None if heard is None else self.history.restarted(heard, head.event)
+        if heard is None or mark is None:
+            if heard is not None:
+                self.heard[head.broker] = heard
+            return False
+        if "broker_epoch" in thrown_back(self.model.preset):
+            self.forgotten.append((head, heard, mark))
+        self.model.forget(self._number[head.broker])
+        self.model.hidden["broker_crashes"] += 1
+        return True
+
+    def _refuses(self, head: Sight) -> bool:
+        """It knows a newer one; it may have heard of that by a request that no line shows."""
+        model, who = self.model, self._number[head.broker]
+        known = head.event.known_epoch or 0
+        if model.seen(who) <= head.epoch < known:
+            owner = self.won.get(known)
+            if owner is None:
+                return known <= model.epoch or known not in self.lines.owners
+            model.take("request_is_obeyed", who, self._number[owner], known, hidden=True)
+            self.heard[head.broker] = head.event
+        if model.seen(who) <= head.epoch:
+            return False
+        model.refused["request_is_obeyed", NEWER] += head.lines
+        return True
+
+    def _leaves(self, head: Sight) -> bool:
+        number = self._number[head.broker]
+        if self.model.belief(number):
+            self.model.take("controller_resigns", number)
+            self.left[head.broker] = head.event
+        self.seen_as_controller.pop(head.broker, None)
+        return True
+
+    def _is_fenced(self, head: Sight) -> bool:
+        number, model = self._number[head.broker], self.model
+        belief = model.belief(number)
+        if belief and belief == model.epoch and self._next_epoch() is not None:
+            return False  # whoever came after it is still to come
+        if belief and model.fence(number) is not None:
+            model.write(number, head.lines)
+            model.refused["write_is_applied", _FENCE] += head.lines
+        return True
+
+    # -- elections ------------------------------------------------------------------------------
+
+    def _next_epoch(self) -> int | None:
+        now = self.model.epoch
+        return next((e for e in self.epochs if e > now and e not in self._never), None)
+
+    def _line_of(self, epoch: int) -> Sight | None:
+        """The line in which its owner logs its election."""
+        thread = self.lines.threads.get((self.lines.owners[epoch], ""))
+        for sight in thread.waiting() if thread is not None else ():
+            if sight.what is What.WINS and sight.epoch == epoch and not sight.blamed:
+                return sight
+        return None
+
+    def _is_logged(self, epoch: int) -> bool:
+        return self._line_of(epoch) is not None
+
+    def _advance(self, epoch: int) -> bool:
+        owner, line = self.lines.owners[epoch], self._line_of(epoch)
+        if line is None:
+            return self._unseen(owner, epoch) and self._elect(owner, epoch, None) is None
+        if not any(line is head for head in self.lines.threads[owner, ""].heads()):
+            return False
+        if self._elect(owner, epoch, line) is not None:
+            return False
+        self._drop(line)
+        return True
+
+    def _elect(self, broker: int, epoch: int, line: Sight | None) -> str | None:
+        """Have a broker win an epoch; or the requirement that keeps it from that."""
+        number, model = self._number[broker], self.model
+        before = model.hidden.total()
+        if model.belief(number):
+            how = self._lost_controllership(broker, line)
+            if how is None:
+                return model.refusal("broker_reads_epoch", number)
+            model.take(how, number, hidden=True)
+        if model.owner:
+            model.take("session_expires", model.owner, hidden=True)
+        model.take("broker_connects", number, hidden=True)
+        if model.epoch != epoch - 1:
+            model.jump(epoch - 1)
+        model.take("broker_reads_epoch", number, hidden=True)
+        won = model.take("broker_wins_election", number, hidden=line is None)
+        assert won, "nobody is the controller, and the epoch was just read"
+        model.take("broker_learns_it_won", number, hidden=True)
+        model.take("controller_sends_request", number, hidden=True)
+        assert model.hidden.total() - before <= MOST_HIDDEN
+        self.won[epoch] = broker
+        if line is not None:
+            self.lines_of_epoch[epoch] = self.seen_as_controller[broker] = line.event
+        return None
+
+    def _lost_controllership(self, broker: int, line: Sight | None) -> str | None:
+        """The step by which it lost the controllership before, where lines allow for one."""
+        if line is None:
+            return "controller_resigns"
+        held = self._held.get((broker, self.history.places[line.event.file].stream))
+        if held is None or not self.history.contiguous(held, line.event):
+            return "controller_resigns"  # in the hole
+        last = max((self._held[key] for key in self._held if key[0] == broker), key=_at)
+        crashed = self.history.restarted(last, line.event) is not None
+        return "broker_crashes" if crashed else None
+
+    def _unseen(self, broker: int, epoch: int = 0) -> bool:
+        """Whether an election of this broker may be in no line.
+
+        So it is where its log has a hole (or its beginning) between the last line that shows it
+        as controller and the next one that is not yet taken: whatever it did in between, it can
+        have been elected there before.
+        """
+        if (broker, epoch) in self._excused:
+            return True
+        logs = self.lines.elections.get(broker)
+        held = [event for (other, _), event in self._held.items() if other == broker]
+        if not held or not logs:
+            return True
+        since, last = max(held, key=_at), self._last[broker]
+        heads = self.lines.threads[broker, ""].heads()
+        following = min((head.event for head in heads), key=_at, default=None)
+        for events in logs.values():
+            before = [event for event in events if event.at <= since.at]
+            after = [event for event in events if event.at > last.at]
+            if not before:
+                continue
+            # An election that no line shows is a strong claim: nothing is taken for granted of
+            # files that were rolled in between.
+            if after and before[-1].file == after[0].file:
+                if self.history.contiguous(before[-1], after[0]):
+                    return False
+            elif not after and following is not None and self._ends_after(before[-1], following):
+                return False
+        return True
 
     # -- all lines ------------------------------------------------------------------------------
 
@@ -157,6 +436,10 @@ class ControllershipRun(ElectionLogMatcher):
                     self._excused.add((head.broker, sight.epoch))
                     break
         self._drop(head)
+
+
+def _at(event: Event) -> int:
+    return event.at
 
 
 _VACANT = "/controller does not exist"  # its owner's session may end before

@@ -51,7 +51,7 @@ class Said:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What is found first, then what is taken back; each as findings are ordered."""
+        """New findings first, then withdrawn ones; both in the order of findings."""
         return self.what, self.finding.order
 
     def as_row(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class StreamingState:
     # -- a trigger ------------------------------------------------------------------------------
 
     def advance(self, pieces: Iterable[Piece]) -> list[Said]:
-        """Take in what is new, judge, and say what has stood twice or stands no more."""
+        """Add new lines, judge, and report what stood in two judgements or no longer stands."""
         pieces = list(pieces)
         new = sorted(
             (piece for piece in pieces if piece.file),
@@ -128,9 +128,9 @@ class StreamingState:
         return said
 
     def _add(self, tables: list[pa.Table]) -> None:
-        """Put lines to those that are kept; one may come twice, by itself and with neighbours.
+        """Add lines to those that are kept; a line may come twice, alone and with its neighbours.
 
-        What it does not go with is said only where it was handed on: so that one is kept.
+        Only the line that was handed on names what it contradicts, so that one is kept.
         """
         marked = {
             place
@@ -155,7 +155,7 @@ class StreamingState:
             self.events = pa.concat_tables([self.events, kept])
 
     def _thin(self) -> list[Said]:
-        """Let old lines go. What can no longer be judged anew stays as it was found."""
+        """Drop old lines. A finding that can no longer be judged again stays as it is."""
         self.events = thinned(self.events, _NEWEST)
         waiting = {key: row for key, row in self.found.items() if key not in self.reported}
         again = {_key(finding) for finding in self._judged()}
@@ -175,9 +175,9 @@ class StreamingState:
         return Corpus(list(self.logs.values()), files, None, None, figures)
 
     def judged(self) -> Judged:
-        """What was reported and stands, and how often the rules looked.
+        """The findings that stand, and the number of comparisons.
 
-        That is at the last judgement of the cluster, and at all of its partitions.
+        The comparisons are those of the last judgement of the cluster and of all its partitions.
         """
         findings = [_finding(each) for each in self.reported.values()]
         clocks = [(self.cluster, Clock(**row)) for row in self.clocks]
@@ -246,7 +246,7 @@ class StreamingState:
 
 
 def _without(events: pa.Table, marked: AbstractSet[tuple[str, int]]) -> pa.Table:
-    """Without the lines at these places, but where they say what they do not go with."""
+    """Without the lines at these places; a line that names what it contradicts stays."""
     rows = zip(
         zip(*(events[name].to_pylist() for name in _PLACE), strict=True),
         events["beside"].to_pylist(),

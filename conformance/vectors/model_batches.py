@@ -1,109 +1,82 @@
-"""The model's answers about a round of requests to brokers (request_batch.json)."""
+"""The model's answers about a batch of requests to brokers (request_batch.json).
+
+States that are elected wait for the batch, which a step of `cluster` sends: LeaderAndIsr to the
+replicas, and UpdateMetadata to all. What it has queued by then is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from conformance.plain_rules.batches import (
-    BatchRequest,
-    ControllerSwitches,
-    Known,
-    Leads,
-    NotSent,
-    PlainBatch,
-)
-from conformance.plain_rules.request_versions import version_of
-from impl.releases import Release
+from conformance.vectors.model_controller import CONTROLLER, ELECTIONS
+from conformance.vectors.model_stage import ModelStage, Place
 
 Question = Mapping[str, Any]
 
+STAGE, *_, SENDS = ELECTIONS["Preferred"]
+"""Of the elections that of preferred replicas notifies every replica."""
+NAMES = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata"}
+VERSION = 1
+
+
+def is_one_call(given: Mapping[str, Any]) -> bool:
+    """One call, of partitions whose states are known and were not created just now."""
+    calls = given["calls"]
+    return len(calls) == 1 and calls[0].get("add") == "leaderAndIsr" and not calls[0].get("isNew")
+
 
 def batch(question: Question) -> dict[str, Any]:
-    """What a round of calls sends, and to whom."""
+    """What is sent, and to whom."""
     asked = question["input"]
-    known = Known(asked["live"], going=asked.get("queuedForDeletion", ()))
-    for name, state in asked.get("leadership", {}).items():
-        known.leadership[name] = _leads(state)
-    round_ = PlainBatch(known, _switches(question))
-    try:
-        for call in asked["calls"]:
-            _call(round_, call)
-    except NotSent:
-        return {"error": "IllegalStateException"}
-    return _shown(question, list(round_.sent()))
-
-
-def _switches(question: Question) -> ControllerSwitches:
-    release = Release.of(question["release"])
-    protocol = Release.of(question["input"].get("ibp", question["release"]))
-    return ControllerSwitches(
-        empty_means_all=not release.since("2.2"),
-        one_stop=release.since("2.6") and protocol.since("2.6"),
-        two_stops=release.since("2.3"),
-        stops_together=not release.since("1.1"),
-    )
-
-
-def _leads(state: Mapping[str, Any], new: bool = False) -> Leads:
-    epoch, version = state.get("leaderEpoch", 0), state.get("zkVersion", 0)
-    return Leads(state["leader"], tuple(state["isr"]), epoch, version, new)
-
-
-def _call(round_: PlainBatch, call: Mapping[str, Any]) -> None:
-    match call.get("add"):
-        case "leaderAndIsr":
-            for name, state in call["partitions"].items():
-                round_.add_leads(call["to"], name, _leads(state, call["isNew"]))
-        case "updateMetadata":
-            round_.add_metadata(call["to"], call["partitions"])
-        case "stopReplica":
-            for name, deletes in call["partitions"].items():
-                round_.add_stop(call["to"], name, deletes)
-        case _:
-            round_.begin()
-
-
-def _shown(question: Question, sent: Iterable[BatchRequest]) -> dict[str, Any]:
-    asked = question["input"]
-    protocol = Release.of(asked.get("ibp", question["release"])).parts
-    started = asked.get("deletionStarted", ())
-    answer: dict[str, Any] = {"recipients": {}, "deletionEventPartitions": []}
-    for request in sent:
-        to = answer["recipients"].setdefault(request.kind, [])
-        to += [request.broker] if request.broker not in to else []
-        shown = _request(request, version_of(request.kind, protocol), asked)
-        answer.setdefault(f"broker{request.broker}", []).append(shown)
-        answer.setdefault(f"orderToBroker{request.broker}", []).append(request.kind)
-        if request.kind == "UpdateMetadata":
-            answer |= {name: shown[name] for name in ("partitions", "liveBrokers")}
-        answer["deletionEventPartitions"] += [
-            name
-            for name, stop in sorted(request.stops.items())
-            if stop.deletes and name.rpartition("-")[0] in started
-        ]
-    return answer
-
-
-def _request(request: BatchRequest, version: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"type": request.kind, "version": version}
-    if request.kind == "StopReplica":
-        shown["partitions"] = {
-            one: {"delete": stop.deletes, "leaderEpoch": stop.epoch}
-            for one, stop in request.stops.items()
-        }
-        shown["deletePartitions"] = any(stop.deletes for stop in request.stops.values())
-        return shown
-    shown["partitions"] = {
-        one: {
-            "leader": leads.leader,
-            "isr": list(leads.isr),
-            "leaderEpoch": leads.epoch,
-            "zkVersion": leads.version,
-            "isNew": leads.new,
-        }
-        for one, leads in request.leads.items()
+    (call,) = asked["calls"]
+    partitions, to = list(call["partitions"]), [one for one in call["to"] if one >= 0]
+    states = call["partitions"].values()
+    named = {*asked["live"], *to, *(one for state in states for one in state["isr"])}
+    ids = {broker: number for number, broker in enumerate(sorted(named), CONTROLLER + 1)}
+    names = {number: broker for broker, number in ids.items()}
+    bounds = {
+        "brokers": 1 + len(ids), "partitions": len(partitions), "replicas": len(ids),
+        "versions": 1, "epoch": 1, "controllers": 1, "queue": 2, "events": 1, "endpoints": 0,
+    }  # fmt: skip
+    stage = ModelStage.of("cluster", question["release"], (SENDS,), bounds)
+    cells: dict[Place, object] = {
+        ("belief", (CONTROLLER,)): 1,
+        ("cache.stage", (CONTROLLER,)): STAGE,
     }
-    if request.kind == "UpdateMetadata":
-        shown["liveBrokers"] = list(asked["live"])
-    return shown
+    for broker, number in ids.items():
+        for cell in ("live", "reached"):
+            cells["cache." + cell, (CONTROLLER, number)] = broker in asked["live"]
+    for at, state in enumerate(states):
+        cells |= {
+            ("partition.version", (at,)): VERSION,
+            ("partition.state.leader", (at, VERSION)): ids.get(state["leader"]),
+            ("partition.context.version", (at, CONTROLLER)): VERSION,
+            ("partition.context.batched", (at, CONTROLLER)): True,
+            ("partition.replicas", (at, CONTROLLER)): False,
+        }
+        for broker, number in ids.items():
+            cells["partition.state.isr", (at, VERSION, number)] = broker in state["isr"]
+            cells["partition.replicas", (at, number)] = broker in to
+    sent = stage.step(SENDS, stage.state(cells), CONTROLLER)
+
+    def shown(at: int) -> dict[str, Any]:
+        leader = stage.read(sent, "partition.state.leader", at, VERSION)
+        isr = [one for one in call["partitions"][partitions[at]]["isr"]  # the model's is a set
+               if stage.read(sent, "partition.state.isr", at, VERSION, ids[one])]  # fmt: skip
+        return {"leader": names.get(leader, -1), "isr": isr, "isNew": False}
+
+    answer: dict[str, Any] = {"recipients": {}}
+    for broker, number in ids.items():
+        for slot in range(stage.read(sent, "cache.queue.end", CONTROLLER, number)):
+            place = CONTROLLER, number, slot
+            kind = NAMES[stage.read(sent, "cache.queue.at.kind", *place)]
+            about = {
+                name: shown(at)
+                for at, name in enumerate(partitions)
+                if stage.read(sent, "cache.queue.at.about", *place, at) == VERSION
+            }
+            answer["recipients"].setdefault(kind, []).append(broker)
+            answer.setdefault(f"broker{broker}", []).append({"type": kind, "partitions": about})
+            answer.setdefault(f"orderToBroker{broker}", []).append(kind)
+    return answer

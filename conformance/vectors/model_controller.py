@@ -7,7 +7,7 @@ it is the question's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.plain_rules import elections
@@ -31,10 +31,19 @@ BOUNDS = {
     "brokers": BROKERS, "partitions": 1, "replicas": BROKERS, "versions": 1, "epoch": 2,
     "controllers": 2, "queue": 3, "events": 1, "endpoints": 0,
 }  # fmt: skip
-STEPS = (
-    "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
-    "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
-)  # fmt: skip
+ELECTIONS = {
+    "Offline": (
+        "electing", "controller_elects_leader", "controller_finds_no_leader",
+        "controller_tells_elections"),
+    "Preferred": (
+        "preferring", "controller_elects_preferred", "controller_cannot_elect_preferred",
+        "controller_tells_preferred"),
+    "ControlledShutdown": (
+        "moving", "controller_moves_leader", "controller_finds_no_successor",
+        "controller_tells_moves"),
+}  # fmt: skip
+"""By strategy: the event thread's stage; who elects, who finds nobody, and who sends the batch."""
+REMOVALS = ("controller_removes_replica", "controller_finds_it_removed")
 
 
 def partition_transition(question: Question) -> dict[str, Any]:
@@ -44,13 +53,17 @@ def partition_transition(question: Question) -> dict[str, Any]:
 
 def replica_transition(question: Question) -> dict[str, Any]:
     """Whether a replica may go from one state to another."""
-    switches = _switches(question["release"])
-    newer = switches["offline_becomes_ineligible"]
-    return _transition(question, REPLICA_TABLE if newer else REPLICA_TABLE_BEFORE)
+    return _transition(question, _replica_table(question))
 
 
-def _switches(release: str) -> Mapping[str, object]:
-    return TOPICS.version(preset_of(TOPICS.name, release)).switches
+def replica_may_become(question: Question, before: str, target: str) -> bool:
+    """The replica state machine has the transition."""
+    return before in _replica_table(question)[target]
+
+
+def _replica_table(question: Question) -> Table:
+    switches = TOPICS.version(preset_of(TOPICS.name, question["release"])).switches
+    return REPLICA_TABLE if switches["offline_becomes_ineligible"] else REPLICA_TABLE_BEFORE
 
 
 def _transition(question: Question, table: Table) -> dict[str, Any]:
@@ -69,21 +82,15 @@ class Scene:
         isr: Iterable[int],
         live: Iterable[int],
         unclean: bool = False,
+        going: Collection[int] = (),
     ) -> None:
         self.assignment, self.isr, self.live = assignment, list(isr), list(live)
         # The controller is broker 1; it lives, and may be one that the question does not name.
         named = dict.fromkeys([*assignment, *self.isr, *self.live])
         self.ids = {broker: number for number, broker in enumerate(named, CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
-        release = question["release"]
-        brokers = max(BROKERS, len(self.ids))
-        self.stage = ModelStage.of(
-            "cluster",
-            release,
-            STEPS,
-            {**BOUNDS, "brokers": brokers, "replicas": brokers},
-            unclean_leader_election=unclean,
-        )
+        self.release, self.unclean = question["release"], unclean
+        self.brokers = max(BROKERS, len(self.ids))
         self.cells: dict[Place, object] = {
             ("up", (CONTROLLER,)): 1,
             ("zk.controller", ()): CONTROLLER,
@@ -93,7 +100,7 @@ class Scene:
             ("partition.context.version", (0, CONTROLLER)): VERSION,
             ("partition.context.read", (0, CONTROLLER)): VERSION,
         }
-        for number in range(1, brokers + 1):
+        for number in range(1, self.brokers + 1):
             broker = self.names.get(number)
             alive = broker in self.live
             place = assignment.index(broker) if broker in assignment else 0
@@ -101,10 +108,21 @@ class Scene:
                 ("zk.registered", (number,)): alive or number == CONTROLLER,
                 ("cache.live", (CONTROLLER, number)): alive,
                 ("cache.reached", (CONTROLLER, number)): alive,
+                ("cache.shutting", (CONTROLLER, number)): broker in going,
                 ("partition.replicas", (0, number)): broker in assignment,
                 ("partition.place", (0, number)): place,
                 ("partition.state.isr", (0, VERSION, number)): broker in self.isr,
             }
+
+    def _prepare(self, *steps: str) -> None:
+        """Compiles the transitions that are asked."""
+        self.stage = ModelStage.of(
+            "cluster",
+            self.release,
+            steps,
+            {**BOUNDS, "brokers": self.brokers, "replicas": self.brokers},
+            unclean_leader_election=self.unclean,
+        )
 
     def registered(self, leader: int | None, controller: int = 1) -> None:
         """Who leads by the registered state, and the controller epoch that it was written in."""
@@ -133,6 +151,8 @@ class Scene:
             if self.stage.read(state, "partition.state.isr", 0, VERSION + 1, self.ids[broker])
         ]
         bumps = self.stage.read(state, "partition.state.epoch", 0, VERSION + 1) - EPOCH
+        mine = self.stage.read(state, "partition.state.controller", 0, VERSION + 1) == 1
+        assert mine, "the controller writes its own epoch"
         return {"leader": self.names[leader] if leader else -1, "isr": after, "bumps": bumps}
 
     def receivers(self, state: Any) -> list[int]:
@@ -146,16 +166,37 @@ class Scene:
             == "leader_and_isr"
         ]
 
-    def elect(self, state: Any) -> Any:
-        """The state after the one election that is possible, None if nobody may lead."""
+    def elect(self, strategy: str) -> tuple[dict[str, Any] | None, list[int]]:
+        """What the one election that is possible writes, and who is notified; None and nobody if
+        nobody may lead."""
+        stage, *steps = ELECTIONS[strategy]
+        self._prepare(*steps)
+        elects, finds_nobody, tells = steps
+        state = self.at(stage, due=True)
         outcomes = [
             after
             for number in self.ids.values()
-            if (after := self.stage.step("controller_elects_leader", state, CONTROLLER, number))
-            is not None
+            if (after := self.stage.step(elects, state, CONTROLLER, number)) is not None
         ]
         assert len(outcomes) <= 1, "an election has one outcome"
-        return outcomes[0] if outcomes else None
+        if not outcomes:
+            newer = self.cells["partition.state.controller", (0, VERSION)] != 1
+            assert newer or self.stage.step(finds_nobody, state, CONTROLLER) is not None
+            return None, []
+        sent = self.stage.step(tells, outcomes[0], CONTROLLER)
+        return self.written(outcomes[0]), self.receivers(sent)
+
+    def remove(self, replica: int) -> dict[str, Any] | None:
+        """What is written when a replica goes offline: None if it is in the ISR no more."""
+        self._prepare(*REMOVALS)
+        number = self.ids[replica]
+        self.cells["partition.context.gone", (0, CONTROLLER, number)] = True
+        before = self.at("removing")
+        after = self.stage.step("controller_removes_replica", before, CONTROLLER, number)
+        if after is None:
+            found = self.stage.step("controller_finds_it_removed", before, CONTROLLER, number)
+            assert found is not None, "a replica goes offline in one of two ways"
+        return self.written(after)
 
 
 def elect(question: Question) -> dict[str, Any]:
@@ -219,88 +260,14 @@ def _elect_by_steps(question: Question) -> dict[str, Any]:
         question, asked["assignment"], asked["isr"], asked["live"], asked["uncleanEnabled"]
     )
     scene.registered(asked.get("leader"))
-    state = scene.at("electing", due=True)
-    after = scene.elect(state)
-    written = scene.written(after)
+    written, receivers = scene.elect("Offline")
     if written is None:
-        failed = scene.stage.step("controller_finds_no_leader", state, CONTROLLER) is not None
-        return {"leader": None, "uncleanElections": 0, "electionFailed": failed,
-                "stateUnchanged": failed}  # fmt: skip
-    sent = scene.stage.step("controller_tells_elections", after, CONTROLLER)
+        return {"leader": None, "uncleanElections": 0, "electionFailed": True,
+                "stateUnchanged": True}  # fmt: skip
     return {
         "leader": written["leader"],
         "isr": written["isr"],
         "uncleanElections": int(written["leader"] not in asked["isr"]),
         "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
-        "recipients": scene.receivers(sent),
+        "recipients": receivers,
     }
-
-
-def partition_effects(question: Question) -> dict[str, Any]:
-    """An offline partition comes online, or stays."""
-    asked = question["input"]
-    state = asked["zkState"]
-    unclean = asked["strategy"] == "Offline(true)" or bool(asked["unclean"])
-    scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean)
-    newer = state.get("controllerEpoch", asked["controllerEpoch"]) > asked["controllerEpoch"]
-    scene.registered(state["leader"], 2 if newer else 1)
-    after = scene.elect(scene.at("electing", due=True))
-    written = scene.written(after)
-    if written is None:
-        return {"state": "OfflinePartition", "leaderAndIsr": [], "zkSetState": None}
-    sent = scene.stage.step("controller_tells_elections", after, CONTROLLER)
-    return {
-        "state": "OnlinePartition",
-        "zkSetState": _set_state(written, state),
-        "leaderAndIsr": _orders(scene.receivers(sent), written, state, written_once=True),
-    }
-
-
-def replica_effects(question: Question) -> dict[str, Any]:
-    """A replica goes offline: the others live, and are notified."""
-    asked = question["input"]
-    state, replica = asked["zkState"], asked["replica"]
-    others = [broker for broker in asked["assignment"] if broker != replica]
-    scene = Scene(question, asked["assignment"], state["isr"], others)
-    scene.registered(state["leader"])
-    number = scene.ids[replica]
-    scene.cells["partition.context.gone", (0, CONTROLLER, number)] = 1
-    before = scene.at("removing")
-    after = scene.stage.step("controller_removes_replica", before, CONTROLLER, number)
-    written = scene.written(after)
-    if after is None:
-        after = scene.stage.step("controller_finds_it_removed", before, CONTROLLER, number)
-    sent = scene.stage.step("controller_tells_removals", after, CONTROLLER)
-    now = written or {**state, "bumps": 0}
-    return {
-        "state": "OfflineReplica",
-        "zkSetState": _set_state(written, state),
-        "leaderAndIsr": _orders(
-            scene.receivers(sent), now, state, written_once=written is not None
-        ),
-    }
-
-
-def _set_state(written: dict[str, Any] | None, state: Mapping[str, Any]) -> dict[str, Any] | None:
-    if written is None:
-        return None
-    return {
-        "leader": written["leader"],
-        "isr": written["isr"],
-        "leaderEpoch": state["leaderEpoch"] + written["bumps"],
-        "zkVersion": state["zkVersion"],
-    }
-
-
-def _orders(
-    receivers: list[int], now: Mapping[str, Any], state: Mapping[str, Any], written_once: bool
-) -> list[dict[str, Any]]:
-    order = {
-        "to": receivers,
-        "isNew": False,
-        "leader": now["leader"],
-        "isr": now["isr"],
-        "leaderEpoch": state["leaderEpoch"] + now["bumps"],
-        "zkVersion": state["zkVersion"] + written_once,
-    }
-    return [order] if receivers else []

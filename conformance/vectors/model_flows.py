@@ -1,102 +1,94 @@
-"""The model's answers about a controller and one partition, by plain rules (controller_flow)."""
+"""The model's answers about a controller and one partition over several events (controller_flow).
+
+Each election and each replica that goes offline is one of the steps of `cluster`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.plain_rules import answers, elections, transitions
-from conformance.plain_rules.elections import ElectedLeader
-from conformance.plain_rules.transitions import NOBODY, RegisteredState, TransitionOutcome
+from conformance.vectors import model_topics
+from conformance.vectors.model_controller import Scene
 from impl.releases import Release
 
 Question = Mapping[str, Any]
 
+NOBODY = -1
 CONTROLLER_EPOCH = 1
-SHARE = 10
-"""`leader.imbalance.per.broker.percentage`."""
 
 
 class Flow:
     """A partition, who lives, who is about to go, and the state that is registered."""
 
-    def __init__(self, question: Question, assignment: list[int], live: list[int]) -> None:
-        self.release = Release.of(question["release"])
-        unclean = question["input"].get("unclean")
+    def __init__(self, question: Question) -> None:
+        asked = question["input"]
+        self.question, self.release = question, Release.of(question["release"])
+        unclean = asked.get("unclean")
         self.unclean = not self.release.since("0.11") if unclean is None else bool(unclean)
-        self.assignment, self.live, self.going = assignment, set(live), set[int]()
-        self.state = RegisteredState(NOBODY, ())
-        self._take(transitions.created(assignment, live, CONTROLLER_EPOCH))
+        self.assignment: list[int] = asked["assignment"]
+        self.live, self.going = set(asked["brokers"]), set[int]()
+        first = model_topics.create(question, self.assignment, sorted(self.live)) or {}
+        self.leader, self.isr = first.get("leader", NOBODY), first.get("isr", [])
+        self.epoch = first.get("leaderEpoch", 0)
         self.remaining: list[int] = []
 
-    def _take(self, effect: TransitionOutcome) -> None:
-        if effect.written is not None:
-            created = not self.state.isr
-            self.state = effect.written._replace(version=self.state.version + (not created))
+    def _scene(self) -> Scene:
+        live = sorted(self.live)
+        scene = Scene(self.question, self.assignment, self.isr, live, self.unclean, self.going)
+        scene.registered(self.leader)
+        return scene
 
-    def _elect(self, chosen: ElectedLeader | None) -> None:
-        self._take(transitions.elected(self.state, chosen, CONTROLLER_EPOCH))
+    def _take(self, written: Mapping[str, Any] | None) -> None:
+        if written is not None:
+            self.leader, self.isr = written["leader"], written["isr"]
+            self.epoch += written["bumps"]
 
-    def _offline(self) -> None:
-        live = self.live - self.going
-        isr = self.state.isr
-        self._elect(elections.for_offline(self.assignment, isr, live, unclean=self.unclean))
-
-    def _leaves(self, broker: int) -> None:
-        keeps = self.release.since("1.1") or not self.unclean
-        self._take(transitions.offline_replica(
-            broker, self.assignment, self.state, CONTROLLER_EPOCH, keeps_last=keeps))  # fmt: skip
+    def _elect(self, strategy: str) -> None:
+        self._take(self._scene().elect(strategy)[0])
 
     def do(self, step: str) -> None:
         """Stop N, start N, shut down N, an election of preferred replicas, or a rebalancing."""
         word, broker = step.split()[0], int("".join(filter(str.isdigit, step)) or NOBODY)
+        led = self.leader == self.assignment[0]
         if word == "stop":
             self.live.discard(broker)
-            if self.state.leader == broker:
-                self._offline()
-            self._leaves(broker)
+            if self.leader == broker:
+                self._elect("Offline")
+            self._take(self._scene().remove(broker))
         elif word == "start":
             self.live.add(broker)
-            if self.state.leader == NOBODY:
-                self._offline()
-            joins = broker in self.assignment and broker not in self.state.isr
-            if joins and self.state.leader != NOBODY:
-                isr = (*self.state.isr, broker)
-                self.state = self.state._replace(isr=isr, version=self.state.version + 1)
+            if self.leader == NOBODY:
+                self._elect("Offline")
+            if self.leader != NOBODY and broker in self.assignment and broker not in self.isr:
+                self.isr = [*self.isr, broker]  # the leader writes it, once it has caught up
         elif "auto" in step.lower():
-            led = self.state.leader == self.assignment[0]
-            if self.assignment[0] in self.live and answers.is_imbalanced(not led, 1, SHARE):
-                self._prefer()
+            if self.assignment[0] in self.live and not led:
+                self._elect("Preferred")
         elif "shutdown" in step.lower():
             self._shut_down(broker)
         elif "elect" in step.lower():
-            led = self.state.leader == self.assignment[0]
             # Who leads already: sorted out by the selectors, and by the controller since 2.2.
             if not led or (self.release.since("1.1") and not self.release.since("2.2")):
-                self._prefer()
+                self._elect("Preferred")
         else:
             raise ValueError(f"no step of a controller's life is {step!r}")
 
-    def _prefer(self) -> None:
-        live = self.live - self.going
-        self._elect(elections.for_preferred(self.assignment, self.state.isr, live))
-
     def _shut_down(self, broker: int) -> None:
         self.going.add(broker)
-        if self.state.leader == broker:
-            isr, going = self.state.isr, self.going
-            self._elect(elections.for_controlled_shutdown(self.assignment, isr, self.live, going))
+        if self.leader == broker:
+            self._elect("ControlledShutdown")
         elif broker in self.assignment and len(self.assignment) > 1:
-            self._leaves(broker)
-        self.remaining.append(int(self.state.leader == broker and len(self.assignment) > 1))
+            self._take(self._scene().remove(broker))
+        self.remaining.append(int(self.leader == broker and len(self.assignment) > 1))
 
     def observe(self) -> dict[str, Any]:
         """What is registered."""
         return {
-            "leader": self.state.leader,
-            "leaderEpoch": self.state.epoch,
-            "isr": list(self.state.isr),
-            "controllerEpoch": self.state.controller,
+            "leader": self.leader,
+            "leaderEpoch": self.epoch,
+            "isr": list(self.isr),
+            "controllerEpoch": CONTROLLER_EPOCH,
         }
 
 
@@ -106,17 +98,16 @@ def creation(question: Question) -> dict[str, Any]:
     wanted = asked["assignment"]
     number = min(map(int, wanted)) if isinstance(wanted, Mapping) else 0
     replicas = wanted[str(number)] if isinstance(wanted, Mapping) else wanted
-    flow = Flow(question, replicas, asked["live"])
-    if not flow.state.isr:  # nobody could lead: no state was written
+    made = model_topics.create(question, replicas, asked["live"])
+    if made is None:  # nobody could lead: no state was written
         return {"leader": None}
-    return flow.observe() | {"partition": number}
+    return made | {"partition": number, "controllerEpoch": CONTROLLER_EPOCH}
 
 
 def leaders(question: Question) -> dict[str, Any]:
     """What brokers that come and go, and elections, make of a partition."""
-    asked = question["input"]
-    flow, seen = Flow(question, asked["assignment"], asked["brokers"]), []
-    for step in asked["steps"]:
+    flow, seen = Flow(question), []
+    for step in question["input"]["steps"]:
         flow.do(step)
         seen.append(flow.observe())
     return flow.observe() | {

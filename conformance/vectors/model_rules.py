@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.plain_rules import answers, moves, partition_states, request_versions
+from conformance.plain_rules import answers, moves, request_versions
 from conformance.plain_rules.answers import FromTheFuture
 from conformance.plain_rules.moves import Assignment
 from impl.releases import Release
-from model.topics.tables import PARTITION_TABLE
 
 Question = Mapping[str, Any]
 
@@ -267,45 +266,6 @@ def throttled(question: Question) -> dict[str, Any]:
 def _place(partition: str) -> tuple[str, int]:
     topic, _, number = partition.rpartition("-")
     return topic, int(number)
-
-
-# States
-
-
-def initial_state(question: Question) -> dict[str, Any]:
-    """A partition's state when a controller starts."""
-    asked = question["input"]
-    leader = asked["leader"]
-    state = partition_states.state_of_partition(leader is not None, leader, asked["live"])
-    return {"state": state}
-
-
-def replica_startup(question: Question) -> dict[str, Any]:
-    """A replica's state when a controller has started."""
-    asked = question["input"]
-    lives = asked["replica"] in asked["live"] and not asked.get("offlineDir")
-    return {"state": partition_states.state_of_replica(lives, _since(question, "2.3"))}
-
-
-def offline_count(question: Question) -> dict[str, Any]:
-    """The metric after each step.
-
-    Deletion first takes the partitions out of all states, since 2.1.
-    """
-    asked = question["input"]
-    states = ["NonExistentPartition"] * asked["partitions"]
-    deleting = asked["topicBeingDeleted"] is True
-    counts: list[int] = []
-    for step in asked["steps"]:
-        way = [f"{step}Partition"]
-        if step == "enqueueDeletion":
-            way = []
-            if _since(question, "2.1"):
-                way = ["OfflinePartition", "NonExistentPartition"]
-        for after in way:
-            states = [after if before in PARTITION_TABLE[after] else before for before in states]
-        counts.append(partition_states.how_many_offline(states, deleting))
-    return {"counts": counts}
 
 
 def empty_partitions(question: Question) -> dict[str, Any]:

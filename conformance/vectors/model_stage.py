@@ -14,6 +14,7 @@ from impl.releases import Release
 from model.language.sorts import Names, Numbers
 from model.systems import system
 from specs.lowering.grounding import Grounded
+from specs.lowering.instances import Instance
 from specs.lowering.python_code import PythonCode
 
 Place = tuple[str, tuple[int, ...]]
@@ -114,14 +115,27 @@ class ModelStage:
     def step(self, transition: str, state: Any, *arguments: int) -> Any:
         """The state after a transition, None if it is not possible.
 
-        ``arguments`` are the first ones; of the others, such as the one partition, the first value
-        is taken.
+        ``arguments`` are the first ones; of the others, such as the partition, the first values
+        with which it is possible are taken.
         """
-        for one in self.grounded.instances:
-            named = one.step.transition.name == transition
-            if named and tuple(one.arguments)[: len(arguments)] == arguments:
-                return self.code.attempt(one, state)
-        raise KeyError(f"{transition}{arguments} is beyond the bounds")
+        found = self._instances(transition, arguments)
+        if not found:
+            raise KeyError(f"{transition}{arguments} is beyond the bounds")
+        attempts = (self.code.attempt(one, state) for one in found)
+        return next((after for after in attempts if after is not None), None)
+
+    def attempt(self, transition: str, state: Any, *arguments: int) -> Any:
+        """As ``step``; None too where the release has no such transition."""
+        found = self._instances(transition, arguments)
+        return self.step(transition, state, *arguments) if found else None
+
+    def _instances(self, transition: str, arguments: tuple[int, ...]) -> list[Instance]:
+        return [
+            one
+            for one in self.grounded.instances
+            if one.step.transition.name == transition
+            and tuple(one.arguments)[: len(arguments)] == arguments
+        ]
 
 
 def _coded(sort: Any, value: object) -> int:

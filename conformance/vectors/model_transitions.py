@@ -1,6 +1,8 @@
-"""The model's answers about single transitions of partitions and replicas, by its plain rules.
+"""The model's answers about a single transition of a partition or a replica.
 
-Where the controller's steps of `cluster` take the same transition, they have to say the same.
+The tables of `topics` say which transition there is. A leader is elected, and a state created, by
+the transitions of `cluster`, `reassignment` and `topics`; a living replica goes offline by those of
+`reassignment`; where no state is written, `topics` has the transition.
 """
 
 from __future__ import annotations
@@ -8,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.plain_rules import elections, transitions
-from conformance.plain_rules.elections import ElectedLeader
-from conformance.plain_rules.transitions import MOVED, NOTHING, RegisteredState, TransitionOutcome
-from conformance.vectors import model_controller
-from conformance.vectors.model_stage import TwoAnswers
-from impl.releases import Release
-from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE, REPLICA_TABLE_BEFORE
+from conformance.vectors import model_controller, model_topics
+from conformance.vectors.model_controller import CONTROLLER, Scene
+from conformance.vectors.model_stage import ModelStage, Place
+from model.topics.tables import PARTITION_TABLE
 
 Question = Mapping[str, Any]
 NONE_YET = "NonExistentReplica"
@@ -22,34 +21,20 @@ ANYWHERE = 1000
 """A broker that lives and has nothing to do with the case."""
 
 
-def _registered(fields: Mapping[str, Any] | None, controller: int) -> RegisteredState | None:
-    if fields is None:
-        return None
-    return RegisteredState(
-        fields["leader"],
-        tuple(fields["isr"]),
-        fields.get("leaderEpoch", 0),
-        fields.get("zkVersion", 0),
-        fields.get("controllerEpoch", controller),
-    )
+def _orders(
+    receivers: Sequence[int], state: Mapping[str, Any], new: bool = False
+) -> list[dict[str, Any]]:
+    return [{"to": list(receivers), "isNew": new, **state}] if receivers else []
 
 
-def _shown(state: RegisteredState) -> dict[str, Any]:
+def _after(written: Mapping[str, Any], before: Mapping[str, Any], version: int) -> dict[str, Any]:
+    """A state that was written, with the epochs and the version counted from the one before."""
     return {
-        "leader": state.leader,
-        "isr": list(state.isr),
-        "leaderEpoch": state.epoch,
-        "zkVersion": state.version,
-        "controllerEpoch": state.controller,
+        "leader": written["leader"],
+        "isr": written["isr"],
+        "leaderEpoch": before.get("leaderEpoch", 0) + written["bumps"],
+        "zkVersion": before.get("zkVersion", 0) + version,
     }
-
-
-def _orders(effect: TransitionOutcome, live: Sequence[int] | None) -> list[dict[str, Any]]:
-    if effect.order is None:
-        return []
-    to = [one for one in effect.order.brokers if live is None or one in live]
-    order = {"to": to, "isNew": effect.order.new, **_shown(effect.order.state)}
-    return [order] if to else []
 
 
 # Partitions
@@ -59,159 +44,190 @@ def partition_effects(question: Question) -> dict[str, Any]:
     """What a partition's transition writes and sends."""
     asked = question["input"]
     before, target = asked["state"], asked["target"]
-    state = _registered(asked.get("zkState"), asked["controllerEpoch"])
+    answer = {"state": before, "zkCreateState": None, "zkSetState": None, "leaderAndIsr": [],
+              "stopReplica": []}  # fmt: skip
     if before not in PARTITION_TABLE[target]:
-        effect = NOTHING
-    elif target != "OnlinePartition":
-        effect = MOVED
-    elif before == "NewPartition":
-        refused = asked.get("zkCreateResult") in ("exception", "NODEEXISTS")
-        alive = [one for one in asked["live"] if one not in asked.get("shuttingDown", ())]
-        found = transitions.created(asked["assignment"], alive, asked["controllerEpoch"])
-        effect = NOTHING if refused else found
-    elif state is None or {"exception", "NONODE"} & set(
-        map(str, (asked.get("zkReadResult"), asked.get("zkSetResult")))
-    ):
-        effect = NOTHING
-    elif asked["strategy"] == "Preferred" and model_controller.is_led_as_preferred(
-        question, state.leader
-    ):
-        effect = MOVED
-    else:
-        effect = transitions.elected(state, _chosen(question, state), asked["controllerEpoch"])
-    answer = {
-        "state": target if effect.moved else before,
-        "zkCreateState": None,
-        "zkSetState": None,
-        "leaderAndIsr": _orders(effect, asked["live"]),
-        "stopReplica": [],
-    }
-    if effect.written is not None:
-        created = before == "NewPartition"
-        answer["zkCreateState" if created else "zkSetState"] = _shown(effect.written)
-    if _is_offline_election(asked):
-        _agree(answer, model_controller.partition_effects(question))
-    return answer
+        return answer
+    if target != "OnlinePartition":
+        return answer | {"state": target}
+    if before == "NewPartition":
+        return answer | _created(question)
+    return answer | _elected(question)
 
 
-def _is_offline_election(asked: Mapping[str, Any]) -> bool:
-    """The controller's steps take it too: nobody shuts down, ZooKeeper answers."""
-    plain = not {"zkReadResult", "zkSetResult"} & set(asked) and not asked.get("shuttingDown")
-    elects = asked["target"] == "OnlinePartition" and asked["state"] == "OfflinePartition"
-    by_offline = str(asked.get("strategy", "")).startswith("Offline")
-    return plain and elects and by_offline and "zkState" in asked
-
-
-def _chosen(question: Question, state: RegisteredState) -> ElectedLeader | None:
+def _created(question: Question) -> dict[str, Any]:
     asked = question["input"]
-    name, _, argument = str(asked["strategy"]).partition("(")
-    replicas, isr = asked["assignment"], state.isr
-    going = asked.get("shuttingDown", ())
-    live = [one for one in asked["live"] if one not in going]
-    match name:
-        case "Offline":
-            unclean = argument.startswith("true") or bool(asked.get("unclean"))
-            return elections.for_offline(replicas, isr, live, unclean=unclean)
-        case "Reassign":
-            return elections.for_reassignment(asked.get("rar", replicas), isr, live)
-        case "Preferred":
-            return elections.for_preferred(replicas, isr, live)
-        case "ControlledShutdown":
-            chosen = elections.for_controlled_shutdown(replicas, isr, asked["live"], going)
-            release = Release.of(question["release"])
-            if chosen is None or not release.since("1.1") or release.since("2.1"):
-                return chosen
-            staying = tuple(one for one in chosen.recipients if one not in going)
-            return chosen._replace(recipients=staying)  # KAFKA-7482
-        case other:
-            raise ValueError(f"no strategy is called {other!r}")
+    live = [one for one in asked["live"] if one not in asked.get("shuttingDown", ())]
+    exists = asked.get("zkCreateResult") == "NODEEXISTS"
+    made = model_topics.create(question, asked["assignment"], live, exists)
+    if made is None:
+        return {}
+    receivers = made.pop("to")
+    return {
+        "state": "OnlinePartition",
+        "zkCreateState": made | {"controllerEpoch": asked["controllerEpoch"]},
+        "leaderAndIsr": _orders(receivers, made, new=True),
+    }
 
 
-# Replicas
+def _elected(question: Question) -> dict[str, Any]:
+    asked = question["input"]
+    state, name = asked["zkState"], str(asked["strategy"])
+    if name == "Preferred" and model_controller.is_led_as_preferred(question, state["leader"]):
+        return {"state": "OnlinePartition"}
+    if name == "Reassign":
+        written, receivers = _reassigned(question)
+    else:
+        strategy, _, argument = name.partition("(")
+        going = asked.get("shuttingDown", ())
+        unclean = argument.startswith("true") or bool(asked.get("unclean"))
+        scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean, going)
+        newer = state.get("controllerEpoch", 0) > asked["controllerEpoch"]
+        scene.registered(state["leader"], 2 if newer else 1)
+        written, receivers = scene.elect(strategy)
+    if written is None:
+        return {}
+    epoch = {"controllerEpoch": asked["controllerEpoch"]}
+    return {
+        "state": "OnlinePartition",
+        "zkSetState": _after(written, state, 0) | epoch,
+        "leaderAndIsr": _orders(receivers, _after(written, state, 1) | epoch),
+    }
+
+
+# Replicas that move, and those that go offline alive: `reassignment`
+
+EPOCH = 1
+REMOVES, PASSES = "controller_takes_old_replica_offline", "controller_passes_over_old_replica"
+ELECTS = "controller_moves_leader"
+
+
+class MovedPartition:
+    """A partition that is moved, and a controller that knows its state; a broker of its own."""
+
+    def __init__(self, question: Question, replicas: Sequence[int], live: Sequence[int]) -> None:
+        state = question["input"].get("zkState", question["input"].get("leadership"))
+        self.isr = list(state["isr"])
+        named = dict.fromkeys([*replicas, *self.isr, question["input"].get("replica")])
+        self.ids = {broker: number for number, broker in enumerate(named, CONTROLLER + 1)}
+        brokers = 1 + len(self.ids)
+        bounds = {"brokers": brokers, "replicas": brokers, "records": 1, "epoch": 3,
+                  "controllers": 1, "versions": 2}  # fmt: skip
+        self.stage = ModelStage.of(
+            "reassignment", question["release"], (REMOVES, PASSES, ELECTS), bounds
+        )
+        leader = self.ids.get(state["leader"])
+        self.cells: dict[Place, object] = {
+            ("zk.controller", ()): CONTROLLER,
+            ("zk.epoch", ()): 1,
+            ("belief", (CONTROLLER,)): 1,
+        }
+        for where, index in (("zk.", ()), ("cache.", (CONTROLLER,))):
+            self.cells[where + "leader", index] = leader
+            self.cells["zk.leader_epoch" if not index else "cache.epoch", index] = EPOCH
+            self.cells |= {
+                (where + "isr", (*index, number)): broker in self.isr
+                for broker, number in self.ids.items()
+            }
+        for broker, number in self.ids.items():
+            listed = replicas.index(broker) if broker in replicas else None
+            self.cells |= {
+                ("cache.live", (CONTROLLER, number)): broker in live,
+                ("cache.reached", (CONTROLLER, number)): broker in live,
+                ("cache.assignment", (CONTROLLER, number)): listed,
+                ("cache.target", (CONTROLLER, number)): listed,
+            }
+
+    def take(self, task: str, *transitions: tuple[str, int]) -> Any:
+        """The state after the one transition of these that is possible, None if none is."""
+        state = self.stage.state({**self.cells, ("cache.task", (CONTROLLER,)): task})
+        found = [self.stage.step(name, state, CONTROLLER, broker) for name, broker in transitions]
+        possible = [after for after in found if after is not None]
+        assert len(possible) <= 1, "a controller does one thing at a time"
+        return possible[0] if possible else None
+
+    def written(self, after: Any) -> dict[str, Any] | None:
+        """What was written, None if nothing was."""
+        bumps = self.stage.read(after, "zk.leader_epoch") - EPOCH
+        if not bumps:
+            return None
+        leader = self.stage.read(after, "zk.leader")
+        left = [one for one in self.isr if self.stage.read(after, "zk.isr", self.ids[one])]
+        return {"leader": self._name(leader), "isr": left, "bumps": bumps}
+
+    def _name(self, number: int | None) -> int:
+        return next((one for one, its in self.ids.items() if its == number), -1)
+
+    def receivers(self, after: Any, epoch: int) -> list[int]:
+        """Who is sent a LeaderAndIsr of an epoch."""
+        return [
+            broker for broker, number in self.ids.items()
+            if self.stage.read(after, "request.to", epoch, 1, number)
+        ]  # fmt: skip
+
+    def is_stopped(self, after: Any, broker: int) -> bool:
+        """Is sent a StopReplica that does not delete."""
+        return bool(self.stage.read(after, "stop.what", 1, self.ids[broker]) == "stop")
+
+
+def _reassigned(question: Question) -> tuple[dict[str, Any] | None, list[int]]:
+    """The Reassign strategy, where the leader is to be another."""
+    asked = question["input"]
+    moved = MovedPartition(question, asked.get("rar", asked["assignment"]), asked["live"])
+    moved.cells["cache.leader", (CONTROLLER,)] = None
+    after = moved.take("leading", *((ELECTS, number) for number in moved.ids.values()))
+    if after is None:
+        return None, []
+    return moved.written(after), moved.receivers(after, EPOCH + 1)
 
 
 def replica_effects(question: Question) -> dict[str, Any]:
     """What a replica's transition writes and sends."""
-    asked, release = question["input"], Release.of(question["release"])
+    asked = question["input"]
     before, target, replica = asked["state"], asked["target"], asked["replica"]
     replicas = list(asked["assignment"])
-    live = asked.get("live", [*replicas, replica, ANYWHERE])
-    table = REPLICA_TABLE if release.since("2.3") else REPLICA_TABLE_BEFORE
-    effect = _replica_effect(question, release) if before in table[target] else NOTHING
-    after = target if effect.moved else before
-    if effect.moved and target == "OnlineReplica" and replica not in replicas:
-        replicas.append(replica)
-    if effect.moved and target == NONE_YET:
+    answer = {"state": before, "stateEntry": before, "assignment": replicas, "zkSetState": None,
+              "leaderAndIsr": [], "stopReplica": [], "error": "StateChangeFailed"}  # fmt: skip
+    if not model_controller.replica_may_become(question, before, target):
+        return answer
+    live = list(asked.get("live", [*replicas, replica, ANYWHERE]))
+    state = asked.get("zkState", asked.get("leadership"))
+    if target == "OfflineReplica" and state is not None:
+        return (
+            answer
+            | {"state": target, "stateEntry": target, "error": None}
+            | _offline(question, live, state)
+        )
+    done = model_topics.replica_moves(question, live)
+    after = done["state"]
+    if after == NONE_YET:
         replicas.remove(replica)
-    stops = effect.stopped is not None and replica in live
-    answer = {
+    return answer | {
         "state": after,
         "stateEntry": None if after == NONE_YET else after,
-        "assignment": replicas,
-        "zkSetState": None if effect.written is None else _shown(effect.written),
-        "leaderAndIsr": _orders(effect, live),
-        "stopReplica": [
-            {"to": [replica], "delete": bool(effect.stopped and effect.stopped[1])}
-        ] if stops else [],
-        "updateMetadata": [
-            {"to": list(live), "partitions": [asked["partition"]]}
-        ] if effect.known_anew or effect.order is not None else [],
-        "error": None if effect.moved else "StateChangeFailed",
-    }  # fmt: skip
-    if _is_removal(asked, question):
-        _agree(answer, model_controller.replica_effects(question))
-    return answer
+        "leaderAndIsr": _orders(done["to"], state or {}),
+        "stopReplica": done["stopReplica"],
+        "error": None if after == target else "StateChangeFailed",
+    }
 
 
-def _replica_effect(question: Question, release: Release) -> TransitionOutcome:
+def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> dict[str, Any]:
     asked = question["input"]
-    replica, target = asked["replica"], asked["target"]
-    known = asked.get("zkState", asked.get("leadership"))
-    state = _registered(known, asked["controllerEpoch"])
-    match target:
-        case "NewReplica":
-            return transitions.new_replica(replica, state)
-        case "OnlineReplica":
-            new = asked["state"] == "NewReplica"
-            return transitions.online_replica(replica, None if new else state)
-        case "OfflineReplica":
-            return transitions.offline_replica(
-                replica,
-                asked["assignment"],
-                state,
-                asked["controllerEpoch"],
-                going=bool(asked.get("queuedForDeletion")),
-                keeps_last=release.since("1.1") or not asked.get("unclean"),
-                moves_unled=release.since("2.0"),
-                tells_unled=release.since("2.3"),
-            )
-        case "ReplicaDeletionStarted":
-            return transitions.deletion_starts(replica)
-        case _:
-            return MOVED
-
-
-def _is_removal(asked: Mapping[str, Any], question: Question) -> bool:
-    """The controller's steps take it too: of a topic that stays, the last member stays too."""
-    state = asked.get("zkState")
-    if state is None or asked["target"] != "OfflineReplica" or asked["state"] != "OnlineReplica":
-        return False
-    last = len(state["isr"]) == 1 and asked.get("unclean")
-    leaves = last and not Release.of(question["release"]).since("1.1")
-    going = asked.get("queuedForDeletion")
-    return not (going or leaves or "live" in asked)
-
-
-def _agree(by_rule: Mapping[str, Any], by_steps: Mapping[str, Any]) -> None:
-    """The steps leave out what they do not keep, such as a controller's epoch."""
-    for name, said in by_steps.items():
-        if not _contains(by_rule[name], said):
-            raise TwoAnswers(f"{name}: the rule says {by_rule[name]}, the steps {said}")
-
-
-def _contains(whole: Any, part: Any) -> bool:
-    if isinstance(part, Mapping):
-        return isinstance(whole, Mapping) and all(_contains(whole[n], v) for n, v in part.items())
-    if isinstance(part, list) and isinstance(whole, list):
-        return len(part) == len(whole) and all(map(_contains, whole, part))
-    return bool(whole == part)
+    replica = asked["replica"]
+    others = [one for one in asked["assignment"] if one != replica]
+    moved = MovedPartition(question, others, live)
+    number = moved.ids[replica]
+    moved.cells["cache.leaving", (CONTROLLER, number)] = True
+    # Of a state that is not written the others are sent the epoch that they know.
+    after = moved.take("leaving", (REMOVES, number), (PASSES, number))
+    written = moved.written(after)
+    if written is None:
+        sent, receivers = dict(state), [one for one in others if one in live]
+    else:
+        sent, receivers = _after(written, state, 1), moved.receivers(after, EPOCH + 1)
+    return {
+        "zkSetState": None if written is None else _after(written, state, 0),
+        "leaderAndIsr": _orders(receivers, sent),
+        "stopReplica": [{"to": [replica], "delete": False}]
+        if moved.is_stopped(after, replica) else [],
+    }  # fmt: skip

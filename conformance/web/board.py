@@ -328,7 +328,7 @@ class Board:
                     {"step": label(step, arguments), "guard": guard.reason, "claim": lamp.claim,
                      "sentence": lamp.sentence}
                     for lamp in self.lamps(state, after)
-                    if lamp.kind.startswith("always") and not lamp.lit
+                    if lamp.is_broken
                     and (lamp.claim in held)
                 ]  # fmt: skip
         return found

@@ -30,6 +30,16 @@ class Lamp:
     lit: bool
     witness: tuple[str, ...] = ()
 
+    @property
+    def is_broken(self) -> bool:
+        """What should always hold, of states or of steps, does not."""
+        return self.is_always and not self.lit
+
+    @property
+    def is_always(self) -> bool:
+        """The claim is of every state, or of every step: `always`, `always step`."""
+        return self.kind.startswith("always")
+
 
 class ClaimEvaluator:
     """Evaluates the claims of a system in a state, and of the step that led to it."""

@@ -56,7 +56,7 @@ def markdown(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
 
 def state_of(lamp: Lamp) -> str:
     """A claim's state in a word."""
-    if lamp.kind.startswith("always"):
+    if lamp.is_always:
         return "holds" if lamp.lit else "**broken**"
     return "so here" if lamp.lit else "not here"
 
@@ -64,8 +64,4 @@ def state_of(lamp: Lamp) -> str:
 def broken_by(frames: Sequence[RunFrame], number: int) -> list[str]:
     """The `always` claims that hold before a step and not after it."""
     before = {lamp.claim for lamp in frames[number - 1].lamps if lamp.lit}
-    return [
-        lamp.claim
-        for lamp in frames[number].lamps
-        if lamp.kind.startswith("always") and not lamp.lit and lamp.claim in before
-    ]
+    return [lamp.claim for lamp in frames[number].lamps if lamp.is_broken and lamp.claim in before]

@@ -73,9 +73,7 @@ def _clean(text: str) -> str:
 def pytest_of(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
     """A test that plays the run and sees the same claims break, with nothing but this project."""
     last = frames[-1]
-    broken = sorted(
-        lamp.claim for lamp in last.lamps if lamp.kind.startswith("always") and not lamp.lit
-    )
+    broken = sorted(lamp.claim for lamp in last.lamps if lamp.is_broken)
     name = re.sub(r"\W+", "_", run.title.lower()).strip("_")[:60] or "run"
     lines = [
         f'"""{_quoted(run.title)}"""',
@@ -91,7 +89,7 @@ def pytest_of(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
         f"def test_{name}():",
         "    after = board(HEADING).frame(LINES)",
         "",
-        "    always = [lamp for lamp in after.lamps if lamp.kind.startswith('always')]",
+        "    always = [lamp for lamp in after.lamps if lamp.is_always]",
         f"    assert sorted(lamp.claim for lamp in always if not lamp.lit) == {broken!r}",
     ]
     return "\n".join(lines) + "\n"

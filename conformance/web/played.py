@@ -83,6 +83,6 @@ def _why_not(here: Board, lines: Sequence[str], command: Command) -> str:
 def _checked(here: Board, lines: Sequence[str], claim: str) -> str:
     for lamp in here.frame(lines).lamps:
         if lamp.claim == claim:
-            held = "holds" if lamp.kind.startswith("always") else "reached"
+            held = "holds" if lamp.is_always else "reached"
             return f"{held if lamp.lit else 'broken'}: {lamp.sentence}"
     return ""

@@ -18,7 +18,7 @@ RUNNING = (
 
 @dataclass(frozen=True, slots=True)
 class MoveState:
-    """A partition that was to be moved: where it is, where it should be, and whether that is it."""
+    """A move of a partition: where the partition is, where it should be, and whether it is done."""
 
     current: tuple[int, ...]
     target: tuple[int, ...]
@@ -83,7 +83,7 @@ def list_lines(moving: Mapping[TopicPartition, ReplicaAssignment]) -> list[str]:
 
 
 def directory_lines(moves: Mapping[tuple[TopicPartition, int], Sequence[str]]) -> list[str]:
-    """Moves between log directories: each is a kind and the directories that it speaks of."""
+    """Moves between log directories: each has a kind, and the directories that it names."""
     return [
         _directory_line(partition, broker, *move) for (partition, broker), move in moves.items()
     ]

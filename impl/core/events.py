@@ -264,7 +264,7 @@ class AppendFailed:
 
 @dataclass(frozen=True, slots=True)
 class LogLoaded:
-    """A replica is made over a log that was there: where it ends, its high watermark."""
+    """A replica has a log that was on disk: where the log ends, and its high watermark."""
 
     partition: TopicPartition
     log_end: int
@@ -295,7 +295,7 @@ class ProducerAnswered:
 
 @dataclass(frozen=True, slots=True)
 class RecordsReplicated:
-    """A follower has taken an answer to its fetch at ``offset``; its log ends at ``log_end``."""
+    """A follower has handled an answer to its fetch at ``offset``; its log ends at ``log_end``."""
 
     partition: TopicPartition
     offset: int
@@ -319,7 +319,7 @@ class HighWatermarkRaised:
 class FetchServed:
     """What ``reader`` (-1: a consumer) is answered.
 
-    ``waited``: nothing was there when it asked, so that it was looked again later.
+    ``waited``: there was nothing to read at first, so that the fetch was answered later.
     """
 
     partition: TopicPartition
@@ -331,7 +331,7 @@ class FetchServed:
 
 @dataclass(frozen=True, slots=True)
 class EpochServed:
-    """What a follower is answered that asked where an epoch ends."""
+    """The answer to a follower that asked where an epoch ends."""
 
     partition: TopicPartition
     asked: EpochQuestion
@@ -396,4 +396,4 @@ Observer = Callable[[ReplicaEvent], None]
 
 
 def silent(event: ReplicaEvent) -> None:
-    """An observer that nobody listens to."""
+    """An observer that ignores all events."""

@@ -40,7 +40,7 @@ class ReplicationQuota:
             self.topics.pop(topic, None)
 
     def is_throttled(self, partition: TopicPartition) -> bool:
-        """The bytes of a partition count, and are held back."""
+        """The partition's bytes count towards the rate, and are throttled."""
         if partition.topic not in self.topics:
             return False
         chosen = self.topics[partition.topic]
@@ -87,7 +87,7 @@ class Quotas:
         self.trouble = trouble
 
     def set_rates(self, found: Mapping[str, str]) -> None:
-        """What is set for the broker, or for every one; no limit without it."""
+        """Set the rates of the broker, or of all brokers by default; unset, there is no limit."""
         self.leader.bound = self._rate(found, LEADER_RATE)
         self.follower.bound = self._rate(found, FOLLOWER_RATE)
         self.moves.bound = self._rate(found, MOVE_RATE)

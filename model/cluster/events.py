@@ -33,14 +33,14 @@ def with_event(cache, kind, subject=None):
 
 
 def watches(now, one):
-    """It has set its watches, and a session that they are of."""
+    """The controller has set its watches, and its session holds them."""
     return all_of(now.belief[one] > 0, now.zk.registered.has(one),
                   now.cache[one].stage != "starting")
 
 
 def notified(now, kind, caches=None, but=None, subject=None, fires=None):
-    """What controllers have in memory when a node changes that they watch. Whose own session ends
-    or begins is no watcher of that: `but` it. A subject's node is watched from its reading on.
+    """The controllers' memory after a node that they watch has changed. `but`: the broker whose own
+    session begins or ends, which does not watch that. A subject's node is watched once it was read.
     If given, `fires` says whether anything changes at all."""
     def cache(one):
         mine = caches(one) if caches else now.cache[one]

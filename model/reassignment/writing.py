@@ -77,10 +77,10 @@ def drops_request(now, broker, target):
 
 
 def rewrite_request(now, new, broker, ends=None):
-    """From 2.0 to 2.3 who has begun what was asked for writes it again, from memory, at the end.
+    """From 2.0 to 2.3 a controller that began a move ends it by writing the request from memory.
 
-    Whatever was asked for, or withdrawn, since it looked is written over, and nobody sees it.
-    That is when it `ends` what it does; None: always. Gives what is another in its record then.
+    A request or a withdrawal since it read the znode is overwritten unseen. It writes when it
+    `ends` its work; None: always. Returns the fields of its cache that change.
     Kafka: removePartitionsFromReassignedPartitions, of none (KAFKA-6617)
     """
     if version.requests_left_alone:
@@ -107,8 +107,8 @@ def look(now):
 def goes_to(now, cache, then):
     """The next task, and what was found in the partition's znode when that was decided.
 
-    Whether the targets have caught up a controller only looks, and goes by the leader that it has
-    in memory: a deposed one does not know of its successor's.
+    To see whether the targets have caught up, a controller only reads: it keeps the leader that it
+    has in memory, and a deposed one does not know the leader that its successor elected.
     Kafka: KafkaController.areReplicasInIsr, isReassignmentComplete (2.4)
     """
     return {**look(now), "task": then,
@@ -116,7 +116,7 @@ def goes_to(now, cache, then):
 
 
 def read_state(now, **more):
-    """What it finds there and keeps: the leader epoch is that of which brokers were notified."""
+    """What the controller reads there and caches, with the leader epoch that brokers know."""
     return {**look(now), "epoch": now.zk.leader_epoch, **more}
 
 
@@ -159,8 +159,8 @@ def stop(now, new, broker, whom, how, epoch):
 def tell(now, new, broker, epoch, leader, to=None, says=None):
     """UpdateMetadata to every broker that the controller reaches: who leads, and in which epoch.
 
-    Each LeaderAndIsr brings one with it. It arrives at once, but where the connection is slow. One
-    that `says` nothing of the partition tells brokers of the controller alone; None: it does.
+    Each LeaderAndIsr brings one with it. It arrives at once, except where the connection is slow.
+    If it `says` nothing of the partition, brokers learn only who the controller is; None: it does.
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]
@@ -184,8 +184,8 @@ def tell(now, new, broker, epoch, leader, to=None, says=None):
 def is_outdated(now, broker, controller):
     """The broker has seen a newer controller than the one that an UpdateMetadata is of.
 
-    LeaderAndIsr is not compared with what UpdateMetadata said: that arrives at once here, and may
-    be late in truth.
+    A LeaderAndIsr is not compared with the epoch of an UpdateMetadata: that arrives at once here,
+    while in Kafka it may be late.
     """
     return any_of(controller < now.replica[broker].controller_epoch,
                   controller < now.metadata[broker].controller)

@@ -55,7 +55,7 @@ BROKERS = "brokers"
 
 
 def _families_with_none(recorded: RecordedSystem) -> set[str]:
-    """The enumerations of which some place may hold none: the others have no such value."""
+    """The enumerations that some place may leave empty: the others need no value for none."""
     sorts: set[Sort] = set()
     for leaf in recorded.fields.values():
         sorts |= {leaf.sort, *leaf.dims}

@@ -1,7 +1,7 @@
 """Inner loops on graphs: the states where a condition is false, and their components.
 
 States are numbered without gaps, shard after shard (`offsets`), whatever room the shards reserved.
-No step is kept from the exploration: states are expanded once more, and successors looked up.
+The exploration keeps no steps: states are expanded again, and their successors looked up.
 """
 
 # numba types these functions by what they are given.
@@ -38,7 +38,7 @@ def steps_between(
     words, code, states, begin, end, first, table, shards, size, region, offsets,
     true, order, label_of, starts, targets, labels, taken, step, tallies, out,
 ):  # fmt: skip
-    """Adds the steps from the states begin..end where the condition is false to others like them.
+    """Adds the steps between states in which the condition is false, from the states begin..end.
 
     `order` has the instances in the order in which `expand` tries them, all states of a call at
     each; together with how often each fired it says which made which successor. `taken` gets, by
@@ -139,7 +139,7 @@ def evidence(
 ):  # fmt: skip
     """By component, the fair instances (a bit each) that are impossible somewhere, or taken.
 
-    `without_a_step` has those too that are possible somewhere and lead beyond a bound.
+    `without_a_step` also has those that are possible somewhere and lead beyond a bound.
     """
     for index in range(begin, end):
         v = first + index - begin

@@ -4,17 +4,17 @@ A ranking is a list of sets, the weightiest first, each given by a formula. Of t
 is below the other if the first set in which they differ has lost members, and gained none. As the
 sets are finite in every state, nothing goes down for ever. Numbers are sets too: those below them.
 
-That a claim `@eventually` follows takes, of every state that obeys the invariants and in which it
-does not hold, and of every step from there to another such state:
+A claim `@eventually` follows if, in every state that obeys the invariants and in which it does not
+hold, and for every step from there to another such state:
 
 * no set gains a member, unless a weightier one loses one;
 * some fair instance is awaited; what is awaited is possible;
 * taken, it takes a member away;
 * any other step takes a member away, or leaves it awaited.
 
-So the awaited instance is possible until the ranking falls; and if it never fell, then being fair
-the run would take it, and the ranking would fall. Each of these is a formula of first order about
-one step: nothing is counted, and no step is followed by another.
+So the awaited instance is possible until the ranking falls; if it never fell, a fair run would take
+the instance, and the ranking would fall. Each of these is a formula of first order about one step:
+nothing is counted, and no step is followed by another.
 
 Source of the idea: R. Lotan, S. Shoham, Implicit Rankings for Verifying Liveness Properties in
 First-Order Logic, TACAS 2025; of the rule: Z. Manna, A. Pnueli, Completing the Temporal Picture.

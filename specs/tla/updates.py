@@ -1,8 +1,8 @@
 """What a transition writes, as primed variables.
 
-The recording has a write a leaf. Here they become whole again: a record whose parts are all written
-is a record, one of which a few are written is an EXCEPT, a bulk update is a function, a log that
-grew is an Append; and a choice that all parts of a value share is made once, around the value.
+The recording has one write per leaf. Here they are put together again: a record whose parts are all
+written is a record, one of which a few are written is an EXCEPT, a bulk update is a function, a log
+that grew is an Append; and a choice that all parts of a value share is made once, around the value.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def _is_log(place: WrittenPlace) -> bool:
 
 
 def _decided_by(written: WrittenLeaf, condition: Term) -> bool:
-    """Is the value a choice by the condition? A choice between truths is an `and` or an `or`."""
+    """The value is a choice by the condition; of truth values that is an `and` or an `or`."""
     if any(variable.args[0] in condition.free for variable in written.variables):
         return False
     term = written.term

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.plain_rules import answers, epoch_cache, partition_states
+from conformance.plain_rules import answers, epoch_cache
 from conformance.plain_rules.moves import Assignment, refusal
 
 LOGS = st.lists(st.integers(0, 6), max_size=12).map(sorted)
@@ -94,11 +94,3 @@ def test_a_share_of_exactly_the_limit_is_no_imbalance():
     assert not answers.is_imbalanced(1, 10, 10)
     assert answers.is_imbalanced(2, 19, 10)
     assert not answers.is_imbalanced(0, 0, 0)
-
-
-def test_a_partition_whose_leader_is_dead_counts_as_offline_until_its_topic_goes():
-    state = partition_states.state_of_partition(registered=True, leader=1, live={2})
-
-    assert state == partition_states.OFFLINE
-    assert partition_states.how_many_offline([state] * 3, deletion_started=False) == 3
-    assert partition_states.how_many_offline([state] * 3, deletion_started=True) == 0

@@ -23,9 +23,9 @@ MOST_ROUNDS = 50
 
 
 def _on_fetch(question: Question) -> bool:
-    """The leader compares epochs at every fetch: in cases that hold from 2.7 on alone.
+    """The leader compares epochs at every fetch: only in cases that hold from 2.7 on.
 
-    What holds for earlier releases too is played as they did it, with an epoch request first.
+    A case that holds for earlier releases too is played as they work, with an epoch request first.
     """
     return bool(question["versions"].startswith("2.7+")) and "IBP" not in question["versions"]
 
@@ -99,7 +99,7 @@ def _batches(log: BatchLog) -> list[list[int]]:
 
 
 def scenario(question: Question) -> dict[str, Any]:
-    """A fetcher at work; which scene it is, the question's own words tell."""
+    """A fetcher at work; the words of the question say which scene it is."""
     asked = given(question)
     for sign, play in _SCENES.items():
         if sign in asked:
@@ -244,7 +244,7 @@ def _removed_meanwhile(question: Question) -> dict[str, Any]:
 
 
 def _removed_while_fetching(question: Question) -> dict[str, Any]:
-    """What comes back for a partition that is followed no more, a diverging epoch too, is void."""
+    """An answer about a partition that is no longer followed is ignored, a diverging epoch too."""
     scene = FetchScene(question, on_fetch=True)
     scene.leader.meanwhile = lambda: scene.fetcher.remove([PARTITION])
     scene.round()
