@@ -153,6 +153,21 @@ def test_a_deletion_that_waits_for_a_move_refused_at_a_failover_waits_for_a_brok
     assert (waits, wait(world.admin.deletions())) == (["t0"], [])
 
 
+def test_an_offset_by_time_is_asked_of_a_disk_that_fails_before_anybody_has_noticed() -> None:
+    """An index answers where every record is older: what the log would say cannot be read."""
+    simulator = WideSimulator(world := WideWorld(seed=1, directories=2), 1, "clients")
+    for _ in range(250):
+        simulator.advance()
+    world.clock += 1_000
+    world.do(failure := next(one for one in world.enabled() if one.name == "log_directory_fails"))
+
+    asked = [one for one in world.enabled() if one.name == "client_asks"]
+    for one in asked:
+        world.take(one)
+
+    assert any(one.args[0] == failure.args[0] for one in asked)
+
+
 def test_every_step_is_taken_by_somebody() -> None:
     left = set(WIDE_KINDS)
     for seed in range(3):
