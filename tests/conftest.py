@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from conformance.pipeline.spark import SparkEngine
 
 SPARK = "tests/pipeline/", "tests/disks/"
+CLIENTS = ("tests/clients/",)
 
 LONGEST = (
     *SPARK,
+    *CLIENTS,
     "tests/proofs/test_no_message_loss.py",
     "tests/specs/test_planted_bugs.py",
     "tests/web/test_browser.py",
@@ -28,7 +30,6 @@ LONGEST = (
     "tests/story/test_stories.py",
     "tests/walks/test_walks.py",
     "tests/web/test_pages.py",
-    "tests/clients/test_real_clients.py",
     "tests/cli/test_interrupts.py",
     "tests/impl/server/test_alter_isr.py",
     "tests/theorems/test_theorems.py",
@@ -88,12 +89,13 @@ def _turn(nodeid: str) -> int:
 class WholeFiles(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
     """A worker takes a whole file, whose tests share fixtures and may build on one another.
 
-    All of `SPARK` goes to one: there is one Spark session in a run of the tests.
+    All of `SPARK` goes to one: there is one Spark session in a run of the tests. So does all of
+    `CLIENTS`, which share a cluster of three brokers.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return SPARK[0] if file.startswith(SPARK) else file
+        return next((one[0] for one in (SPARK, CLIENTS) if file.startswith(one)), file)
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,7 @@ class Wire:
         self.socket.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     state = new_state((1, 2, 3), "2.4", settings=HERE)
     found = Cluster.create(tmp_path_factory.mktemp("clients") / "cluster", state)

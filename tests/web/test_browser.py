@@ -33,7 +33,7 @@ new PerformanceObserver(list => {
 def seen(browser: Any) -> Iterator[Any]:
     """A page that has said nothing in the console and asked nobody but this machine."""
     shown = browser.new_page(viewport={"width": 1280, "height": 720})
-    shown.set_default_timeout(20_000)
+    shown.set_default_timeout(60_000)
     wrong: list[str] = []
     shown.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     shown.on("pageerror", lambda error: wrong.append(str(error)))

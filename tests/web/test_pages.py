@@ -31,7 +31,7 @@ CLASSIC = "system classic version kip_320 brokers 3"
 def seen(browser: Any) -> Iterator[Any]:
     """A page that says nothing in the console."""
     shown = browser.new_page(viewport=DESKTOP)
-    shown.set_default_timeout(20_000)
+    shown.set_default_timeout(60_000)
     wrong: list[str] = []
     shown.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     shown.on("pageerror", lambda error: wrong.append(str(error)))
