@@ -161,7 +161,10 @@ def test_a_new_partition_is_not_elected_under_epoch_0(tmp_path: Path):
     ]
 
 
-@pytest.mark.parametrize("release, seed", [("1.1", 101), ("1.1", 103), ("2.3", 7)])
+@pytest.mark.parametrize(
+    "release, seed",
+    [("1.1", 101), pytest.param("1.1", 103, marks=pytest.mark.deep), ("2.3", 7)],
+)
 def test_what_a_controller_kept_or_wrote_late_breaks_nothing(
     tmp_path: Path, release: str, seed: int
 ):
