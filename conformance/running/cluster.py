@@ -13,6 +13,7 @@ What the model abstracts from, or what this system leaves to others (`replicatio
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -420,8 +421,9 @@ class ClusterReplay(Driver):
         other event of ISR changes, says that it was over before the next notification came."""
         if self._slot(c, "isr_change", NOBODY) != 0:
             return
-        later = map(self._as_modelled, self.later[line].get(self.ids[c - 1], ()))
-        for event in (self.event.get(c), *later):
+        names, count = self.later[line].get(self.ids[c - 1], ([], 0))
+        later = (self._as_modelled(names[place]) for place in reversed(range(count)))
+        for event in itertools.chain((self.event.get(c),), later):
             if event is None or event[0] in _OVERTAKING or self._slot(c, *event) is None:
                 continue
             if event[0] != "isr_change":
@@ -1389,10 +1391,10 @@ def _taken_in(order: Ordered) -> dict[TraceLine, set[str]]:
     return dict(found)
 
 
-def _later_events(order: Ordered) -> dict[TraceLine, dict[int, list[str]]]:
+def _later_events(order: Ordered) -> dict[TraceLine, dict[int, tuple[list[str], int]]]:
     """A transaction that notes ISR changes -> by broker, the events that it begins from there on
-    as the same controller."""
-    found: dict[TraceLine, dict[int, list[str]]] = {}
+    as the same controller: the last one first, and how many of the list they are."""
+    found: dict[TraceLine, dict[int, tuple[list[str], int]]] = {}
     begins: dict[int, list[str]] = defaultdict(list)
     for line in reversed(order.lines):
         if line.step == "event_begun":
@@ -1403,7 +1405,7 @@ def _later_events(order: Ordered) -> dict[TraceLine, dict[int, list[str]]]:
             one["op"] == "Create" and str(one["path"]).startswith(f"{paths.ISR_CHANGES}/")
             for one in line.args.get("ops", ())
         ):
-            found[line] = {broker: names[::-1] for broker, names in begins.items()}
+            found[line] = {broker: (names, len(names)) for broker, names in begins.items()}
     return found
 
 
