@@ -1,7 +1,7 @@
 """A file of what the judges of mutants run, which takes minutes to measure.
 
 One JSON object a line: a head with a digest of all code and data that a judge depends on, then the
-judges in order. A file of other code is written anew.
+judges in order. A file of other code, or one that is damaged, is written anew.
 """
 
 from __future__ import annotations
@@ -74,4 +74,7 @@ def _objects(file: Path) -> list[dict[str, object]]:
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
         file.write_text(whole, encoding="utf-8")
-    return [json.loads(line) for line in whole.splitlines()]
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError:  # no file of these, or a damaged one: all is measured anew
+        return []
