@@ -10,6 +10,7 @@ from typing import Any
 from conformance.vectors.cases import Case
 from conformance.vectors.compare import ByRule, agrees
 from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE, NOT_COMPARED, Except
+from conformance.vectors.shapes import completed
 from impl.releases import Release
 from specs.verdict import Verdict
 
@@ -107,20 +108,26 @@ def _judged(
     if key not in answers:
         why = declared.get(key)
         return JudgedCase(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
-    for one in apart:
-        earlier = not one.before or not Release.of(case.release).since(one.before)
-        if (one.file, one.operation) == key and earlier and one.when(case.input):
-            return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
     try:
+        for one in apart:
+            earlier = not one.before or not Release.of(case.release).since(one.before)
+            if (one.file, one.operation) == key and earlier and one.when(completed(*key, case.input)):
+                return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
         got = answers[key](case.question)
     except Exception as defect:
         # A case that makes an answer stumble has failed; the run goes on to the other cases.
         return JudgedCase(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
-    expected = case.expected
-    if isinstance(expected, dict):
-        expected = {name: value for name, value in expected.items() if name not in silent}
+    expected = _compared(case.expected, silent)
     passed = bool(expected) and agrees(expected, got, case)
     return JudgedCase(case, Outcome.PASSED if passed else Outcome.FAILED, got)
+
+
+def _compared(expected: Any, silent: frozenset[str]) -> Any:
+    """An expectation without the fields that a side says nothing about."""
+    if isinstance(expected, dict):
+        kept = {name: one for name, one in expected.items() if name not in silent}
+        return {name: _compared(one, silent) for name, one in kept.items()}
+    return [_compared(one, silent) for one in expected] if isinstance(expected, list) else expected
 
 
 def disagreements(model: FileResult, impl: FileResult) -> list[Disagreement]:

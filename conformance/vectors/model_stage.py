@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from impl.releases import Release
+from model.language import System
 from model.language.sorts import Names, Numbers
 from model.systems import system
 from specs.lowering.grounding import Grounded
@@ -46,11 +47,15 @@ class Ranks:
         return len(self.values) - 1 + self.first
 
 
-def preset_of(name: str, release: str) -> str:
+def preset_of(named: str | System, release: str) -> str:
     """The system's version for a release: its own, else the newest before it, else the oldest."""
-    versions = sorted(system(name).versions, key=lambda known: Release.of(known).parts)
+    versions = sorted(_system(named).versions, key=lambda known: Release.of(known).parts)
     before = [known for known in versions if Release.of(release).since(known)]
     return before[-1] if before else versions[0]
+
+
+def _system(named: str | System) -> System:
+    return system(named) if isinstance(named, str) else named
 
 
 class ModelStage:
@@ -60,13 +65,12 @@ class ModelStage:
 
     def __init__(
         self,
-        name: str,
+        whole: System,
         version: str,
         transitions: tuple[str, ...],
         bounds: Mapping[str, int],
         changed: Mapping[str, object],
     ) -> None:
-        whole = system(name)
         asked = tuple(step for step in whole.transitions if step.name in transitions)
         recorded = replace(whole, transitions=asked, claims=()).recorded(version, changed)
         self.grounded = Grounded(recorded, bounds, [])
@@ -76,7 +80,7 @@ class ModelStage:
     @classmethod
     def of(
         cls,
-        name: str,
+        named: str | System,
         version: str,
         transitions: Iterable[str],
         bounds: Mapping[str, int],
@@ -84,10 +88,11 @@ class ModelStage:
     ) -> ModelStage:
         """The stage for these, compiled at most once a process."""
         steps = tuple(sorted(transitions))
-        version = preset_of(name, version)
-        key = (name, version, steps, *sorted(bounds.items()), *sorted(changed.items()))
+        whole = _system(named)
+        version = preset_of(whole, version)
+        key = (whole.name, version, steps, *sorted(bounds.items()), *sorted(changed.items()))
         if key not in cls._kept:
-            cls._kept[key] = cls(name, version, steps, bounds, changed)
+            cls._kept[key] = cls(whole, version, steps, bounds, changed)
         return cls._kept[key]
 
     def state(self, values: Mapping[Place, object], other: Any = None) -> Any:

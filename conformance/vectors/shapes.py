@@ -303,7 +303,7 @@ def _leaders(asked: Fields) -> None:
     asked.fill("assignment", "replicas").fill("steps", default=list)
     asked["steps"] = [_step_in_words(one) for one in asked["steps"]]
     asked.fill("brokers", "live", "liveBrokers", default=list(asked["assignment"]))
-    asked.fill("unclean", "uncleanEnabled", *_UNCLEAN)  # else as in its release
+    asked.fill("unclean", *_unclean(asked))  # else as in its release
 
 
 def _flow_reassign(asked: Fields) -> None:
@@ -351,7 +351,11 @@ def _restarts(asked: Fields) -> None:
         asked["brokers"] = len(asked["brokers"])
 
 
-_UNCLEAN = ("unclean", "uncleanLeaderElection", "allowUnclean", "uncleanLeaderElectionEnabled")
+def _unclean(asked: Fields) -> list[str]:
+    """Whether unclean elections are allowed, however the field is called."""
+    return [name for name, said in asked.items() if "unclean" in name.lower() and said in (0, 1)]
+
+
 _STRATEGIES = ("Offline", "Reassign", "Preferred", "ControlledShutdown")
 
 
@@ -373,7 +377,7 @@ def _election(asked: Fields) -> None:
     everybody = _named(asked["assignment"], asked["isr"], asked.get("target"))
     asked.fill("live", "liveReplicas", "liveBrokers", "brokers", default=everybody)
     unclean = argument.startswith("true")
-    asked.fill("uncleanEnabled", *_UNCLEAN, default=unclean)
+    asked.fill("uncleanEnabled", *_unclean(asked), default=unclean)
     asked.fill("shuttingDown", default=list)
 
 
@@ -514,7 +518,7 @@ def _place(asked: Fields) -> None:
     """A partition of which a state machine is asked, and what is known of it."""
     asked.fill("partition", default="t-0").fill("queuedForDeletion", "topicQueuedForDeletion")
     asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
-    asked.fill("unclean", "uncleanEnabled", *_UNCLEAN, default=False)
+    asked.fill("unclean", *_unclean(asked), default=False)
     asked.fill("assignment", "replicas")
     states = [one for one in (asked.part("zkState"), asked.part("leadership")) if one is not None]
     known = _named(*[ids for one in states for ids in (one.get("isr"), one.get("leader"))])
@@ -590,7 +594,7 @@ def _plan(asked: Fields) -> None:
 
 def _move_map(asked: Fields) -> None:
     asked.fill("currentReassignments", "reassignments", "inProgress", default=dict)
-    asked.fill("proposed", "target", "targets", default=dict)
+    asked.fill("proposed", "proposedParts", "target", "targets", default=dict)
     for one in asked.rows("currentReassignments"):
         one.fill("adding", "addingReplicas", default=list)
         one.fill("removing", "removingReplicas", default=list)
@@ -609,6 +613,11 @@ def _execute(asked: Fields) -> None:
 
 def _find_states(asked: Fields) -> None:
     asked.fill("inProgress", "reassigning", default={}).fill("query", "targets", "target")
+    for name, one in asked["inProgress"].items():
+        if isinstance(one, Fields):  # all replicas, with those that come and go
+            _assignment(one)
+            leaving = one["removing"]
+            asked["inProgress"][name] = [each for each in one["replicas"] if each not in leaving]
     asked.fill("query", default=dict(asked["inProgress"]) or None).fill("current", default={})
 
 

@@ -1,0 +1,330 @@
+"""The model's answers about a leader's life: its followers' fetches, its ISR, its high watermark.
+
+A question's steps are walked through the transitions of `replication`, from 2.7 on of the one where
+the controller writes the ISR (KIP-497). Offsets, epochs and brokers are ranks. The model has no
+clock: which follower is late is told by the time of a question's steps, and the ISR without it,
+what is committed then and what a refusal leaves are the transitions'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from conformance.mapping import AS_RELEASED
+from conformance.plain_rules import answers
+from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from impl.releases import Release
+from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
+
+Question = Mapping[str, Any]
+
+LEADER = 1
+BY_CONTROLLER, CHECKS_LOG_END, FINDS_OFFSETS = "2.7", "2.1", "2.2"
+"""Releases: of AlterIsr; that do not drop who is silent at the end of the log; that refuse offsets
+until what the new leader committed is known."""
+STEPS = (
+    "broker_becomes_leader", "broker_becomes_follower", "older_epoch_is_refused",
+    "leader_answers_fetch", "leader_advances_hw", "leader_appends", "leader_learns_isr_is_written",
+)  # fmt: skip
+WRITES = (
+    "leader_shrinks_isr", "leader_shrink_is_refused", "leader_expands_isr",
+    "leader_expand_is_refused", "leader_learns_isr_is_refused",
+)  # fmt: skip
+ASKS = (
+    "leader_asks_to_shrink_isr", "leader_asks_to_expand_isr", "controller_writes_isr",
+    "controller_refuses_isr",
+)  # fmt: skip
+GIVEN_UP = frozenset(
+    {"INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH", "UNKNOWN_TOPIC_OR_PARTITION"}
+)
+"""Errors after which a leader asks no more; after any other it asks for the same ISR again."""
+
+
+class Leader:
+    """A leader and its followers in the middle of the model."""
+
+    def __init__(self, question: Question) -> None:
+        asked = question["input"]
+        self.release, self.lag_ms = Release.of(question["release"]), asked["replicaLagTimeMaxMs"]
+        self.by_controller = self.release.since(BY_CONTROLLER)
+        steps = asked.get("steps", [])
+        log = asked.get("log") or {}
+        named = [asked["self"], *asked["replicas"], *asked["isr"]]
+        named += [one[name] for one in steps for name in ("replica", "leader") if name in one]
+        self.ids = {one: number for number, one in enumerate(dict.fromkeys(named), LEADER)}
+        self.controller = len(self.ids) + 1
+        end = log.get("records") or 0
+        first = max(0, min(asked.get("hwCheckpoint") or 0, end))
+        self.offsets = Ranks([0, first, *_ends(end, steps)])
+        before = log.get("epoch", -1)
+        epochs = [asked["leaderEpoch"], *(one["leaderEpoch"] for one in steps if "leaderEpoch" in one)]
+        self.epochs = Ranks([max(0, before), *epochs], first=1)
+        whole = BY_ALTER_ISR if self.by_controller else "replication"
+        bounds = {
+            "brokers": max(4, self.controller), "log": max(7, self.offsets.last),
+            "records": max(7, self.offsets.last), "epoch": max(4, self.epochs.last),
+            "controllers": 1, "versions": 9,
+        }  # fmt: skip
+        transitions = (*STEPS, *(ASKS if self.by_controller else WRITES))
+        self.stage = ModelStage.of(whole, question["release"], transitions, bounds, **AS_RELEASED)
+        cells: dict[Place, object] = {
+            ("zk.controller", ()): self.controller,
+            ("zk.epoch", ()): 1,
+            ("belief", (self.controller,)): 1,
+            ("replica.hw", (LEADER,)): self.offsets.of(first),
+            ("log.end", (LEADER,)): self.offsets.of(end),
+        }
+        for number in range(1, bounds["brokers"] + 1):
+            cells["up", (number,)] = cells["zk.registered", (number,)] = True
+        for rank in range(self.offsets.of(end)):
+            cells["log.at.epoch", (LEADER, rank)] = self.epochs.of(max(0, before))
+        self.now = self.stage.state(cells)
+        self.order = list(asked["isr"])
+        self.now_ms, self.caught_up = 0, dict.fromkeys(self.ids.values(), 0)
+        self.last = next((self.ids[one] for one in asked["replicas"] if one != asked["self"]), None)
+        self.shown: dict[int, tuple[int, int]] = {}
+        self.requests: list[list[int]] = []
+        self.expands = self.shrinks = self.failures = 0
+        self.found: list[Any] = []
+        self.leads(asked["leaderEpoch"], asked["isr"])
+
+    # Single steps
+
+    def read(self, name: str, *index: int) -> Any:
+        """A cell."""
+        return self.stage.read(self.now, name, *index)
+
+    def put(self, cells: Mapping[Place, object]) -> None:
+        """Changes the state by what a question tells."""
+        self.now = self.stage.state(cells, self.now)
+
+    def take(self, name: str, *arguments: int) -> bool:
+        """Takes a transition, if it is possible."""
+        after = self.stage.attempt(name, self.now, *arguments)
+        if after is not None:
+            self.now = after
+        return after is not None
+
+    def ordered(self, leader: int, epoch: int, isr: Iterable[int], does: str) -> bool:
+        """A LeaderAndIsr comes; whether it `does` what it says."""
+        rank, version = self.epochs.of(epoch), self.read("zk.version") + 1
+        cells: dict[Place, object] = {
+            ("elected", (rank,)): leader,
+            ("request.in_flight", (rank, 1, LEADER)): True,
+            ("request.version", (rank, 1, LEADER)): version,
+            ("zk.version", ()): version,
+        }
+        cells |= {("request.isr", (rank, 1, LEADER, self.ids[one])): True for one in isr}
+        self.put(cells)
+        return self.take(does, LEADER, rank, 1) or not self.take(
+            "older_epoch_is_refused", LEADER, rank, 1
+        )
+
+    def leads(self, epoch: int, isr: Sequence[int]) -> None:
+        """It becomes the leader."""
+        self.ordered(LEADER, epoch, isr, "broker_becomes_leader")
+        in_sync = {self.ids[one] for one in isr}
+        for one in self.caught_up:
+            self.caught_up[one] = self.now_ms if one in in_sync else NEVER
+        self.shown.clear()
+        self.commit()
+
+    def commit(self) -> None:
+        """The high watermark goes as far as it may."""
+        self.take("leader_advances_hw", LEADER)
+
+    def members(self, name: str) -> list[int]:
+        """A set of brokers, in the order in which they came into the ISR."""
+        found = [one for one, number in self.ids.items() if self.read(name, LEADER, number)]
+        self.order += [one for one in found if one not in self.order]
+        return sorted(found, key=self.order.index)
+
+    @property
+    def waits(self) -> bool:
+        """An ISR is asked for, or written, and it has not heard of it."""
+        return bool(self.read("isr_write.state", LEADER) != "none")
+
+    # What happens to it
+
+    def fetched(self, step: Mapping[str, Any], fails: bool) -> None:
+        """A follower fetches; its end is known, it may come back, and more may be committed."""
+        follower, end = self.ids[step["replica"]], step["offset"]
+        self.last = follower
+        self.put({
+            ("fetch.state", (follower, LEADER)): "asks_records",
+            ("fetch.epoch", (follower, LEADER)): self.read("replica.epoch", LEADER),
+            ("fetch.offset", (follower, LEADER)): self.offsets.of(end),
+        })  # fmt: skip
+        if not self.take("leader_answers_fetch", LEADER, follower):
+            return
+        self.put({("fetch.state", (follower, LEADER)): "idle"})
+        leader_end = step.get("leaderEnd", self.offsets.value(self.read("log.end", LEADER)))
+        if end >= leader_end:
+            self.caught_up[follower] = self.now_ms
+        elif follower in self.shown and end >= self.shown[follower][0]:
+            self.caught_up[follower] = max(self.caught_up[follower], self.shown[follower][1])
+        self.shown[follower] = leader_end, self.now_ms
+        self.expand(follower, fails)
+        self.commit()
+
+    def expand(self, replica: int, fails: bool) -> None:
+        """The ISR with a replica that has caught up."""
+        name = "leader_asks_to_expand_isr" if self.by_controller else "leader_expands_isr"
+        self._change(name, "leader_expand_is_refused", replica, fails)
+
+    def shrink(self, replica: int, fails: bool) -> None:
+        """The ISR without a replica."""
+        name = "leader_asks_to_shrink_isr" if self.by_controller else "leader_shrinks_isr"
+        self._change(name, "leader_shrink_is_refused", replica, fails)
+
+    def _change(self, name: str, refused: str, replica: int, fails: bool) -> None:
+        if self.by_controller:
+            if self.take(name, LEADER, replica):
+                self.requests.append(self.members("isr_write.isr"))
+            return
+        if fails:  # another has written the state meanwhile
+            self.put({("zk.version", ()): self.read("zk.version") + 1})
+        if self.take(name, LEADER, replica):
+            self._learn()
+        elif self.take(refused, LEADER, replica):
+            self.take("leader_learns_isr_is_refused", LEADER)
+            self.failures += 1
+
+    def _learn(self) -> None:
+        before = len(self.members("replica.isr"))
+        self.take("leader_learns_isr_is_written", LEADER)
+        after = len(self.members("replica.isr"))
+        self.expands += after > before
+        self.shrinks += after < before
+
+    def answered(self, error: str | None) -> None:
+        """What the controller says of the ISR that was asked for."""
+        if not self.by_controller or self.read("isr_write.state", LEADER) != "asked":
+            return
+        if error is None:
+            self.take("controller_writes_isr", self.controller, LEADER)
+            self._learn()
+            self.commit()
+        elif error not in GIVEN_UP:
+            self.requests.append(self.requests[-1])  # it is asked for still
+        else:
+            self.put({("zk.version", ()): self.read("zk.version") + 1})
+            self.take("controller_refuses_isr", self.controller, LEADER)
+            self.failures += 1
+
+    def late(self) -> list[int]:
+        """The followers in the ISR that have not been caught up for too long."""
+        end = self.read("log.end", LEADER)
+        return [
+            number
+            for one, number in self.ids.items()
+            if number != LEADER
+            and one in self.members("replica.isr")
+            and answers.is_out_of_sync(
+                self.read("known_end", LEADER, number) != end,
+                self.caught_up[number], self.now_ms, self.lag_ms, self.release.since(CHECKS_LOG_END),
+            )  # fmt: skip
+        ]
+
+    def do(self, step: Mapping[str, Any], fails: bool) -> None:
+        """One step; `fails`: the ISR that it writes is refused."""
+        match step["do"]:
+            case "sleep":
+                self.now_ms += step["ms"]
+            case "leaderAppend":
+                end = self.offsets.value(self.read("log.end", LEADER)) + step["count"]
+                while self.read("log.end", LEADER) < self.offsets.of(end):
+                    self.take("leader_appends", LEADER)
+                self.commit()
+            case "followerFetch":
+                self.fetched(step, fails)
+            case "expandIsr":
+                end = self.read("log.end", LEADER)
+                self.put({("known_end", (LEADER, self.ids[step["replica"]])): end})
+                self.expand(self.ids[step["replica"]], fails)
+            case "shrinkIsr":
+                for one in step["replicas"]:
+                    self.shrink(self.ids[one], fails)
+                self.commit()
+            case "maybeShrink":
+                for one in self.late():
+                    self.shrink(one, fails)
+                self.commit()
+            case "isrUpdateSucceeds":
+                self.answered(None)
+            case "isrUpdateFails":
+                self.answered(step["error"])
+            case "becomeLeader":
+                self.leads(step["leaderEpoch"], step["isr"])
+            case "becomeFollower":
+                self.ordered(
+                    self.ids[step["leader"]], step["leaderEpoch"], (), "broker_becomes_follower"
+                )
+            case "listOffset":
+                self.found.append(self._offset(step["what"], step["isolation"]))
+            case other:
+                raise ValueError(f"no step of a leader's life is called {other!r}")
+
+    def _offset(self, what: str, isolation: str) -> int | str:
+        hw, end = self.read("replica.hw", LEADER), self.read("log.end", LEADER)
+        if what == "earliest":
+            return 0
+        if isolation == "none":
+            return self.offsets.value(end)
+        if self.release.since(FINDS_OFFSETS) and hw < self.read("replica.epoch_start", LEADER):
+            return "OFFSET_NOT_AVAILABLE"
+        return self.offsets.value(hw)
+
+    def observe(self) -> dict[str, Any]:
+        """The leader as it is now, with the follower that fetched last."""
+        isr = self.members("replica.isr")
+        wanted = self.members("isr_write.isr") if self.waits else []
+        end = None if self.last is None else self.read("known_end", LEADER, self.last)
+        return {
+            "isr": isr,
+            "maximalIsr": [*isr, *(one for one in wanted if one not in isr)],
+            "hw": self.offsets.value(self.read("replica.hw", LEADER)),
+            "remoteLeo": -1 if end is None else self.offsets.value(end),
+            "isrRequests": len(self.requests),
+            "requestedIsr": self.requests[-1] if self.requests else None,
+            "expands": self.expands,
+            "shrinks": self.shrinks,
+            "failures": self.failures,
+        }
+
+
+NEVER = -(10**9)
+"""When a replica was caught up that is not in the ISR of a new leader."""
+
+
+def _ends(end: int, steps: Sequence[Mapping[str, Any]]) -> Iterable[int]:
+    """The offsets that a question is about, from the end of the log on."""
+    yield end
+    for step in steps:
+        if step["do"] == "leaderAppend":
+            end += step["count"]
+            yield end
+        elif step["do"] == "followerFetch":
+            yield step["offset"]
+
+
+def leader(question: Question) -> dict[str, Any]:
+    """A leader's life: its ISR, its high watermark, what it asks for."""
+    life = Leader(question)
+    initial, seen, queued = life.observe(), [], 0
+    marks = {}
+    steps = question["input"].get("steps", [])
+    for step, following in zip(steps, [*steps, {}][1:], strict=True):
+        before = len(life.requests)
+        life.do(step, fails=following.get("do") == "isrUpdateFails")
+        seen.append(life.observe())
+        queued = len(life.requests) - before
+        marks[f"hwAfterStep{len(seen)}"] = seen[-1]["hw"]
+    return life.observe() | {
+        "initial": initial,
+        "afterStep": seen,
+        "isrRequestsQueuedAfterFailure": queued,
+        **marks,
+        "listOffsetResults": life.found,
+    }
