@@ -190,6 +190,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("topic_admin", "validChar"): by_rule(model_names.valid_char),
         ("truncation", "epochFetches"): model_fetchers.epoch_fetches,
         ("truncation", "fetchState"): model_fetchers.fetch_state,
+        ("truncation", "loops"): model_fetchers.loops,
         ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
         ("truncation", "offsetTruncationState"): model_caches.truncation,
         ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,

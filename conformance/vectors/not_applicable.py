@@ -72,7 +72,6 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
                 "topic_deletion": (
                     "completionZkOrder",
                 ),
-                "truncation": ("loops",),
                 "zk_store": (
                     "updateLeaderAndIsr", "createPreferredElection", "deletePreferredElection",
                     "registerBroker", "epochCalls",
@@ -159,6 +158,9 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
         Except("truncation", "scenario",
                lambda given: not model_fetchers.is_about_two_logs(given),
                "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
+        Except("truncation", "loops",
+               lambda given: not model_fetchers.are_of_one_epoch(given),
+               "the model's leader answers about the epoch that was asked, or refuses"),
         Except("truncation", "fetchState",
                lambda given: not model_fetchers.is_of_one_epoch(given),
                "the model's leader answers about the epoch that was asked, or refuses"),
