@@ -9,7 +9,13 @@ from typing import Any
 
 from conformance.vectors.cases import Case
 from conformance.vectors.compare import ByRule, agrees
-from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE, NOT_COMPARED, Except
+from conformance.vectors.not_applicable import (
+    EXCEPTIONS,
+    NOT_APPLICABLE,
+    NOT_COMPARED,
+    NOTHING_SAID,
+    Except,
+)
 from conformance.vectors.shapes import completed
 from impl.releases import Release
 from specs.verdict import Verdict
@@ -113,11 +119,13 @@ def _judged(
             earlier = not one.before or not Release.of(case.release).since(one.before)
             if (one.file, one.operation) == key and earlier and one.when(completed(*key, case.input)):
                 return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
+        expected = _compared(case.expected, silent)
+        if case.expected and not expected:
+            return JudgedCase(case, Outcome.NOT_APPLICABLE, NOTHING_SAID)
         got = answers[key](case.question)
     except Exception as defect:
         # A case that makes an answer stumble has failed; the run goes on to the other cases.
         return JudgedCase(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
-    expected = _compared(case.expected, silent)
     passed = bool(expected) and agrees(expected, got, case)
     return JudgedCase(case, Outcome.PASSED if passed else Outcome.FAILED, got)
 

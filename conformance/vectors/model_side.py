@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.plain_rules import placement
 from conformance.vectors import (
+    model_admin,
     model_batches,
     model_caches,
     model_controller,
@@ -178,6 +179,12 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("request_batch", "versions"): by_rule(model_rules.versions),
         ("request_sequences", "sequence"): model_sequences.sequence,
         ("request_sequences", "emptyPartitions"): by_rule(model_rules.empty_partitions),
+        ("topic_admin", "alter"): model_admin.alter,
+        ("topic_admin", "create"): model_admin.create,
+        ("topic_admin", "delete"): model_admin.delete_request,
+        ("topic_deletion", "addPartitionsDuringDelete"): model_admin.add_partitions_during_delete,
+        ("topic_deletion", "delete"): model_admin.delete,
+        ("topic_deletion", "deleteTwice"): model_admin.delete_twice,
         ("topic_deletion", "resumeDecision"): model_topics.resume_decision,
         ("topic_deletion", "scenario"): model_topics.scenario,
         ("topic_deletion", "deleteDisabled"): model_topics.delete_disabled,
@@ -195,6 +202,10 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("truncation", "offsetTruncationState"): model_caches.truncation,
         ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
         ("truncation", "scenario"): model_fetchers.scenario,
+        ("zk_store", "createPreferredElection"): model_admin.create_preferred,
+        ("zk_store", "deletePreferredElection"): model_admin.delete_preferred,
+        ("zk_store", "registerBroker"): model_admin.register_broker,
+        ("zk_store", "updateLeaderAndIsr"): model_admin.update_states,
     }
 )
 """By file and operation."""

@@ -117,7 +117,7 @@ class ModelStage:
             return None
         return code
 
-    def step(self, transition: str, state: Any, *arguments: int) -> Any:
+    def step(self, transition: str, state: Any, *arguments: int | None) -> Any:
         """The state after a transition, None if it is not possible.
 
         ``arguments`` are the first ones; of the others, such as the partition, the first values
@@ -129,12 +129,12 @@ class ModelStage:
         attempts = (self.code.attempt(one, state) for one in found)
         return next((after for after in attempts if after is not None), None)
 
-    def attempt(self, transition: str, state: Any, *arguments: int) -> Any:
+    def attempt(self, transition: str, state: Any, *arguments: int | None) -> Any:
         """As ``step``; None too where the release has no such transition."""
         found = self._instances(transition, arguments)
         return self.step(transition, state, *arguments) if found else None
 
-    def _instances(self, transition: str, arguments: tuple[int, ...]) -> list[Instance]:
+    def _instances(self, transition: str, arguments: tuple[int | None, ...]) -> list[Instance]:
         return [
             one
             for one in self.grounded.instances
