@@ -45,18 +45,10 @@ def sequence(question: Question) -> dict[str, Any]:
     waits = bool(asked.get("hasOfflinePartitionsElectable"))
     state = stage.state(_cells(ids, ids[came], known, starts, waits))
     for _ in range(MOST_STEPS):
-        after = next(
-            (
-                after
-                for one in stage.grounded.instances
-                if one.arguments[0] == CONTROLLER
-                and (after := stage.code.attempt(one, state)) is not None
-            ),
-            None,
-        )
-        if after is None:
+        found = stage.advance(state, CONTROLLER)
+        if found is None:
             break
-        state = after
+        _, state = found
     lists = Release.of(question["release"]).since("2.2")
     return {f"toBroker{broker}": _queued(stage, state, ids[broker], lists) for broker in brokers}
 

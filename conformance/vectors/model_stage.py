@@ -49,7 +49,10 @@ class Ranks:
 
 def preset_of(named: str | System, release: str) -> str:
     """The system's version for a release: its own, else the newest before it, else the oldest."""
-    versions = sorted(_system(named).versions, key=lambda known: Release.of(known).parts)
+    whole = _system(named)
+    if release in whole.also:
+        return release
+    versions = sorted(whole.versions, key=lambda known: Release.of(known).parts)
     before = [known for known in versions if Release.of(release).since(known)]
     return before[-1] if before else versions[0]
 
@@ -133,6 +136,15 @@ class ModelStage:
         """As ``step``; None too where the release has no such transition."""
         found = self._instances(transition, arguments)
         return self.step(transition, state, *arguments) if found else None
+
+    def advance(self, state: Any, actor: int) -> tuple[str, Any] | None:
+        """The first step that is possible to a broker's thread, and what it leads to."""
+        for one in self.grounded.instances:
+            if one.arguments[0] == actor:
+                after = self.code.attempt(one, state)
+                if after is not None:
+                    return str(one.step.transition.name), after
+        return None
 
     def _instances(self, transition: str, arguments: tuple[int | None, ...]) -> list[Instance]:
         return [

@@ -101,13 +101,6 @@ def _last_member_leaves(given: Mapping[str, Any]) -> bool:
 EXCEPTIONS: dict[str, tuple[Except, ...]] = {
     "impl": (),
     "model": (
-        Except("reassignment", "guard",
-               lambda given: "entriesLeft" in given
-               or not given.get("exists", given.get("current", True)),
-               "the model's request is about one partition, which exists"),
-        Except("reassignment", "guard", lambda given: "live" in given,
-               "the model begins with 0.10.1, whose controllers do not ask that targets live",
-               before="0.10.1"),
         Except("topic_deletion", "deleteDisabled", lambda given: True,
                "the model begins with 0.10.1, whose controllers remove a request that they do not "
                "follow", before="0.10.1"),
@@ -146,8 +139,6 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
         *(Except("reassignment", trace, lambda given: given.get("leader", 0) in (-1, None),
                  "who finds nobody leading elects first: `cluster` has that, the model's moves not")
           for trace in ("reassignTrace", "reassignTraceKip455")),
-        Except("controller_flow", "reassign", lambda given: "then" in given,
-               "the model's moves go on without brokers that come back"),
         Except("request_sequences", "sequence",
                lambda given: given.get("partitionsOnBroker") is False,
                "the model's cluster has a partition that is on every broker"),
