@@ -72,6 +72,21 @@ def _transition(question: Question, table: Table) -> dict[str, Any]:
     return {"valid": valid, "resultingState": target if valid else before}
 
 
+def offline_count(question: Question) -> dict[str, Any]:
+    """How many partitions are offline after each step, of topics that are to stay."""
+    asked = question["input"]
+    deleted = asked["topicBeingDeleted"] is True
+    state, counts = "NonExistentPartition", []
+    for step in asked["steps"]:
+        target = f"{step}Partition"
+        if target not in PARTITION_TABLE:  # the topic is queued for deletion
+            deleted = True
+        elif state in PARTITION_TABLE[target]:
+            state = target
+        counts.append(0 if deleted or state != "OfflinePartition" else asked["partitions"])
+    return {"counts": counts}
+
+
 class Scene:
     """One partition, its brokers under the model's ids, and a controller at work on it."""
 
@@ -166,9 +181,12 @@ class Scene:
             == "leader_and_isr"
         ]
 
-    def elect(self, strategy: str) -> tuple[dict[str, Any] | None, list[int]]:
+    def elect(
+        self, strategy: str, answers: bool = True
+    ) -> tuple[dict[str, Any] | None, list[int]]:
         """What the one election that is possible writes, and who is notified; None and nobody if
-        nobody may lead."""
+        nobody may lead, or if ZooKeeper no longer `answers` the controller's session."""
+        self.cells["zk.registered", (CONTROLLER,)] = answers
         stage, *steps = ELECTIONS[strategy]
         self._prepare(*steps)
         elects, finds_nobody, tells = steps
@@ -181,7 +199,7 @@ class Scene:
         assert len(outcomes) <= 1, "an election has one outcome"
         if not outcomes:
             newer = self.cells["partition.state.controller", (0, VERSION)] != 1
-            assert newer or self.stage.step(finds_nobody, state, CONTROLLER) is not None
+            assert newer or not answers or self.stage.step(finds_nobody, state, CONTROLLER) is not None
             return None, []
         sent = self.stage.step(tells, outcomes[0], CONTROLLER)
         return self.written(outcomes[0]), self.receivers(sent)

@@ -328,3 +328,39 @@ def leader(question: Question) -> dict[str, Any]:
         **marks,
         "listOffsetResults": life.found,
     }
+
+
+FOLLOWS, REFUSES = "broker_becomes_follower", "older_epoch_is_refused"
+
+
+def make_follower(question: Question) -> dict[str, Any]:
+    """Whether each LeaderAndIsr makes the fetcher begin anew: it does not know where to cut then."""
+    steps = question["input"]["steps"]
+    me = LEADER
+    leaders = {one: number for number, one in enumerate(dict.fromkeys(
+        one["leader"] for one in steps), me + 1)}  # fmt: skip
+    named = [one["epoch"] for one in steps]
+    epochs = Ranks([*named, *(one - 1 for one in named)], first=1)  # 2.0 asks for the epoch before
+    bounds = {
+        "brokers": 1 + len(leaders), "log": 1, "records": 1, "epoch": epochs.last,
+        "controllers": 1, "versions": 1,
+    }  # fmt: skip
+    stage = ModelStage.of(
+        "replication", question["release"], (FOLLOWS, REFUSES), bounds, **AS_RELEASED
+    )
+    state = stage.state({
+        ("up", (me,)): True, ("log.end", (me,)): 1, ("replica.latest_epoch", (me,)): 1,
+        ("log.at.epoch", (me, 0)): 1,
+    })  # fmt: skip
+    returns = []
+    for step in steps:
+        rank = epochs.of(step["epoch"])
+        state = stage.state({
+            ("elected", (rank,)): leaders[step["leader"]],
+            ("request.in_flight", (rank, 1, me)): True,
+            ("replica.truncating", (me,)): False,
+        }, state)  # fmt: skip
+        after = stage.step(FOLLOWS, state, me, rank, 1)
+        state = after if after is not None else stage.step(REFUSES, state, me, rank, 1)
+        returns.append(bool(stage.read(state, "replica.truncating", me)))
+    return {"returns": returns}

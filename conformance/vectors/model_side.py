@@ -109,6 +109,25 @@ def parse_replica_assignment(question: Question) -> dict[str, Any]:
     )
 
 
+def generate(question: Question) -> dict[str, Any]:
+    """Each topic is placed anew on brokers, with as many replicas as its first partition has."""
+    asked = question["input"]
+    brokers = sorted(int(one) for one in asked["brokers"].split(","))
+    known = asked.get("racks", {}) if asked["rackAware"] else {}
+    racks = {one: known.get(str(one)) for one in brokers}
+    current, plan = asked["current"], dict[str, list[int]]()
+    for topic in asked["topics"]:
+        names = sorted(one for one in current if one.rpartition("-")[0] == topic)
+        if not names:
+            return {"error": "UnknownTopicOrPartition"}
+        try:
+            placed = assignment.assign_replicas(racks, len(names), len(current[names[0]]), 0, 0)
+        except AssignmentRefused as refused:
+            return {"error": refused.exception}
+        plan |= {name: list(placed[number]) for number, name in enumerate(names)}
+    return {"assignment": plan, "current": {name: current[name] for name in plan}}
+
+
 def validate_assignment(question: Question) -> dict[str, Any]:
     """The replicas of a new topic, given by hand."""
     wanted = {int(number): ids for number, ids in question["input"]["assignment"].items()}
@@ -141,6 +160,8 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_context", "target"): by_rule(model_rules.target),
         ("controller_context", "reassignTo"): by_rule(model_rules.reassign_to),
         ("controller_context", "assignmentOf"): by_rule(model_rules.assignment_of),
+        ("controller_flow", "bounce"): model_sequences.bounce,
+        ("controller_flow", "restarts"): model_controllership.restarts,
         ("controller_flow", "creation"): model_flows.creation,
         ("controller_flow", "leaders"): model_flows.leaders,
         ("controller_flow", "reassign"): model_moves.flow,
@@ -154,10 +175,12 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("partition_replication", "checkCurrentLeaderEpoch"): by_rule(model_rules.leader_epoch),
         ("partition_replication", "hw"): by_rule(model_rules.high_watermark),
         ("partition_replication", "leader"): model_leaders.leader,
+        ("partition_replication", "makeFollower"): model_leaders.make_follower,
         ("partition_replication", "oldFormat"): model_caches.old_format,
         ("partition_replication", "outOfSync"): by_rule(model_rules.out_of_sync),
         ("partition_replication", "produce"): by_rule(model_rules.produce),
         ("partition_replication", "underReplicated"): by_rule(model_rules.assignment_state),
+        ("partition_state_machine", "offlineCount"): model_controller.offline_count,
         ("partition_state_machine", "transition"): model_controller.partition_transition,
         ("partition_state_machine", "effects"): model_transitions.partition_effects,
         ("partition_state_machine", "initialState"): model_topics.initial_state,
@@ -165,6 +188,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("replica_state_machine", "effects"): model_transitions.replica_effects,
         ("replica_state_machine", "startup"): model_topics.replica_startup,
         ("controller_context", "imbalance"): by_rule(model_rules.imbalance_count),
+        ("reassignment", "generate"): generate,
         ("reassignment", "apiValidate"): by_rule(model_rules.api_validate),
         ("reassignment", "reassignTrace"): model_moves.reassign_trace,
         ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,

@@ -179,14 +179,16 @@ def replica_startup(question: Question) -> dict[str, Any]:
 
 
 def create(
-    question: Question, replicas: Sequence[int], live: Collection[int], exists: bool = False
-) -> dict[str, Any] | None:
+    question: Question, replicas: Sequence[int], live: Collection[int], exists: bool = False,
+    answers: bool = True,
+) -> dict[str, Any] | None:  # fmt: skip
     """The first state of a partition and who is sent it; None if no state is created.
 
-    `exists`: another has created one meanwhile.
+    `exists`: another has created one meanwhile; else ZooKeeper `answers` the controller's session.
     """
     topic = Topic(question, [replicas], live, "controller_creates_states")
     topic.partition(0, "NewPartition")
+    topic.put({("zk.registered", (CONTROLLER,)): answers})
     if exists:
         topic.put({("zk.state.exists", (0,)): True})
     topic.remember(task="elects_new")

