@@ -206,6 +206,8 @@ class Scene:
 
     def remove(self, replica: int) -> dict[str, Any] | None:
         """What is written when a replica goes offline: None if it is in the ISR no more."""
+        if leaves_empty(self.release, self.isr, replica, self.unclean):
+            return last_member_leaves(self.release)
         self._prepare(*REMOVALS)
         number = self.ids[replica]
         self.cells["partition.context.gone", (0, CONTROLLER, number)] = True
@@ -215,6 +217,34 @@ class Scene:
             found = self.stage.step("controller_finds_it_removed", before, CONTROLLER, number)
             assert found is not None, "a replica goes offline in one of two ways"
         return self.written(after)
+
+
+def leaves_empty(release: str, isr: Collection[int], replica: int, unclean: bool) -> bool:
+    """Up to 1.0 the last member leaves the ISR too, where unclean elections are allowed."""
+    return unclean and list(isr) == [replica] and not Release.of(release).since("1.1")
+
+
+def last_member_leaves(release: str) -> dict[str, Any]:
+    """What is written then, by `replication` without the rule that `cluster` always has."""
+    gone, brokers = CONTROLLER + 1, 2
+    bounds = {"brokers": brokers, "log": 1, "records": 1, "epoch": 2, "controllers": 1,
+              "versions": 1}  # fmt: skip
+    removes = REMOVALS[0]
+    stage = ModelStage.of(
+        "replication", release, (removes,), bounds, isr_keeps_last_member=False
+    )
+    cells: dict[Place, object] = {
+        ("zk.controller", ()): CONTROLLER, ("zk.epoch", ()): 1, ("zk.leader", ()): gone,
+        ("zk.leader_epoch", ()): EPOCH, ("belief", (CONTROLLER,)): 1,
+        ("cache.held", (CONTROLLER,)): True, ("cache.leader", (CONTROLLER,)): gone,
+        ("cache.live", (CONTROLLER, CONTROLLER)): True,
+    }  # fmt: skip
+    for broker in (CONTROLLER, gone):
+        cells["zk.isr", (broker,)] = cells["cache.isr", (CONTROLLER, broker)] = broker == gone
+    after = stage.step(removes, stage.state(cells), CONTROLLER, gone)
+    assert not stage.read(after, "zk.leader"), "nobody leads any more"
+    left = [broker for broker in (CONTROLLER, gone) if stage.read(after, "zk.isr", broker)]
+    return {"leader": -1, "isr": left, "bumps": stage.read(after, "zk.leader_epoch") - EPOCH}
 
 
 def elect(question: Question) -> dict[str, Any]:

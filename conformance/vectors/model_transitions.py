@@ -226,6 +226,9 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
     # Of a state that is not written the others are sent the epoch that they know.
     after = moved.take("leaving", (REMOVES, number), (PASSES, number))
     written = moved.written(after)
+    release = question["release"]
+    if model_controller.leaves_empty(release, state["isr"], replica, bool(asked["unclean"])):
+        written = model_controller.last_member_leaves(release)
     if written is None:
         sent, receivers = dict(state), [one for one in others if one in live]
     else:

@@ -15,7 +15,7 @@ _RECORDS = (
 )
 _TOOLS = "tools alone ask it: who has a partition before and after, from two lists of moves"
 _TEXTS = "the model knows no texts: what tools read and print is the implementation's"
-_BATCH = "the model's steps send a batch whole: LeaderAndIsr of what was elected, UpdateMetadata"
+_BATCH = "a batch of the model is what one of its steps sends, of states that exist; none says isNew"
 _ONE_STEP = "no single transition of the model answers it, and no walk of several is written yet"
 
 NOT_COMPARED: dict[str, frozenset[str]] = {
@@ -85,11 +85,6 @@ class Except(NamedTuple):
     before: str = ""
 
 
-def _last_member_leaves(given: Mapping[str, Any]) -> bool:
-    """Unclean election is not disabled, so that up to 1.0 an ISR may become empty."""
-    return given.get("unclean") is not False and given.get("target") in (None, "OfflineReplica")
-
-
 EXCEPTIONS: dict[str, tuple[Except, ...]] = {
     "impl": (),
     "model": (
@@ -104,15 +99,11 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                lambda given: not model_admin.have_states(given),
                "in the model a partition that is elected has a state"),
         Except("request_batch", "batch",
-               lambda given: not model_batches.is_one_call(given), _BATCH),
+               lambda given: not model_batches.is_one_batch(given), _BATCH),
         Except("partition_state_machine", "effects",
                lambda given: any(given.get(name, "exception") != "exception"
                                  for name in ("zkReadResult", "zkSetResult")),
                "the model's ZooKeeper has the state, and refuses a write once at most"),
-        *(Except(file, operation, lambda given: _last_member_leaves(given),
-                 "the model keeps the last member of an ISR, as from 1.1 on", before="1.1")
-          for file, operation in (("controller_flow", "leaders"),
-                                  ("replica_state_machine", "effects"))),
         Except("replica_state_machine", "effects",
                lambda given: given["target"] == "NewReplica"
                and (given.get("zkState") or given.get("leadership")) is not None,
