@@ -53,6 +53,8 @@ def _either(*ways: Callable[[Input], str | None]) -> Callable[[Input], str | Non
 def _partition(given: Input) -> str | None:
     """A leader does steps, or looks at its log; without either its assignment is looked at."""
     steps = given.get("steps")
+    if "acks" in given or "requiredAcks" in given:
+        return "produce"
     if isinstance(steps, list) and any({"do", "op"} & set(step) for step in steps):
         return "leader"
     asks = {"adding", "addingReplicas", "removing", "removingReplicas"} & set(given)

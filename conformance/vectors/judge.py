@@ -16,6 +16,7 @@ from conformance.vectors.not_applicable import (
     NOTHING_SAID,
     Except,
 )
+from conformance.vectors.questions import NotInModel
 from conformance.vectors.shapes import completed
 from impl.releases import Release
 from specs.verdict import Verdict
@@ -115,18 +116,24 @@ def _judged(
         why = declared.get(key)
         return JudgedCase(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
     try:
+        asked = completed(*key, case.input)
         for one in apart:
             earlier = not one.before or not Release.of(case.release).since(one.before)
-            if (one.file, one.operation) == key and earlier and one.when(completed(*key, case.input)):
+            if (one.file, one.operation) == key and earlier and one.when(asked):
                 return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
         expected = _compared(case.expected, silent)
-        if case.expected and not expected:
-            return JudgedCase(case, Outcome.NOT_APPLICABLE, NOTHING_SAID)
+        if not expected:  # a case that expects nothing checks nothing
+            outcome = Outcome.NOT_APPLICABLE if case.expected else Outcome.FAILED
+            return JudgedCase(
+                case, outcome, NOTHING_SAID if case.expected else "nothing is expected"
+            )
         got = answers[key](case.question)
+        passed = agrees(expected, got, case)
+    except NotInModel as reason:
+        return JudgedCase(case, Outcome.NOT_APPLICABLE, str(reason))
     except Exception as defect:
         # A case that makes an answer stumble has failed; the run goes on to the other cases.
         return JudgedCase(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
-    passed = bool(expected) and agrees(expected, got, case)
     return JudgedCase(case, Outcome.PASSED if passed else Outcome.FAILED, got)
 
 

@@ -127,8 +127,7 @@ class Deletion:
         """A broker has a directory of a partition."""
         read, state = self.topic.stage.read, self.topic.state
         return any(
-            read(state, "replica.directory", at, number) != "none"
-            for at in self.topic.ids.values()
+            read(state, "replica.directory", at, number) != "none" for at in self.topic.ids.values()
         )
 
     def left(self) -> list[str]:
@@ -223,9 +222,7 @@ def delete_preferred(question: Question) -> dict[str, Any]:
 
 def register_broker(question: Question) -> dict[str, Any]:
     """A broker registers where its znode is there already."""
-    said = question["input"]["existingOwner"]
-    owners = said if isinstance(said, list) else [said]
-    results = [_registered(question, owner) for owner in owners]
+    results = [_registered(question, owner) for owner in question["input"]["existingOwner"]]
     return {"results": results, "result": results[0]}
 
 

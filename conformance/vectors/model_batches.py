@@ -111,7 +111,7 @@ def batch(question: Question) -> dict[str, Any]:
         return {"leader": names.get(leader, -1), "isr": isr, "isNew": False}
 
     answer: dict[str, Any] = {"recipients": {}}
-    # A step that nobody asks for sends to all live brokers: those that were asked for are looked at.
+    # The other steps send to all live brokers: those that were asked for are looked at.
     asked_for = ids if step == SENDS else {one: ids[one] for one in to}
     for broker, number in sorted(asked_for.items()):
         for slot in range(stage.read(sent, "cache.queue.end", CONTROLLER, number)):

@@ -181,9 +181,7 @@ class Scene:
             == "leader_and_isr"
         ]
 
-    def elect(
-        self, strategy: str, answers: bool = True
-    ) -> tuple[dict[str, Any] | None, list[int]]:
+    def elect(self, strategy: str, answers: bool = True) -> tuple[dict[str, Any] | None, list[int]]:
         """What the one election that is possible writes, and who is notified; None and nobody if
         nobody may lead, or if ZooKeeper no longer `answers` the controller's session."""
         self.cells["zk.registered", (CONTROLLER,)] = answers
@@ -199,7 +197,9 @@ class Scene:
         assert len(outcomes) <= 1, "an election has one outcome"
         if not outcomes:
             newer = self.cells["partition.state.controller", (0, VERSION)] != 1
-            assert newer or not answers or self.stage.step(finds_nobody, state, CONTROLLER) is not None
+            assert (
+                newer or not answers or self.stage.step(finds_nobody, state, CONTROLLER) is not None
+            )
             return None, []
         sent = self.stage.step(tells, outcomes[0], CONTROLLER)
         return self.written(outcomes[0]), self.receivers(sent)
@@ -230,9 +230,7 @@ def last_member_leaves(release: str) -> dict[str, Any]:
     bounds = {"brokers": brokers, "log": 1, "records": 1, "epoch": 2, "controllers": 1,
               "versions": 1}  # fmt: skip
     removes = REMOVALS[0]
-    stage = ModelStage.of(
-        "replication", release, (removes,), bounds, isr_keeps_last_member=False
-    )
+    stage = ModelStage.of("replication", release, (removes,), bounds, isr_keeps_last_member=False)
     cells: dict[Place, object] = {
         ("zk.controller", ()): CONTROLLER, ("zk.epoch", ()): 1, ("zk.leader", ()): gone,
         ("zk.leader_epoch", ()): EPOCH, ("belief", (CONTROLLER,)): 1,

@@ -13,13 +13,15 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
-from conformance.vectors.shapes import Lacks
+from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 
 Question = Mapping[str, Any]
 
 FOLLOWER, LEADER = 1, 2
 LONGEST = 8
+UNKNOWN = -1
+"""An epoch, or its end, that a leader does not know."""
 MOST_ROUNDS = 20
 BOUNDS = {
     "brokers": 2, "log": LONGEST, "records": 2 * LONGEST, "epoch": 9, "controllers": 1,
@@ -39,6 +41,7 @@ _BOTH_SIDES = {
 }  # fmt: skip
 _ALONE = {"op", "follower", "offsetErrors"}
 _ANEW = {"op", "followerEpochs", "leaderEpoch", "offsetErrors"}
+BEYOND = "a follower of the model that is beyond its leader's log asks again, and does not cut it"
 REMOVED = {
     "removedDuringTruncation": "epoch", "removedDuringEpochFetch": "epoch",
     "removedDuringFetch": "records",
@@ -61,7 +64,7 @@ def is_about_two_logs(given: Mapping[str, Any]) -> bool:
 
 
 def _is_without_leader(given: Mapping[str, Any]) -> bool:
-    """The follower knows no epoch to ask about; or it is removed while its question is under way."""
+    """The follower knows no epoch to ask about, or is removed while its question is under way."""
     asks = {name for name, said in given.items() if name in REMOVED and said}
     silent = {name for name, said in given.items() if name.endswith("Supported") and not said}
     knows_none = "latestEpoch" in given and given["latestEpoch"] is None
@@ -189,6 +192,8 @@ class ModelFetcher:
                 ("leader_refuses_fetch", LEADER, FOLLOWER),
             )
             if said == "leader_refuses_fetch":
+                if self.read("log.end", LEADER) < self.read("log.end", FOLLOWER):
+                    raise NotInModel(BEYOND)
                 break
             if self.loses:
                 self.either(("fetch_is_lost", *SLOT))
@@ -348,18 +353,16 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
 
 
 REFUSALS = {"FENCED_LEADER_EPOCH": "newer", "UNKNOWN_LEADER_EPOCH": "older"}
-"""What a leader's refusal says of its epoch; with any other error it does not lead, to the model."""
+"""What a leader's refusal says of its epoch; with any other error it does not lead."""
 
 
 def fetch_state(question: Question) -> dict[str, Any]:
     """A follower's phase before and after its leader's answer, or refusal."""
     asked = question["input"]
-    if not is_of_one_epoch(asked):
-        raise Lacks("truncation.fetchState: it is answered about 'latestEpoch', or refused")
     error, reply = asked.get("error") or "NONE", asked["reply"]
     ends = Ranks([0, asked.get("followerLeo", 0), max(reply[1], 0)])
     end = ends.of(asked.get("followerLeo", 0))
-    fetcher = _of_one_epoch(question, asked["latestEpoch"], end, error)
+    fetcher = _of_one_epoch(question, asked["latestEpoch"], end, error, reply[0])
     before = fetcher.observe()["state"]
     _hears(fetcher, asked["latestEpoch"], error, [reply[0], ends.of(max(reply[1], 0))])
     seen = fetcher.observe()
@@ -369,14 +372,17 @@ def fetch_state(question: Question) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_one_epoch(question: Question, latest: int | None, end: int, error: str) -> ModelFetcher:
+def _of_one_epoch(
+    question: Question, latest: int | None, end: int, error: str, answered: int = UNKNOWN
+) -> ModelFetcher:
     """A follower whose log is of one epoch, and a leader that answers, or has an error to say."""
     last = 0 if latest is None else latest
     log = [[0, last, end]] if end else []
     epoch = last + 1
     leads = {"newer": epoch + 1, "older": epoch - 1}.get(REFUSALS.get(error, ""), epoch)
+    named = [leads] if answered == UNKNOWN else [leads, answered]
     fetcher = ModelFetcher(
-        question, {"log": log, "epoch": epoch}, {"log": log, "hw": end}, [leads], last
+        question, {"log": log, "epoch": epoch}, {"log": log, "hw": end}, named, last
     )
     if error != "NONE" and error not in REFUSALS:
         role: Place = ("replica.role", (LEADER,))
@@ -395,36 +401,22 @@ def _hears(fetcher: ModelFetcher, latest: int | None, error: str, reply: list[in
         return
     cells: dict[Place, object] = {
         ("fetch.state", SLOT): "epoch_is_answered",
-        ("fetch.answer_epoch", SLOT): fetcher.epochs.of(reply[0]),
-        ("fetch.answer_end", SLOT): min(reply[1], LONGEST),
+        ("fetch.answer_epoch", SLOT): None if reply[0] < 0 else fetcher.epochs.of(reply[0]),
+        ("fetch.answer_end", SLOT): None if reply[1] < 0 else min(reply[1], LONGEST),
     }
     fetcher.now = fetcher.stage.state(cells, fetcher.now)
     fetcher.either(("follower_truncates", *SLOT))
 
 
-def is_of_one_epoch(given: Mapping[str, Any]) -> bool:
-    """The answer is about the follower's own last epoch, if it has one, or is an error."""
-    if given.get("latestEpoch") is None or given.get("error") not in (None, "NONE"):
-        return True
-    reply = given.get("reply")
-    return isinstance(reply, list) and reply[0] == given["latestEpoch"] and reply[1] >= 0
-
-
-def are_of_one_epoch(given: Mapping[str, Any]) -> bool:
-    """So are the answers to several followers, each of which is answered."""
-    return all(
-        latest is None or name in given["errors"]
-        or given["reply"].get(name, [None])[0] == latest
-        for name, latest in given["partitionsLatestEpoch"].items()
-    )  # fmt: skip
-
-
 def loops(question: Question) -> dict[str, Any]:
-    """How often a thread asks for epochs and for records, in so many rounds about its partitions."""
+    """How often a thread asks for epochs and for records in so many rounds."""
     asked = question["input"]
     epochs, errors = asked["partitionsLatestEpoch"], asked["errors"]
+    replies = {name: asked["reply"].get(name, [UNKNOWN, UNKNOWN]) for name in epochs}
     fetchers = {
-        name: _of_one_epoch(question, latest, LONGEST // 2, errors.get(name, "NONE"))
+        name: _of_one_epoch(
+            question, latest, LONGEST // 2, errors.get(name, "NONE"), replies[name][0]
+        )
         for name, latest in sorted(epochs.items())
     }
     questions, fetches = [0], [0]
@@ -433,7 +425,7 @@ def loops(question: Question) -> dict[str, Any]:
             name: one for name, one in fetchers.items() if one.read("replica.truncating", FOLLOWER)
         }
         for name, one in compare.items():
-            _hears(one, epochs[name], errors.get(name, "NONE"), asked["reply"].get(name, []))
+            _hears(one, epochs[name], errors.get(name, "NONE"), replies[name])
         questions.append(questions[-1] + any(epochs[name] is not None for name in compare))
         fetches.append(fetches[-1] + any(one.observe()["ready"] for one in fetchers.values()))
     return {
@@ -444,6 +436,10 @@ def loops(question: Question) -> dict[str, Any]:
 
 def epoch_fetches(question: Question) -> dict[str, Any]:
     """Whether epochs are asked for in a request of their own, before the first fetch."""
+    if not question["input"].get("epochRequestSupported", True):
+        fetcher = _of_one_epoch(question, None, 1, "NONE")
+        fetcher.knows_no_epoch()
+        return {"epochFetchCountAfterFirstLoop": int(not fetcher.observe()["ready"])}
     both = {"log": [[0, 4, 1]], "epoch": 5, "hw": 1}
     fetcher = ModelFetcher(question, both, both, [5])
     asks = bool(fetcher.read("replica.truncating", FOLLOWER))

@@ -14,6 +14,7 @@ from typing import Any
 from conformance.mapping import AS_RELEASED
 from conformance.plain_rules import answers
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 
@@ -41,6 +42,9 @@ GIVEN_UP = frozenset(
 """Errors after which a leader asks no more; after any other it asks for the same ISR again."""
 
 
+ONE_BY_ONE = "a leader of the model that asks for an ISR leaves out one replica after the other"
+
+
 class Leader:
     """A leader and its followers in the middle of the model."""
 
@@ -58,7 +62,10 @@ class Leader:
         first = max(0, min(asked.get("hwCheckpoint") or 0, end))
         self.offsets = Ranks([0, first, *_ends(end, steps)])
         before = log.get("epoch", -1)
-        epochs = [asked["leaderEpoch"], *(one["leaderEpoch"] for one in steps if "leaderEpoch" in one)]
+        epochs = [
+            asked["leaderEpoch"],
+            *(one["leaderEpoch"] for one in steps if "leaderEpoch" in one),
+        ]
         self.epochs = Ranks([max(0, before), *epochs], first=1)
         whole = BY_ALTER_ISR if self.by_controller else "replication"
         bounds = {
@@ -215,17 +222,16 @@ class Leader:
 
     def late(self) -> list[int]:
         """The followers in the ISR that have not been caught up for too long."""
-        end = self.read("log.end", LEADER)
-        return [
-            number
-            for one, number in self.ids.items()
-            if number != LEADER
-            and one in self.members("replica.isr")
-            and answers.is_out_of_sync(
-                self.read("known_end", LEADER, number) != end,
-                self.caught_up[number], self.now_ms, self.lag_ms, self.release.since(CHECKS_LOG_END),
-            )  # fmt: skip
-        ]
+        end, members = self.read("log.end", LEADER), self.members("replica.isr")
+        by_end = self.release.since(CHECKS_LOG_END)
+
+        def is_late(number: int) -> bool:
+            behind = self.read("known_end", LEADER, number) != end
+            since = self.caught_up[number]
+            return answers.is_out_of_sync(behind, since, self.now_ms, self.lag_ms, by_end)
+
+        followers = [self.ids[one] for one in members if self.ids[one] != LEADER]
+        return [number for number in followers if is_late(number)]
 
     def do(self, step: Mapping[str, Any], fails: bool) -> None:
         """One step; `fails`: the ISR that it writes is refused."""
@@ -248,7 +254,10 @@ class Leader:
                     self.shrink(self.ids[one], fails)
                 self.commit()
             case "maybeShrink":
-                for one in self.late():
+                late = self.late()
+                if self.by_controller and len(late) > 1:
+                    raise NotInModel(ONE_BY_ONE)
+                for one in late:
                     self.shrink(one, fails)
                 self.commit()
             case "isrUpdateSucceeds":
@@ -334,7 +343,7 @@ FOLLOWS, REFUSES = "broker_becomes_follower", "older_epoch_is_refused"
 
 
 def make_follower(question: Question) -> dict[str, Any]:
-    """Whether each LeaderAndIsr makes the fetcher begin anew: it does not know where to cut then."""
+    """Whether a LeaderAndIsr makes the fetcher begin anew: then it does not know where to cut."""
     steps = question["input"]["steps"]
     me = LEADER
     leaders = {one: number for number, one in enumerate(dict.fromkeys(

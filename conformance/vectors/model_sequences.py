@@ -58,8 +58,7 @@ FAILS, STARTS = "controller_removes_replica", "controller_announces_new_brokers"
 
 
 def bounce(question: Question) -> dict[str, Any]:
-    """The leader of a partition of its own is back before the controller noticed that it was gone.
-    """
+    """A leader is back before the controller noticed that it was gone."""
     came = CONTROLLER + 1
     ids = {CONTROLLER: CONTROLLER, came: came}
     stage = ModelStage.of("cluster", question["release"], STEPS, BOUNDS)

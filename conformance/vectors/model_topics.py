@@ -303,8 +303,7 @@ def _topic(question: Question, shape: Mapping[str, int]) -> Topic:
 
 
 def _begins(topic: Topic, requested: bool, ineligible: bool) -> None:
-    """A new controller finds the request, and whether a replica of the topic is on a dead broker.
-    """
+    """A new controller finds the request, and whether a replica is on a dead broker."""
     dead = next(iter(topic.ids.values()))
     topic.put({
         ("zk.requested", ()): requested,
@@ -312,6 +311,8 @@ def _begins(topic: Topic, requested: bool, ineligible: bool) -> None:
         ("cache.task", (CONTROLLER,)): "reads_zookeeper",
     })  # fmt: skip
     topic.take(STARTS[0])
+    topic.lives(next(iter(topic.ids)))  # that it is ineligible is all that a question says
+    topic.remember(task="waits")
 
 
 def _do(topic: Topic, step: Mapping[str, Any]) -> None:

@@ -222,6 +222,13 @@ def _checkpoint(asked: Fields) -> None:
         asked.fill("file", default={})
     elif "file" in asked:
         asked.fill("fetch", default=list(asked["file"]))
+    asked.fill("version", "fileVersion")
+    if "version" in asked and asked.get("writes"):  # written under another version than is known
+        entries = asked["writes"][-1]
+        if isinstance(entries, Mapping):
+            entries = [[*name.rpartition("-")[::2], offset] for name, offset in entries.items()]
+        lines = [asked["version"], len(entries), *(" ".join(map(str, one)) for one in entries)]
+        asked.fill("fileContent", default="".join(f"{line}\n" for line in lines))
 
 
 def _assignment(asked: Fields) -> None:
@@ -514,7 +521,9 @@ def _produce(asked: Fields) -> None:
 
 def _epoch_fetches(asked: Fields) -> None:
     if "ibp" in asked:
-        asked.fill("truncationOnFetch", default=Release.of(str(asked["ibp"])).since("2.7"))
+        protocol = Release.of(str(asked["ibp"]))
+        asked.fill("truncationOnFetch", default=protocol.since("2.7"))
+        asked.fill("epochRequestSupported", default=protocol.since("0.11"))
 
 
 def _place(asked: Fields) -> None:
@@ -822,6 +831,9 @@ def _validation(asked: Fields) -> None:
 def _loops(asked: Fields) -> None:
     asked.fill("reply", "leaderReply", default={}).fill("loops", "rounds", default=1)
     refused = {name: one["error"] for name, one in asked["reply"].items() if _is_error(one)}
+    asked.fill("partitionsLatestEpoch", "latestEpoch", "partitions")
+    if "error" in asked:  # the same for all
+        refused = dict.fromkeys(asked.get("partitionsLatestEpoch", asked["reply"]), asked["error"])
     asked.fill("errors", default=refused if refused else dict)
     replies = {name: _pair(one) for name, one in asked["reply"].items()}
     asked["reply"] = Fields(replies, asked.where)
@@ -892,6 +904,12 @@ def _compaction(asked: Fields) -> None:
     asked.fill("deleteRetentionMs", default=24 * 60 * 60 * 1000)
     asked.fill("minCompactionLagMs", default=0).fill("capacity", default=1_000_000)
     asked.fill("segmentBytes", default=1 << 30)
+
+
+def _registration(asked: Fields) -> None:
+    asked.fill("existingOwner", "owner", "existingOwners")
+    if isinstance(asked["existingOwner"], str):
+        asked["existingOwner"] = [asked["existingOwner"]]
 
 
 def _update_states(asked: Fields) -> None:
@@ -1039,6 +1057,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "decodeReassign"): _filled("json<data,text,znode"),
     ("zk_store", "encodeReassign"): _filled("map<targets,target,reassignment"),
     ("zk_store", "propagateLogDir"): _log_dir_events,
+    ("zk_store", "registerBroker"): _registration,
     ("zk_store", "updateLeaderAndIsr"): _update_states,
 }
 """By file and operation, how an input is completed."""
