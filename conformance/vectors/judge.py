@@ -104,6 +104,18 @@ def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> File
     )
 
 
+def not_answered(
+    apart: Sequence[Except], key: tuple[str, str], release: str, given: Mapping[str, Any]
+) -> str | None:
+    """Why a side does not answer an input of an operation that it answers; None if it does."""
+    asked = completed(*key, given)
+    for one in apart:
+        earlier = not one.before or not Release.of(release).since(one.before)
+        if (one.file, one.operation) == key and earlier and one.when(asked):
+            return one.why
+    return None
+
+
 def _judged(
     case: Case,
     answers: Answers,
@@ -116,11 +128,9 @@ def _judged(
         why = declared.get(key)
         return JudgedCase(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
     try:
-        asked = completed(*key, case.input)
-        for one in apart:
-            earlier = not one.before or not Release.of(case.release).since(one.before)
-            if (one.file, one.operation) == key and earlier and one.when(asked):
-                return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
+        why = not_answered(apart, key, case.release, case.input)
+        if why is not None:
+            return JudgedCase(case, Outcome.NOT_APPLICABLE, why)
         expected = _compared(case.expected, silent)
         if not expected:  # a case that expects nothing checks nothing
             outcome = Outcome.NOT_APPLICABLE if case.expected else Outcome.FAILED
