@@ -7,11 +7,10 @@ it is the question's own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.plain_rules import elections
-from conformance.vectors.compare import ByRule
 from conformance.vectors.model_stage import ModelStage, Place, TwoAnswers, preset_of
 from impl.releases import Release
 from model.topics import SYSTEM as TOPICS
@@ -23,6 +22,8 @@ from model.topics.tables import (
 )
 
 Question = Mapping[str, Any]
+Election = tuple[dict[str, Any] | None, list[int]]
+"""What an election writes, None if nobody is elected; and who is notified of it."""
 
 CONTROLLER = 1
 VERSION, EPOCH = 0, 1  # of the registered state; leader epochs are counted from the question's own
@@ -245,28 +246,41 @@ def last_member_leaves(release: str) -> dict[str, Any]:
     return {"leader": -1, "isr": left, "bumps": stage.read(after, "zk.leader_epoch") - EPOCH}
 
 
-def elect(question: Question) -> dict[str, Any]:
-    """An election by any strategy; an offline one is held by the controller's steps as well."""
-    asked = question["input"]
+def elect(
+    question: Question, by_move: Callable[[Question], Election] | None = None
+) -> dict[str, Any]:
+    """An election by any strategy, and by the controller's steps, which must say the same.
+
+    Where a partition is moved they are those of `reassignment`: `by_move`.
+    """
     chosen = _chosen(question)
-    if chosen is None:
-        answer: dict[str, Any] = {
-            "leader": None, "uncleanElections": 0, "electionFailed": True, "stateUnchanged": True,
-        }  # fmt: skip
-    else:
-        answer = {
-            "leader": chosen.leader,
-            "isr": list(chosen.isr),
-            "uncleanElections": int(chosen.leader not in asked["isr"]),
-            "leaderEpoch": asked.get("leaderEpoch", 0) + 1,
-            "recipients": list(chosen.recipients),
-        }
-    if asked["strategy"] == "Offline":
-        by_steps = _elect_by_steps(question)
-        if by_steps != answer:
-            raise TwoAnswers(f"the strategy says {answer}, the steps {by_steps}")
-        return answer
-    return ByRule(answer)
+    by_strategy = (
+        (None, [])
+        if chosen is None
+        else ({"leader": chosen.leader, "isr": list(chosen.isr), "bumps": 1}, chosen.recipients)
+    )
+    moves = by_move is not None and question["input"]["strategy"] == "Reassign"
+    by_steps = by_move(question) if by_move is not None and moves else _elect_by_steps(question)
+    answer, other = (_elected(question, *found) for found in (by_strategy, by_steps))
+    if answer != other:
+        raise TwoAnswers(f"the strategy says {answer}, the steps {other}")
+    return answer
+
+
+def _elected(
+    question: Question, written: Mapping[str, Any] | None, receivers: Iterable[int]
+) -> dict[str, Any]:
+    asked = question["input"]
+    if written is None:
+        return {"leader": None, "uncleanElections": 0, "electionFailed": True,
+                "stateUnchanged": True}  # fmt: skip
+    return {
+        "leader": written["leader"],
+        "isr": written["isr"],
+        "uncleanElections": int(written["leader"] not in asked["isr"]),
+        "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
+        "recipients": list(receivers),
+    }
 
 
 def _chosen(question: Question) -> elections.ElectedLeader | None:
@@ -300,20 +314,13 @@ def is_led_as_preferred(question: Question, leader: int | None) -> bool:
     return led and not Release.of(question["release"]).since("1.1")
 
 
-def _elect_by_steps(question: Question) -> dict[str, Any]:
+def _elect_by_steps(question: Question) -> Election:
     asked = question["input"]
-    scene = Scene(
-        question, asked["assignment"], asked["isr"], asked["live"], asked["uncleanEnabled"]
-    )
+    strategy = asked["strategy"]
+    if strategy == "Preferred" and is_led_as_preferred(question, asked.get("leader")):
+        return None, []
+    going = asked["shuttingDown"] if strategy == "ControlledShutdown" else ()
+    unclean = asked["uncleanEnabled"]
+    scene = Scene(question, asked["assignment"], asked["isr"], asked["live"], unclean, going)
     scene.registered(asked.get("leader"))
-    written, receivers = scene.elect("Offline")
-    if written is None:
-        return {"leader": None, "uncleanElections": 0, "electionFailed": True,
-                "stateUnchanged": True}  # fmt: skip
-    return {
-        "leader": written["leader"],
-        "isr": written["isr"],
-        "uncleanElections": int(written["leader"] not in asked["isr"]),
-        "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
-        "recipients": receivers,
-    }
+    return scene.elect(strategy)

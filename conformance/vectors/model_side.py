@@ -169,7 +169,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_flow", "isrPropagation"): by_rule(model_rules.propagation),
         ("controller_flow", "moved"): model_controllership.moved,
         ("controller_flow", "registerController"): model_controllership.register_controller,
-        ("election", "elect"): model_controller.elect,
+        ("election", "elect"): model_transitions.elect,
         ("leader_epoch_cache", "epochCache"): model_caches.cache,
         ("partition_replication", "assignmentState"): by_rule(model_rules.assignment_state),
         ("partition_replication", "checkCurrentLeaderEpoch"): by_rule(model_rules.leader_epoch),

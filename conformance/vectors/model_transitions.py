@@ -175,7 +175,22 @@ class MovedPartition:
         return bool(self.stage.read(after, "stop.what", 1, self.ids[broker]) == "stop")
 
 
-def _reassigned(question: Question) -> tuple[dict[str, Any] | None, list[int]]:
+def elect(question: Question) -> dict[str, Any]:
+    """An election by any strategy; that of a move is held where the leader is to be another."""
+    return model_controller.elect(question, _moves_leader)
+
+
+def _moves_leader(question: Question) -> model_controller.Election:
+    asked = question["input"]
+    target, live = asked.get("target", asked["assignment"]), asked["live"]
+    state = {"leader": -1, "isr": asked["isr"]}
+    moved = {"zkState": state, "assignment": target, "live": live}
+    written, sent = _reassigned({**question, "input": moved})
+    # A strategy names all targets; who is dead is then sent nothing.
+    return written, [one for one in target if one in sent or (written and one not in live)]
+
+
+def _reassigned(question: Question) -> model_controller.Election:
     """The Reassign strategy, where the leader is to be another."""
     asked = question["input"]
     moved = MovedPartition(question, asked.get("rar", asked["assignment"]), asked["live"])
