@@ -13,7 +13,9 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED
 from conformance.plain_rules import answers
-from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors import model_rules
+from conformance.vectors.compare import ByRule
+from conformance.vectors.model_stage import ModelStage, Place, Ranks, TwoAnswers
 from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
@@ -330,13 +332,15 @@ def leader(question: Question) -> dict[str, Any]:
         seen.append(life.observe())
         queued = len(life.requests) - before
         marks[f"hwAfterStep{len(seen)}"] = seen[-1]["hw"]
-    return life.observe() | {
+    answer = life.observe() | {
         "initial": initial,
         "afterStep": seen,
         "isrRequestsQueuedAfterFailure": queued,
         **marks,
         "listOffsetResults": life.found,
     }
+    # Which offset may be said is no step's: it is read off the state.
+    return ByRule(answer) if life.found else answer
 
 
 FOLLOWS, REFUSES = "broker_becomes_follower", "older_epoch_is_refused"
@@ -373,3 +377,85 @@ def make_follower(question: Question) -> dict[str, Any]:
         state = after if after is not None else stage.step(REFUSES, state, me, rank, 1)
         returns.append(bool(stage.read(state, "replica.truncating", me)))
     return {"returns": returns}
+
+
+ADVANCES = "leader_advances_hw"
+
+
+def high_watermark(question: Question) -> dict[str, Any]:
+    """How far a leader's high watermark goes, by a step where only the ISR counts."""
+    asked, by_rule = question["input"], model_rules.high_watermark(question)
+    outside = [one for name, one in asked["remotes"].items() if int(name) not in asked["isr"]]
+    if any(asked["now"] - one["lastCaughtUp"] <= asked["lagMs"] for one in outside):
+        return ByRule(by_rule)  # who was caught up a moment ago counts too: the model has no clock
+    ends = {int(name): one["leo"] for name, one in asked["remotes"].items()}
+    ids = {one: number for number, one in enumerate(sorted(ends), LEADER + 1)}
+    offsets = Ranks(
+        [0, asked["oldHw"], asked["leaderLeo"], *(max(0, end) for end in ends.values())]
+    )
+    bounds = {
+        "brokers": 1 + len(ids), "log": max(1, offsets.last), "records": 1, "epoch": 1,
+        "controllers": 1, "versions": 1,
+    }  # fmt: skip
+    stage = ModelStage.of("replication", question["release"], (ADVANCES,), bounds, **AS_RELEASED)
+    cells: dict[Place, object] = {
+        ("replica.role", (LEADER,)): "leader",
+        ("replica.hw", (LEADER,)): offsets.of(asked["oldHw"]),
+        ("replica.isr", (LEADER, LEADER)): True,
+        ("log.end", (LEADER,)): offsets.of(asked["leaderLeo"]),
+    }
+    for one, number in ids.items():
+        cells["replica.isr", (LEADER, number)] = one in asked["isr"]
+        end = None if ends[one] < 0 else offsets.of(ends[one])
+        cells["known_end", (LEADER, number)] = end
+    before = stage.state(cells)
+    after = stage.step(ADVANCES, before, LEADER)
+    reached = stage.read(before if after is None else after, "replica.hw", LEADER)
+    return _both(by_rule, {"hw": offsets.value(reached)})
+
+
+APPENDS, APPENDS_FOR_ISR, TOO_FEW = (
+    "leader_appends", "leader_appends_for_isr", "leader_has_too_few_in_sync",
+)  # fmt: skip
+ACKNOWLEDGES, LEFT_WITH_TOO_FEW = "leader_acknowledges_for_isr", "leader_is_left_with_too_few"
+
+
+def produce(question: Question) -> dict[str, Any]:
+    """What a producer hears, by steps of a leader where it does not wait in vain.
+
+    Only whether the ISR is large enough matters: it has two members then, and else one.
+    """
+    asked, by_rule = question["input"], model_rules.produce(question)
+    if by_rule["error"] in ("INVALID_REQUIRED_ACKS", "REQUEST_TIMED_OUT"):
+        return ByRule(by_rule)
+    least = asked.get("minIsr", 1)
+    then = asked.get("isrAtAppend", asked.get("isr", least))
+    bounds = {"brokers": 2, "log": 1, "records": 1, "epoch": 1, "controllers": 1, "versions": 1}
+    steps = (APPENDS, APPENDS_FOR_ISR, TOO_FEW, ACKNOWLEDGES, LEFT_WITH_TOO_FEW)
+    stage = ModelStage.of(
+        "replication", question["release"], steps, bounds, **AS_RELEASED, min_insync_replicas=2
+    )
+    other: Place = ("replica.isr", (LEADER, LEADER + 1))
+    state = stage.state({
+        ("replica.role", (LEADER,)): "leader", ("replica.epoch", (LEADER,)): 1,
+        ("replica.isr", (LEADER, LEADER)): True, other: then >= least,
+    })  # fmt: skip
+    waits = asked["acks"] == -1
+    appended = stage.step(APPENDS_FOR_ISR if waits else APPENDS, state, LEADER)
+    if appended is None:
+        refused = stage.step(TOO_FEW, state, LEADER) is not None
+        error = "NOT_ENOUGH_REPLICAS" if refused else None
+        return _both(by_rule, {"appended": False, "error": error})
+    if waits:
+        now = asked.get("isrAtHw", then)
+        later = stage.state({other: now >= least, ("replica.hw", (LEADER,)): 1}, appended)
+        left = stage.step(LEFT_WITH_TOO_FEW, later, LEADER) is not None
+        error = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if left else "NONE"
+        return _both(by_rule, {"appended": True, "error": error})
+    return _both(by_rule, {"appended": True, "error": "NONE"})
+
+
+def _both(by_rule: dict[str, Any], by_steps: dict[str, Any]) -> dict[str, Any]:
+    if by_rule != by_steps:
+        raise TwoAnswers(f"the rule says {by_rule}, the steps {by_steps}")
+    return by_steps
