@@ -41,6 +41,7 @@ _BOTH_SIDES = {
 }  # fmt: skip
 _ALONE = {"op", "follower", "offsetErrors"}
 _ANEW = {"op", "followerEpochs", "leaderEpoch", "offsetErrors"}
+ASKS_NOBODY = "up to 0.10 no follower asks where an epoch ends"
 BEYOND = "a follower of the model that is beyond its leader's log asks again, and does not cut it"
 REMOVED = {
     "removedDuringTruncation": "epoch", "removedDuringEpochFetch": "epoch",
@@ -96,7 +97,7 @@ class ModelFetcher:
         epoch = follower.get("epoch") or 0
         named = {epoch, *leader_epochs, *(one[0] for one in (*mine, *theirs))}
         named |= set() if latest is None else {latest}
-        self.epochs = Ranks(named, first=1)
+        self.epochs = Ranks({*named, epoch + 1}, first=1)
         self.leader_log = [list(batch) for batch in leader.get("log") or []]
         self.stage = ModelStage.of("replication", question["release"], STEPS, BOUNDS, **AS_RELEASED)
         self.asks_epochs = Release.of(question["release"]).since("0.11")
@@ -166,6 +167,8 @@ class ModelFetcher:
 
     def ask(self) -> None:
         """Its question where its last epoch ends is on its way."""
+        if not self.asks_epochs:
+            raise NotInModel(ASKS_NOBODY)
         self.either(("follower_asks_epoch", *SLOT))
 
     def hear(self) -> None:
