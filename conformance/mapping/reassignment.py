@@ -651,7 +651,7 @@ FAMILIES: dict[str, Family] = {
     "two_leave": Family(
         "a move from two replicas: both leave in one round, and brokers are told at its end",
         {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 2, 0)),),
-        only_alike=True),
+        is_large=True, only_alike=True),
     "leader_writes": _family(
         "leader_writes", "a leader drops a laggard, or hears nothing of an ISR that it wrote"),
     "controller_writes": _family(

@@ -79,7 +79,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("unknown_partition", 4_298, "controller_drops_unknown_partition"),
         ("cancelled", 9_980, "controller_deletes_needless_replicas"),
         ("two_targets", 24_370, "controller_sees_targets_in_sync"),
-        ("two_leave", 0, "controller_takes_old_replica_offline"),
+        ("two_leave", 77_498, "controller_takes_old_replica_offline"),
         ("withdrawn", 4_966, "administrator_withdraws_request"),
         ("crashes", 4_990, "broker_crashes"),
         ("lost_reply", 3_656, "reply_is_lost"),
