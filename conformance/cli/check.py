@@ -94,7 +94,7 @@ def check(
     thrown back), incomplete (a value went back, and lines that could say why may be missing), not
     judged (KRaft, which has no ZooKeeper) or explained. Exits 0 when all that was compared holds,
     1 when broken, 2 when incomplete findings or a file that could not be read stand in the way,
-    and 3 when nothing was compared. The verdict's line names what it does not speak of. --open
+    and 3 when nothing was compared. The verdict's line names what it does not mention. --open
     shows the first finding in the explorer; --save-story keeps the run of its trace as a story,
     with what the model does at that line.
     """
@@ -246,6 +246,6 @@ def running_traces(paths: Sequence[str]) -> list[TraceReport]:
 
 
 def _trace(path: str, hidden: int | None) -> TraceReport:
-    from conformance.pipeline.traces import replayed
+    from conformance.replay import replay_file
 
-    return replayed(path, hidden)
+    return replay_file(path, hidden)

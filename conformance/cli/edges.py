@@ -231,10 +231,10 @@ def _diagnosed(
     first: EdgeMismatch, about: SystemMap, bounds: dict[str, int], version: str | None
 ) -> Diagnosis | None:
     """The run to the first mismatch, shrunk; None where no run from the beginning shows it."""
-    from conformance.diagnosis import Pairing
+    from conformance.diagnosis import LockstepSetup
     from conformance.edge_diagnosis import diagnose_edge
 
-    return diagnose_edge(first, Pairing(about, bounds, version))
+    return diagnose_edge(first, LockstepSetup(about, bounds, version))
 
 
 def _show_in_the_browser(story: str | None, json_target: str | None) -> None:

@@ -51,8 +51,8 @@ def inspect(
     A finding is broken (a damaged batch, replicas with other records at a committed offset, a high
     watermark above the log, epochs that do not fit batches), at risk (the protocol allows it, and
     what is committed may be lost: only one disk has it), or usual (a killed broker leaves it, and
-    its next start mends it). Exits 0 when nothing is broken or at risk, 1 when something is broken,
-    2 when something is at risk or could not be read, and 3 when there was no replica.
+    its next start repairs it). Exits 0 when nothing is broken or at risk, 1 when something is
+    broken, 2 when something is at risk or could not be read, and 3 when there was no replica.
 
     \b
     Example:

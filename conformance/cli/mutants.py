@@ -71,7 +71,7 @@ def mutants(
     of the graphs of all systems, walks in lock-step, and the traces and logs of simulated clusters,
     with what they come to once faults are over. Each mutant is put before those of them
     that run its line. Systematic mutants change one comparison, condition, connective, constant,
-    result or statement of impl/core, or of what the model speaks of in a log; they are drawn from
+    result or statement of impl/core, or of what the model has of a log; they are drawn from
     every file and kind in proportion. A line that no walk runs is a survivor, too. A survivor is
     explained by a table, or said to be unexplained. --show ID --open shows the run to a mismatch,
     and --show ID --save-story FILE keeps it. Exits 0 when every old bug and enough of the others

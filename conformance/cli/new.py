@@ -100,7 +100,7 @@ def switch(
 @click.option("--system", "of", required=True, help="The system that it is about.")
 @click.option("--says", required=True, help="The claim as a sentence.")
 @click.option("--formula", required=True, help="The claim in the notation, of `now`.")
-@click.option("--companion", required=True, help="The name of the case that it speaks of.")
+@click.option("--companion", required=True, help="The name of the case that it is about.")
 @click.option("--companion-formula", "reaches", cls=RenamedOption, former="--reaches",
               required=True, help="That case in the notation: it must be reachable.")  # fmt: skip
 @json_option

@@ -360,7 +360,7 @@ class ControllershipRun:
         return None
 
     def _waits(self, head: Sight) -> bool:
-        """Whether it speaks of an epoch that is still to come."""
+        """Whether it mentions an epoch that is still to come."""
         epoch = max(head.epoch, head.after)
         if head.what not in (What.ACTS, What.OBEYS):
             return False

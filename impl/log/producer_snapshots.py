@@ -3,7 +3,7 @@
 One is written when a segment is rolled and at a clean stop. After a start the newest one that is
 sound and lies within the log is read, and what the log has beyond it is read again. Files that are
 behind are removed after each checkpoint, files beyond the end before a truncation: so none ever
-speaks of records that are others now. Source: ProducerStateManager, Log.loadProducerState.
+mentions records that are others now. Source: ProducerStateManager, Log.loadProducerState.
 """
 
 from __future__ import annotations

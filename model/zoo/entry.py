@@ -36,7 +36,7 @@ class Expression:
         """The system with the bug in it."""
         return system(self.system).recorded(self.base, {**self.thrown, **self.world})
 
-    def mended(self) -> RecordedSystem:
+    def as_fixed(self) -> RecordedSystem:
         """The system as history fixed it."""
         return system(self.system).recorded(self.fixed or self.base, self.world)
 

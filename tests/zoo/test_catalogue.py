@@ -18,9 +18,9 @@ from tests.specs.planted import BUGS
 
 OF_THE_SHEET = 48
 WENT_BACK = {
-    "leaving_leader_is_notified",  # 1.1, mended in 2.1
+    "leaving_leader_is_notified",  # 1.1, fixed in 2.1
     "preferred_leaders_stay",  # 1.1 elects them again, 2.2 does not
-    "fetch_session_caches_epoch",  # nothing to cache before 2.1, mended in 2.5
+    "fetch_session_caches_epoch",  # nothing to cache before 2.1, fixed in 2.5
     "requests_read_again",  # 1.1 wrote from memory, 2.4 reads again
 }
 SHOWN = [one for one in ZOO if one.shown]
@@ -45,17 +45,17 @@ def test_every_entry_is_either_shown_or_excused(one):
 
 @pytest.mark.parametrize("one", SHOWN, ids=ids)
 def test_what_shows_an_entry_differs_from_its_fix_in_what_is_thrown_back_and_nothing_else(one):
-    broken, mended = one.shown.broken(), one.shown.mended()
+    broken, fixed = one.shown.broken(), one.shown.as_fixed()
 
-    changed = {name for name in broken.switches if broken.switches[name] != mended.switches[name]}
+    changed = {name for name in broken.switches if broken.switches[name] != fixed.switches[name]}
     assert changed == (set(one.shown.thrown) or {"design"})
     assert one.shown.claim == one.breaks
-    assert one.shown.claim in set(broken.claims) & set(mended.claims)
+    assert one.shown.claim in set(broken.claims) & set(fixed.claims)
 
 
 @pytest.mark.parametrize("one", SHOWN, ids=ids)
 def test_a_switch_is_thrown_back_and_never_forward(one):
-    fixed = one.shown.mended().switches
+    fixed = one.shown.as_fixed().switches
 
     for name, value in one.shown.thrown.items():
         order = SWITCHES[name].values
@@ -131,7 +131,7 @@ def test_every_release_with_a_bug_of_the_zoo_is_known_for_it():
         one.id
         for one in ZOO
         if one.shown is not None
-        and (known := known_for(one.shown.mended(), one.shown.claim)) is not None
+        and (known := known_for(one.shown.as_fixed(), one.shown.claim)) is not None
         and known.entry is one
     ]
 

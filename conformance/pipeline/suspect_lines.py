@@ -31,12 +31,12 @@ from conformance.pipeline import (
     rules_states,
     rules_truncation,
 )
-from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.history import History, Within
 from conformance.pipeline.places import Place
 from conformance.pipeline.request_rows import fences_sessions
 from conformance.pipeline.resets import Reset
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import OF_CLUSTERS
 
 NEAR = 3  # lines of each kind about the same thing, before and after
 _BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))
