@@ -16,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from conformance.columns.magic import is_columns
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED, Facts, StepRow, model_arguments
 from conformance.native_follower import LEADER, EventBatch, LineBatch, follower_of
 from conformance.observed import Observed, Place
@@ -31,7 +30,7 @@ from specs.verdict import FindingKind, Verdict
 
 __all__ = [
     "Replay", "TraceReport", "check_trace", "expect", "judge", "moves_of", "not_replayed",
-    "replay_file", "unreadable",
+    "unreadable",
 ]  # fmt: skip
 
 REPLAYED = "replication"
@@ -62,21 +61,6 @@ def check_trace(path: str | Path) -> TraceReport:
                 return _judge(*events_in(lines, where), events, str(where))
     except (TraceError, OSError) as error:
         return unreadable(where, error)
-
-
-def replay_file(path: str, hidden: int | None = None) -> TraceReport:
-    """Replay one trace, of lines or of columns.
-
-    A trace whose header says that parts are missing is searched for a run that fits; `hidden` then
-    overrides how many steps may be missing before a line.
-    """
-    from conformance.partial import check_partial, is_partial
-
-    if is_columns(path):
-        from conformance.columns.judge import check_columns
-
-        return check_columns(path)
-    return check_partial(path, hidden) if is_partial(path) else check_trace(path)
 
 
 @contextmanager

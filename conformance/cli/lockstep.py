@@ -382,10 +382,10 @@ def _show_map(system: str, json_target: str | None) -> None:
         ("left out", "why"), missing.items(), json_target, prose=("why",)
     )  # fmt: skip
     show_table(
-        ("as released", "what the model does otherwise unless it is thrown back"),
+        ("as released", "what the model does otherwise unless it is reverted"),
         [(name, SWITCHES[name].about) for name in sorted(about.switches)],
         json_target,
-        prose=("what the model does otherwise unless it is thrown back",),
+        prose=("what the model does otherwise unless it is reverted",),
     )
     abstracted = sum(one.why is not None for one in about.rows.values())
     say(f"{len(mapped & {*there})} of {len(there)} transitions of {system} are mapped, "

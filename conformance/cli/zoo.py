@@ -183,11 +183,11 @@ def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: s
             left = left_of(began, len(hunts), len(entries))
             hunts.append(hunt(one, max_states, _placed(progress, len(hunts), len(entries), left)))
     show_table(
-        ["#", "id", "of", "thrown back", "verdict", "steps", "states", "as fixed", "states", "s"],
+        ["#", "id", "of", "reverted", "verdict", "steps", "states", "as fixed", "states", "s"],
         [
             (
                 one.entry.number, one.entry.id, f"{one.shown.system} {one.shown.base}",
-                _thrown(one.shown), _outcome(one).partition(" (")[0],
+                _reverted(one.shown), _outcome(one).partition(" (")[0],
                 len(one.run.steps) if one.run else None, f"{one.bug.distinct:,}",
                 one.fixed.claims[one.shown.claim].verdict, f"{one.fixed.distinct:,}",
                 f"{one.seconds:.1f}",
@@ -254,11 +254,11 @@ def _outcome(done: Hunt) -> str:
     return f"not found ({why})"
 
 
-def _thrown(shown: Expression) -> str:
+def _reverted(shown: Expression) -> str:
     """`truncation=hw`; a switch that was only on or off by its name. Designs have no switches."""
     return ", ".join(
         name if value is False else f"{name}={str(value).lower()}"
-        for name, value in shown.thrown.items()
+        for name, value in shown.reverted.items()
     )
 
 
@@ -295,7 +295,7 @@ def _listed(entry: ZooEntry) -> EntryReport:
         entry.number, entry.id, entry.sources, entry.title, entry.story, entry.fixed_in,
         entry.flag, entry.remark or None,
         system=shown.system if shown else None, base=shown.base if shown else None,
-        without=dict(shown.thrown) if shown else {}, bounds=shown.limits if shown else None,
+        without=dict(shown.reverted) if shown else {}, bounds=shown.limits if shown else None,
         claim=entry.breaks, quick=bool(shown and shown.quick),
         verdict="not checked" if shown else f"not expressed ({entry.excuse})",
     )  # fmt: skip

@@ -158,7 +158,7 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 LEFT_OUT: dict[str, str] = {
-    "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
+    "winner_takes_itself_for_another": "a fix that no release has: KAFKA-13407 is open",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ _FENCE = "/controller_epoch is as it was won"
 class Refusal:
     """Why the model does not have what a line shows: a step, and its requirement that fails.
 
-    `near` is a line that shows what stands against it, `switch` what to throw back for it to fit.
+    `near` is a line that shows what stands against it, `switch` what to revert for it to fit.
     """
 
     step: str

@@ -2,7 +2,7 @@
 
 For each ZooKeeper that the logs know there must be one run of the model in which every broker's
 lines have their place (`controllership_run`). A line that no run has is impossible; where it fits
-with a switch of the zoo thrown back, that is a known bug; where lines may be missing that would
+with a switch of the zoo reverted, that is a known bug; where lines may be missing that would
 show a new ZooKeeper, a new topic or a new process, it is incomplete.
 """
 

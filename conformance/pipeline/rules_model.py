@@ -274,7 +274,7 @@ def _one_write(
         why = f"{found.step} does that only without {found.switch} ({source_of(found.switch)})"
         bench.report(FindingKind.KNOWN_BUG, WRITE_FITS, event, change + why)
     else:
-        why = f"no write of the protocol does that, of {presets[-1]} or with a switch thrown back"
+        why = f"no write of the protocol does that, of {presets[-1]} or with a switch reverted"
         bench.report(FindingKind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.web.board import Board, board
-from conformance.web.run_files import NoRunError, ReplayedRun
+from conformance.web.replayed_run import NoRunError, ReplayedRun
 from model.language import ProtocolError
 from model.language.evaluate import SparseState
 from model.language.recording import Recorded

@@ -19,7 +19,7 @@ from conformance.partial import is_partial
 from conformance.partial.judge import judge_partial
 from conformance.partial.reading import read_partial
 from conformance.replay import REPLAYED, judge
-from conformance.web.run_files import NoRunError, ReplayedRun
+from conformance.web.replayed_run import NoRunError, ReplayedRun
 from conformance.web.stepped import stepped, system_of
 from impl import TraceError, read_trace
 from model.language import RecordedSystem

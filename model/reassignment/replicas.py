@@ -137,7 +137,7 @@ def note_drop(now, new, replica):
 
 
 def require_known(now, leader, replica):
-    """The look for laggards goes through the ISR, and throws over whom it does not know."""
+    """The check for lagging followers throws at an ISR member that the leader does not know."""
     if not version.leader_drops_strangers:
         require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
         require(now.replica[leader].isr.within(now.replica[leader].replicas)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.cli.check import replay_file
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
 from conformance.partial import check_partial, judge_partial, thinned
 from conformance.partial.laws import BY_ONE, CHANGES, NEVER_FALLS, ONE_LEADER, WRITTEN
 from conformance.partial.leaves import NOT_JUDGED, seen
 from conformance.partial.reading import PartialTrace
 from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial
-from conformance.replay import replay_file
 from conformance.trace_report import UnknownLeaf
 from impl import Trace, simulate
 from model.language.sorts import Numbers

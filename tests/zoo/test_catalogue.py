@@ -48,7 +48,7 @@ def test_what_shows_an_entry_differs_from_its_fix_in_what_is_thrown_back_and_not
     broken, fixed = one.shown.broken(), one.shown.as_fixed()
 
     changed = {name for name in broken.switches if broken.switches[name] != fixed.switches[name]}
-    assert changed == (set(one.shown.thrown) or {"design"})
+    assert changed == (set(one.shown.reverted) or {"design"})
     assert one.shown.claim == one.breaks
     assert one.shown.claim in set(broken.claims) & set(fixed.claims)
 
@@ -57,7 +57,7 @@ def test_what_shows_an_entry_differs_from_its_fix_in_what_is_thrown_back_and_not
 def test_a_switch_is_thrown_back_and_never_forward(one):
     fixed = one.shown.as_fixed().switches
 
-    for name, value in one.shown.thrown.items():
+    for name, value in one.shown.reverted.items():
         order = SWITCHES[name].values
         assert order.index(value) < order.index(fixed[name])
 
@@ -69,7 +69,7 @@ STORIES = [
 
 
 def test_every_switch_is_an_entrys_or_breaks_a_claim_or_differs_in_a_release():
-    thrown = {name for one in SHOWN if one.shown for name in one.shown.thrown}
+    reverted = {name for one in SHOWN if one.shown for name in one.shown.reverted}
     differing = {
         name for name in SWITCHES if len({values[name] for _, values in RELEASES.values()}) > 1
     }
@@ -83,8 +83,8 @@ def test_every_switch_is_an_entrys_or_breaks_a_claim_or_differs_in_a_release():
     # A design that no release has: a story shows what it prevents.
     designs = {name for name in SWITCHES for text in STORIES if f"{name}=" in text}
 
-    assert set(SWITCHES) <= thrown | differing | planted | released | designs
-    assert thrown <= used_by_a_system
+    assert set(SWITCHES) <= reverted | differing | planted | released | designs
+    assert reverted <= used_by_a_system
 
 
 def test_no_release_goes_back_behind_an_earlier_one():
