@@ -413,17 +413,18 @@ class EventController:
             if await steps.caught_up(partition, self._target(partition), is_news=True):
                 await steps.go_on(partition)
 
-    async def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:
-        """An ISR changed, or brokers came: finish what has caught up.
+    async def isrs_altered(self, partitions: Iterable[TopicPartition]) -> None:
+        """Leaders have asked for other ISRs of partitions that are moved: finish what has caught
+        up (AlterIsr)."""
+        for partition in partitions:
+            if await self.reassigner.caught_up(partition, self._target(partition)):
+                await self.reassigner.go_on(partition)
 
-        Reassignments that were waiting for a broker which has come take their first steps again.
-        """
-        came = set(brokers or ())
+    async def reassignments_may_go_on(self, brokers: Iterable[int]) -> None:
+        """Brokers came: reassignments that were waiting for one take their first steps again."""
+        came = set(brokers)
         for partition in sorted(self.reassigner.in_progress()):
-            target = self._target(partition)
-            if came & set(target) or (
-                not came and await self.reassigner.caught_up(partition, target)
-            ):
+            if came & set(self._target(partition)):
                 await self.reassigner.go_on(partition)
 
     def _target(self, partition: TopicPartition) -> tuple[int, ...]:

@@ -381,8 +381,6 @@ class Partition(Generic[SomeLog]):
 
     async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
         """Have another ISR: once it is written, or when the controller agrees (2.7)."""
-        if isr == self.isr:
-            return
         if self.isr_requests is not None:
             self.pending = isr
             self._ask(isr)
