@@ -133,7 +133,7 @@ class _Walk:
 
     def _state(self, state: Any, snapshot: Any) -> None:
         pair = self.pair
-        enabled = dict(pair.partner.enabled(state))
+        enabled = dict(pair.model.enabled(state))
         pair.at(state, snapshot)
         try:
             pair.choices_are_allowed(enabled)
@@ -175,7 +175,7 @@ class _Walk:
 
     def _is_alike(self, state: Any, key: Key) -> bool:
         """The map does not say of the run that ends with a transition that the two sides differ."""
-        parameters = self.pair.partner.parameters
+        parameters = self.pair.model.parameters
         run = [(name, dict(zip(parameters[name], given, strict=True)))
                for name, given in (*self.begun, *self._way_to(state), key)]  # fmt: skip
         return self.pair.about.not_alike(self.version, run) is None

@@ -46,7 +46,7 @@ from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
-_BATCH = "what the controller does until it may be put down again; what that is, the state says"
+_BATCH = "what the controller does until it may be suspended again; the state says what that is"
 
 _CUT_OFF = (
     "a controller whose session is over stands still in the model until it resigns; Kafka's ends "
@@ -182,7 +182,7 @@ ROWS: dict[str, StepRow] = {
             why=f"{_BATCH}; whom it elects, or takes offline, is found by the state as it is. "
                 "Step 5 tells who is online already what he knows, which arrives with what is "
                 "before it and is refused. It looks at the state right before it writes, and is "
-                "put down where that tells it something new; or its write was refused, and it "
+                "suspended where that tells it something new; or its write was refused, and it "
                 "looks again. Of several old replicas the one with the lowest id leaves first. "
                 f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
@@ -689,8 +689,8 @@ MAP = SystemMap(
     faulty={
         "leader_drops_strangers": ("2.4", "3.0"), "requests_left_alone": ("2.0", "2.4"),
     },
-    befalls={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
-    unlucky=_forgetful,
+    story_switches={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
+    story_world=_forgetful,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
         "moves": 1, "crashes": 0, "faults": 0, "delays": 0, "losses": 0,

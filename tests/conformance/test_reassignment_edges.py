@@ -1,4 +1,4 @@
-"""`reassignment` on a broker's own controller, put down before each write, and on real replicas."""
+"""`reassignment` on a broker's own controller, suspended before each write, and real replicas."""
 
 from __future__ import annotations
 
