@@ -287,6 +287,13 @@ PLANTED = {
         Reassigner.validate, "not current.replicas or partition.topic", "partition.topic",
         "to whoever wants t.* and not UNKNOWN_TOPIC_OR_PARTITION", "requests", "2.7",
     ),
+    "no move goes on when a leader is granted its ISR (KIP-497)": Fault(
+        ControllerApi.alter_isr, "if came.error == NONE and one in moving",
+        "if came.error != NONE and one in moving", "never comes to rest", "requests", "2.7", 1,
+    ),
+    "what an idempotent producer sends again is reported as appended": Fault(
+        ReplicaManager.append, "if first >= before:", "if True:", "again, and it is", "clients",
+    ),
     "a replica that was deleted is remembered": Fault(
         ReplicaMachine._move, "del self.context.replica_states[Replica(partition, broker)]", "pass",
         "nothing is left to happen, and of the replicas that have a state", "requests", "2.7",
