@@ -15,6 +15,7 @@ from impl.core import imbalance
 from impl.core.broker_events import BrokerEvents
 from impl.core.cluster_context import ContextMemory, Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore, StateChangeFailed
+from impl.core.deletion import MOVING
 from impl.core.journal import ControllerJournal
 from impl.core.partition_machine import PREFERRED, Failed
 from impl.core.reassigner import Reassigner
@@ -343,9 +344,7 @@ class EventController:
         if not partitions:
             return
         core = self.core
-        await self.journal.log_line(
-            f"New partition creation callback for {','.join(map(str, sorted(partitions)))}"
-        )
+        await self.journal.creates(sorted(partitions))
         topics = sorted({one.topic for one in partitions})
         wanted = set(partitions)
         members = [
@@ -376,7 +375,7 @@ class EventController:
         if known:
             core.context.queued_for_deletion |= known
             moving = {one.topic for one in self.reassigner.in_progress()}
-            await core.deletion.mark_ineligible(moving)
+            await core.deletion.mark_ineligible(moving, MOVING)
             await core.deletion.enqueue(known)
 
     async def isrs_changed(self) -> None:

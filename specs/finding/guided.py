@@ -147,7 +147,7 @@ ROWS = 60_000
 """Rows of a slice, of each kind of states that were reached."""
 
 FAR = 3
-"""What a literal costs more that speaks of what the counterexample does not hang on."""
+"""What a literal costs more that mentions what the counterexample does not hang on."""
 
 BEST = 4
 """Choices of values for a slice's variables of which more than one clause is made."""
@@ -252,7 +252,7 @@ class Generalising:
     ) -> list[tuple[Slice, tuple[Literal, ...]]]:
         """Clauses about these variables that a state breaks, and none that was reached.
 
-        Literals that speak of these cells alone are preferred. `before`: how often it was asked
+        Literals that mention these cells alone are preferred. `before`: how often it was asked
         against this state, so that others are made each time.
         """
         found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], float] = {}
@@ -287,7 +287,7 @@ class Generalising:
     def _ways(
         self, one: Slice, literals: Sequence[Literal], state: State, cells: frozenset[int]
     ) -> list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
-        """Which literals are true there, by choice of values, and which speak of `cells` alone."""
+        """Which literals are true there, by choice of values, and which mention `cells` alone."""
         here = self._scope.rows([state])
         found: dict[bytes, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
         for chosen in chosen_values(one, self._scope.grounded.bounds):

@@ -55,7 +55,7 @@ def _runs(world: WideWorld) -> One:
 
 
 def broker_pauses(world: WideWorld, broker: int) -> None:
-    """A long collection of garbage: the process does nothing, and its session may expire."""
+    """A long GC pause: the process does nothing, and its session may expire."""
     world.nodes[broker].paused = True
 
 
