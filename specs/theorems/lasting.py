@@ -107,8 +107,11 @@ def _lasting(
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
     proof = Proof(claim_name, of, tuple(invariants), ())
 
+    def given(version: str | None, switches: Any) -> tuple[Proof, RecordedSystem]:
+        return proof, system(of).recorded(version, {**thrown, **switches})
+
     def parts(version: str | None, switches: Any) -> Iterator[Part]:
-        recorded = system(of).recorded(version, {**thrown, **switches})
+        _, recorded = given(version, switches)
         yield from (_initially_by_number if of == NUMBERED else _initially)(proof, recorded)
         yield from kept(proof, recorded, rests_on)
         yield from _follows(proof, claim, recorded)
@@ -126,6 +129,7 @@ def _lasting(
         parts,
         (numbered,) if of == NUMBERED else tuple(assumed),
         of,
+        given,
     )
 
 

@@ -14,6 +14,7 @@ from model.protocol.assignment import assign_replicas
 from model.replication.history import SYSTEM as HISTORY
 from model.topics import SYSTEM as TOPICS
 from specs.explorer import explore
+from specs.induction import contradicts_itself
 from specs.invariants import Invariant, Proof
 from specs.proofs import cluster, directories, topics
 from specs.proofs.corollaries import (
@@ -334,6 +335,27 @@ def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
     assert prove_theorem(sound).verdict is Verdict.HOLDS
     assert prove_theorem(planted).contradictory
     assert prove_theorem(planted).verdict is Verdict.UNKNOWN
+
+
+def test_of_every_theorem_that_assumes_something_of_a_state_it_is_asked_whether_that_can_be():
+    bare = {name for name, one in THEOREMS.items() if one.given is None}
+
+    from_any_state = {name for name in bare if "from any state" in THEOREMS[name].label}
+    of_functions = {name for name in bare if THEOREMS[name].system is None}
+    assert bare == from_any_state | of_functions | {"batches_are_steps"}
+    assert not any(contradicts_itself(*THEOREMS[one.claim].given(None, {})) for one in LASTING)
+
+
+@pytest.mark.parametrize(
+    "name", ["batches_are_steps", "placement_is_distinct", "placement_is_balanced",
+             pytest.param("epoch_cache_is_the_logs", marks=pytest.mark.deep),
+             *(pytest.param(name, marks=pytest.mark.deep) for _, _, name in KEPT)],
+)  # fmt: skip
+def test_what_is_assumed_of_functions_and_of_a_batch_or_a_step_does_not_prove_everything(name):
+    questions = list(THEOREMS[name].parts(None, {}))
+
+    assert [(where, what) for where, what, one in questions if one.proves_anything()] == []
+    assert len(questions) > 1
 
 
 @pytest.mark.parametrize("name", [one.claim for one in LASTING if "given" in one.label])
