@@ -179,6 +179,8 @@ LASTING = (
     _lasting("topics", "lists_are_sound", "lists_are_sound", topics.LISTS),
     _lasting("topics", "only_the_requested_is_deleted", "only_the_requested_is_deleted",
              topics.DELETIONS),
+    _lasting("topics", "zookeeper_is_known", "zookeeper_is_known", topics.KNOWN,
+             topics.KNOWN_RESTS_ON),
     _lasting("topics", "who_goes_is_not_elected", "who_goes_is_not_elected", topics.DEPARTURES),
     _lasting("topics", "states_are_written_as_read", "states_are_written_as_read",
              topics.READ_AGAIN),
