@@ -25,7 +25,7 @@ from specs.proofs.progress import controllers, isr, leaders, records
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove
 from specs.solvers import NOTHING, ONE, SEVERAL, SolverQuery
-from specs.theorems import THEOREMS
+from specs.theorems import THEOREMS, Theorem
 from specs.theorems.theorem import prove_theorem
 
 Export = Callable[[str, str, SolverQuery], None]
@@ -43,6 +43,10 @@ def of_refinement(composed: Callable[[], Any], made: Callable[[Any], Any]) -> An
     return asked
 
 
+def of_theorem(theorem: Theorem) -> Callable[[Export], Any]:
+    return lambda export: prove_theorem(theorem, export=export)
+
+
 CLAIMS: dict[str, Callable[[Export], Any]] = {
     "single_controller": of_proof(SINGLE_CONTROLLER, ELECTION.recorded),
     "elections_are_as_assumed": of_proof(elections.PROOF, elections.composed),
@@ -53,8 +57,7 @@ CLAIMS: dict[str, Callable[[Export], Any]] = {
     "refinement_since_2_7": of_refinement(compose_since_2_7, refinement_since_2_7),
     **{part.PROOF.claim: of_proof(part.PROOF, part.PROOF.form.recorded)
        for part in (controllers, leaders, records, isr) if part.PROOF.form is not None},
-    **{name: lambda export, one=one: prove_theorem(one, export=export)
-       for name, one in THEOREMS.items()},
+    **{name: of_theorem(one) for name, one in THEOREMS.items()},
 }  # fmt: skip
 
 SENSITIVE: dict[str, tuple[int, int, int]] = {
