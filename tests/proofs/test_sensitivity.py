@@ -62,15 +62,50 @@ CLAIMS: dict[str, Callable[[Export], Any]] = {
 
 SENSITIVE: dict[str, tuple[int, int, int]] = {
     "single_controller": (37, 2, 14),
+    "a_controller_is_heard_by_all": (218, 46, 13),
+    "a_leader_is_followed_by_all": (240, 24, 16),
+    "what_is_sent_is_committed": (440, 75, 13),
+    "the_isr_recovers": (441, 80, 13),
+    "elections_are_as_assumed": (52, 9, 13),
+    "controller_epoch_never_falls": (1, 0, 12),
+    "nobody_takes_over_the_controllership": (1, 0, 12),
+    "one_write_at_a_time": (1, 0, 12),
+    "a_lost_disk_is_survived": (1, 0, 0),
+    "visible_records_are_committed": (2, 0, 0),
+    "sent_high_watermark_never_falls": (2, 0, 56),
+    "batches_are_steps": (10, 0, 3),
+    "machines_keep_to_tables": (1, 0, 57),
+    "the_deposed_write_nothing": (15, 0, 43),
+    "the_cut_off_stand_still": (33, 0, 25),
+    "cluster_has_a_single_writer": (6, 0, 77),
+    "epochs_never_fall": (6, 0, 77),
+    "the_dead_stay_out": (2, 0, 81),
+    "cluster_leader_unique": (165, 38, 44),
+    "cluster_clean_election": (159, 38, 33),
+    "registrations_last": (3, 0, 11),
+    "the_resigned_are_silent": (9, 2, 88),
+    "topics_clean_election": (15, 0, 1),
+    "the_dead_do_nothing": (45, 0, 1),
 }
 """By claim: how many questions hang on one premise, on several, and on none."""
+
+NOT_COUNTED = {
+    "no_message_loss", "sure_commits_are_kept", "no_message_loss_since_2_7", "refinement",
+    "refinement_since_2_7", "tasks_are_of_controllers", "lists_are_sound",
+    "only_the_requested_is_deleted", "zookeeper_is_known", "who_goes_is_not_elected",
+    "states_are_written_as_read", "deleted_topics_get_no_orders", "no_resurrection",
+    "resurrection_takes_a_move", "deleted_is_gone", "ids_prevent_resurrection",
+    "placement_is_distinct", "placement_is_balanced", "epoch_cache_is_the_logs",
+}  # fmt: skip
+"""Claims of which this was not counted: what their proofs notice, the tests of each say, and of the
+first five `docs/planted-in-the-chain.md`."""
 
 AT_ONCE = ("single_controller",)
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=() if one in AT_ONCE else pytest.mark.deep) for one in CLAIMS],
+    [pytest.param(one, marks=() if one in AT_ONCE else pytest.mark.deep) for one in SENSITIVE],
 )
 def test_an_obligation_fails_of_a_weaker_text_and_what_needs_no_premise_is_counted(name):
     found: list[tuple[str, str, str]] = []
@@ -82,5 +117,5 @@ def test_an_obligation_fails_of_a_weaker_text_and_what_needs_no_premise_is_count
     assert (counts[ONE], counts[SEVERAL], counts[NOTHING]) == SENSITIVE[name]
 
 
-def test_every_claim_is_counted():
-    assert set(SENSITIVE) == set(CLAIMS)
+def test_every_claim_is_counted_or_named_as_not():
+    assert set(SENSITIVE) | NOT_COUNTED == set(CLAIMS)
