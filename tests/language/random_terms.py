@@ -7,6 +7,7 @@ sort of numbers goes, so that lowerings without bounds are asked the same.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -141,7 +142,7 @@ def has(member: Drawn) -> Drawn:
 
 @st.composite
 def numbers(draw: Any, depth: int, scope: Bound) -> Drawn:
-    kinds = ["leaf", "add", "choice", "size", "count", "least", "least of few"]
+    kinds = ["leaf", "leaf", "leaf", "add", "choice", "size", "count", "least", "least of few"]
     kind = draw(st.sampled_from(kinds)) if depth else "leaf"
     if kind == "leaf":
         sized = Drawn(t.bound("brokers"), lambda values, scope: BOUNDS["brokers"])
@@ -279,6 +280,17 @@ def member(draw: Any, depth: int, scope: Bound) -> Drawn:
 
 
 STATES = st.tuples(*(st.sampled_from(list(cell.domain)) for cell in GROUNDED.cells))
+
+MANY = 16
+
+
+def _many(seed: int) -> list[tuple[int, ...]]:
+    chance = random.Random(seed)
+    return [tuple(chance.choice(cell.domain) for cell in GROUNDED.cells) for _ in range(MANY)]
+
+
+MANY_STATES = st.integers(0, 2**32).map(_many)
+"""To draw a value for each cell by itself takes longer than to judge a term."""
 
 
 def values_of(codes: tuple[int, ...]) -> Values:

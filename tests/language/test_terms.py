@@ -39,6 +39,7 @@ from tests.language.random_terms import (
     BROKERS,
     GIVEN,
     GROUNDED,
+    MANY_STATES,
     NOTHING,
     RECORDED,
     STATES,
@@ -79,7 +80,7 @@ def grounded(term: Term, arguments: Scope) -> Term:
 
 
 @SOME
-@given(conditions(4, GIVEN), st.lists(STATES, min_size=1, max_size=4), ARGUMENTS)
+@given(conditions(4, GIVEN), MANY_STATES, ARGUMENTS)
 def test_what_is_simplified_enumerated_and_compiled_keeps_its_meaning(drawn, states, arguments):
     compiled = CODE.condition(grounded(drawn.term, arguments))
 
@@ -91,25 +92,26 @@ def test_what_is_simplified_enumerated_and_compiled_keeps_its_meaning(drawn, sta
 
 
 @SOME
-@given(conditions(3, GIVEN), STATES, ARGUMENTS)
-def test_quantifier_free_formulas_of_numbers_and_of_bits_keep_the_meaning(drawn, codes, arguments):
-    truth = bool(drawn.means(values_of(codes), arguments))
+@given(conditions(3, GIVEN), MANY_STATES, ARGUMENTS)
+def test_quantifier_free_formulas_of_numbers_and_of_bits_keep_the_meaning(drawn, states, arguments):
     term = grounded(drawn.term, arguments)
-
-    def cell(number: int) -> Any:
-        is_bool = GROUNDED.cells[number].field.sort is BOOL
-        return z3.BoolVal(bool(codes[number])) if is_bool else z3.IntVal(codes[number])
-
-    assert z3.is_true(z3.simplify(lower_grounded(term, cell, {}))) == truth
     within = Grounded(RECORDED, BOUNDS)
     within.claims = {"what is drawn": term}
     bits = Bits(within)
-    frame = Frame(bits, [bits.code(*pair) for pair in zip(within.cells, codes, strict=True)])
-    assert z3.is_true(z3.simplify(frame.formula(term))) == truth
+
+    def plain(code: int, is_bool: bool) -> Any:
+        return z3.BoolVal(bool(code)) if is_bool else z3.IntVal(code)
+
+    for codes in states[:4]:
+        cells = [plain(codes[one.number], one.field.sort is BOOL) for one in GROUNDED.cells]
+        frame = Frame(bits, [bits.code(*pair) for pair in zip(within.cells, codes, strict=True)])
+        truth = bool(drawn.means(values_of(codes), arguments))
+        assert z3.is_true(z3.simplify(lower_grounded(term, cells.__getitem__, {}))) == truth
+        assert z3.is_true(z3.simplify(frame.formula(term))) == truth
 
 
 @SOME
-@given(conditions(3, GIVEN), st.lists(STATES, min_size=1, max_size=4), ARGUMENTS)
+@given(conditions(3, GIVEN), MANY_STATES, ARGUMENTS)
 def test_what_is_made_into_columns_keeps_its_meaning(drawn, states, arguments):
     rows = Rows(GROUNDED, [
         np.array([codes[cell.number] for codes in states],
@@ -131,7 +133,7 @@ WORD, ADDRESS = ctypes.c_uint64, ctypes.c_void_p
 @FEW
 @given(
     st.lists(conditions(3, GIVEN), min_size=4, max_size=12),
-    st.lists(STATES, min_size=LANES, max_size=LANES), ARGUMENTS,
+    MANY_STATES, ARGUMENTS,
 )  # fmt: skip
 def test_machine_code_of_one_packed_state_and_of_many_side_by_side_keeps_the_meaning(
     tmp_path_factory, many, states, arguments
@@ -174,12 +176,13 @@ def without_sets(scope: Any) -> Any:
 
 
 @FEW
-@given(st.lists(conditions(3, without_sets(GIVEN)), min_size=4, max_size=12), STATES, ARGUMENTS)
+@given(
+    st.lists(conditions(3, without_sets(GIVEN)), min_size=4, max_size=12), MANY_STATES, ARGUMENTS
+)
 def test_what_replays_traces_without_bounds_keeps_the_meaning(
-    tmp_path_factory, many, codes, arguments
+    tmp_path_factory, many, states, arguments
 ):
     named = {name: str(value) for name, value in arguments.items()}
-    ledger = {f"F{PLACES[name]}": sparse_of(codes).get(name, {}) for name in PLACES}
     writer, made = Writer(TWIN, PLACES), Function(LAYOUT, TWIN)
     made.variables.update(named)
     bits = "0"
@@ -192,16 +195,18 @@ def test_what_replays_traces_without_bounds_keeps_the_meaning(
         "  br label %begin", "begin:", *made.lines, "}",
     ])  # fmt: skip
     machine = build(text, ("drawn",), tmp_path_factory.getbasetemp())
+    compiled = [compile(writer.expression(one.term, named, {}), "drawn", "eval") for one in many]
+    called = ctypes.CFUNCTYPE(ctypes.c_int64, ADDRESS, ADDRESS)(machine.addresses["drawn"])
     state = UnboundedState(LAYOUT)
-    state.load(sparse_of(codes))
 
-    found = ctypes.CFUNCTYPE(ctypes.c_int64, ADDRESS, ADDRESS)(machine.addresses["drawn"])(
-        state.cells.ctypes.data, state.meta.ctypes.data)  # fmt: skip
-
-    for place, drawn in enumerate(many):
-        truth = bool(drawn.means(values_of(codes), arguments))
-        assert bool(eval(writer.expression(drawn.term, named, {}), dict(ledger))) == truth
-        assert bool(found >> place & 1) == truth
+    for codes in states:
+        state.load(sparse_of(codes))
+        found = called(state.cells.ctypes.data, state.meta.ctypes.data)
+        ledger = {f"F{PLACES[name]}": sparse_of(codes).get(name, {}) for name in PLACES}
+        for place, drawn in enumerate(many):
+            truth = bool(drawn.means(values_of(codes), arguments))
+            assert bool(eval(compiled[place], dict(ledger))) == truth
+            assert bool(found >> place & 1) == truth
 
 
 # -- proofs ------------------------------------------------------------------------------------
@@ -319,7 +324,7 @@ def in_tla(codes: tuple[int, ...]) -> Scope:
 
 @pytest.mark.filterwarnings("ignore:int argument support is deprecated:DeprecationWarning")
 @SOME
-@given(conditions(3, GIVEN), st.lists(STATES, min_size=1, max_size=4), ARGUMENTS)
+@given(conditions(3, GIVEN), MANY_STATES, ARGUMENTS)
 def test_what_is_exported_to_tla_keeps_its_meaning(drawn, states, arguments):
     made = exported(step_that_requires(drawn.term), BOUNDS)
     sizes = {"Brokers": frozenset((1, 2)), "MaxTop": BOUNDS["top"], "None": NOBODY}
