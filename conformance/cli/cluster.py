@@ -313,9 +313,7 @@ def _one_broker(what: str, done: str, help_: str) -> None:
 
 
 _one_broker("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
-_one_broker(
-    "pause", "paused", "Stop a broker where it is, as a long collection of garbage does (SIGSTOP)."
-)
+_one_broker("pause", "paused", "Pause a broker (SIGSTOP), as a long GC pause does.")
 _one_broker("resume", "resumed", "Let a paused broker go on (SIGCONT).")
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from conformance.ingest.files import discover
 from conformance.pipeline.corpus import Corpus, Judged
-from conformance.pipeline.findings import BREAKS, Finding, FindingKind
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import BREAKS, Finding, FindingKind
 from impl.core.event_controller import EventController
 from impl.core.events import LogTruncating, ReplicaEvent
 from impl.releases import DEFAULT, Release

@@ -198,7 +198,7 @@ class Sample:
             rows = block.thinned(max(1, most // len(choices)))
             self._stretches += [(rows, chosen) for chosen in choices]
         self._bits: dict[tuple[int, Term], npt.NDArray[np.uint8]] = {}
-        """By rows and grounded term: most literals speak of few of the variables."""
+        """By rows and grounded term: most literals mention few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:

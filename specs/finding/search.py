@@ -45,7 +45,7 @@ from specs.finding.vocabulary import (
     Slice,
     Vocabulary,
 )
-from specs.induction import counterexample_of
+from specs.induction_counterexamples import counterexample_of
 from specs.invariants import Invariant, Proof, is_folded
 from specs.lowering.instances import Instance
 from specs.obligations import Obligation
@@ -212,7 +212,7 @@ class _Search:
         return list(self.terms.values())
 
     def _candidate(self, one: Slice, clause: tuple[Literal, ...]) -> InvariantCandidate | None:
-        """A new candidate; None if it is known, or speaks of fewer variables than the slice."""
+        """A new candidate; None if it is known, or mentions fewer variables than the slice."""
         term = t.or_(*(part.formula for part in clause))
         if term.free != {v.args[0] for v in one.variables} or term in self.terms:
             return None

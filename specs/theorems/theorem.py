@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.language import RecordedSystem
-from specs.induction import contradicts_itself
+from specs.induction_counterexamples import contradicts_itself
 from specs.invariants import Proof
 from specs.obligations import Obligation
 from specs.solvers import PROVED, RLIMIT, SolverQuery

@@ -14,7 +14,7 @@ from model.protocol.assignment import assign_replicas
 from model.replication.history import SYSTEM as HISTORY
 from model.topics import SYSTEM as TOPICS
 from specs.explorer import explore
-from specs.induction import contradicts_itself
+from specs.induction_counterexamples import contradicts_itself
 from specs.invariants import Invariant, Proof
 from specs.proofs import cluster, directories, topics
 from specs.proofs.corollaries import (

@@ -140,7 +140,7 @@ class WideBroker(SimulatedBroker):
         """Those who look on may note it."""
 
     def start(self) -> None:
-        """A new process: disks that failed are mended, logs are loaded, then it registers."""
+        """A new process: disks that failed are replaced, logs are loaded, then it registers."""
         self.disk.failing.clear()
         self._start_process()
         self.register()

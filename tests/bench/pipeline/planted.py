@@ -24,8 +24,8 @@ from pathlib import Path
 from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
 from conformance.ingest.reader import lines_of
-from conformance.pipeline.findings import BREAKS
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import BREAKS
 
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] ")
 _NUMBER = re.compile(r"(?<![\w.:/-])-?\d+(?![\w.:/]|\.\d)|(?<=[a-z]-)\d+(?=[ ,)\]:]|$)")
