@@ -106,8 +106,10 @@ class _Walk:
     ) -> None:
         self.pair, self.without, self.begins = pair, family.without, family.begins
         self.only_alike, self.version = family.only_alike, version or DEFAULT
+        self.begun: list[Key] = []
         for step in family.begins:
             pair.take(step)
+            self.begun += [] if pair.last is None else [pair.last]
         self.max_states, self.progress = max_states, progress
         self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state
@@ -175,7 +177,7 @@ class _Walk:
         """The map does not say of the run that ends with a transition that the two sides differ."""
         parameters = self.pair.model.parameters
         run = [(name, dict(zip(parameters[name], given, strict=True)))
-               for name, given in (*self._way_to(state), key)]  # fmt: skip
+               for name, given in (*self.begun, *self._way_to(state), key)]  # fmt: skip
         return self.pair.about.not_alike(self.version, run) is None
 
     def _mismatch(self, state: Any, mismatch: Mismatch) -> None:

@@ -83,6 +83,7 @@ def load_log(
         why = f"the log ends at {log.log_end}, though {recovery_point} was durable"
         reported.notes.append(f"{directory}: {why}")
     log.recovery_point = log.log_end
+    log.producers.take(log.log_start)
     if not clean:
         disk.sync_directory(directory)
     return log, reported
