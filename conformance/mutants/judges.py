@@ -121,6 +121,8 @@ CLAIMED_RUNS = (
     (20, "requests", "1.0"), (20, "requests", "2.7"), (21, "requests", "2.7"),
     (20, "denials", "0.11"), (20, "operators", "2.3"), (20, "retention", "0.10.0"),
     (0, "retention", "0.10.2"), (3, "clients", "1.1"), (1, "clients", "0.10.2"),
+    (2, "denials", "2.3"), (6, "deposed", "0.10.2"), (5, "operators", "2.0"),
+    (24, "requests", "1.0"),
     (17, "retention", "2.3"), (19, "retention", "2.3"),
     (4, "retention", "2.7"), (25, "retention", "2.7"),
     (0, "requests", "2.4"), (0, "requests", "2.7"), (0, "operators", "2.0"),

@@ -107,8 +107,11 @@ def _lasting(
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
     proof = Proof(claim_name, of, tuple(invariants), ())
 
+    def given(version: str | None, switches: Any) -> tuple[Proof, RecordedSystem]:
+        return proof, system(of).recorded(version, {**pinned, **switches})
+
     def parts(version: str | None, switches: Any) -> Iterator[Part]:
-        recorded = system(of).recorded(version, {**pinned, **switches})
+        _, recorded = given(version, switches)
         yield from (_initially_by_number if of == NUMBERED else _initially)(proof, recorded)
         yield from kept(proof, recorded, rests_on)
         yield from _follows(proof, claim, recorded)
@@ -126,6 +129,7 @@ def _lasting(
         parts,
         (numbered,) if of == NUMBERED else tuple(assumed),
         of,
+        given,
     )
 
 
@@ -175,6 +179,8 @@ LASTING = (
     _lasting("topics", "lists_are_sound", "lists_are_sound", topics.LISTS),
     _lasting("topics", "only_the_requested_is_deleted", "only_the_requested_is_deleted",
              topics.DELETIONS),
+    _lasting("topics", "zookeeper_is_known", "zookeeper_is_known", topics.KNOWN,
+             topics.KNOWN_RESTS_ON),
     _lasting("topics", "who_goes_is_not_elected", "who_goes_is_not_elected", topics.DEPARTURES),
     _lasting("topics", "states_are_written_as_read", "states_are_written_as_read",
              topics.READ_AGAIN),
