@@ -54,7 +54,7 @@ from tests.language.random_terms import (
     step_that_requires,
     values_of,
 )
-from tests.language.tla_values import Module, NoValue
+from tests.language.tla_values import ModuleOperators, NoValue
 
 CODE = PythonCode(GROUNDED)
 TWIN = Evaluator(RECORDED, WITHOUT_END)
@@ -328,7 +328,7 @@ def in_tla(codes: tuple[int, ...]) -> Scope:
 def test_what_is_exported_to_tla_keeps_its_meaning(drawn, states, arguments):
     made = exported(step_that_requires(drawn.term), BOUNDS)
     sizes = {"Brokers": frozenset((1, 2)), "MaxTop": BOUNDS["top"], "None": NOBODY}
-    module = Module(made.module, sizes)
+    module = ModuleOperators(made.module, sizes)
     named = {name.removeprefix("$"): value for name, value in arguments.items()}
 
     for codes in states:

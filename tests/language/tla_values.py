@@ -39,7 +39,7 @@ class NoValue(Exception):
     """A function was applied to what is not in its domain."""
 
 
-class Module:
+class ModuleOperators:
     """The operators of a module by name; `constants` are the values of its constants."""
 
     def __init__(self, text: str, constants: Scope) -> None:
