@@ -237,7 +237,8 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
     others = [one for one in asked["assignment"] if one != replica]
     moved = MovedPartition(question, others, live)
     number = moved.ids[replica]
-    moved.cells["cache.leaving", (CONTROLLER, number)] = True
+    for cell in ("old", "leaving"):
+        moved.cells["cache." + cell, (CONTROLLER, number)] = True
     # Of a state that is not written the others are sent the epoch that they know.
     after = moved.take("leaving", (REMOVES, number), (PASSES, number))
     written = moved.written(after)
