@@ -81,7 +81,7 @@ def delete_twice(question: Question) -> dict[str, Any]:
 # Deletions, with brokers that carry them out
 
 
-class Deletion:
+class TopicDeletion:
     """A topic with one partition on some brokers, and everything that its deletion sets going."""
 
     def __init__(
@@ -145,7 +145,7 @@ def delete(question: Question) -> dict[str, Any]:
     """A topic is deleted while some brokers are away, and perhaps come back."""
     asked = question["input"]
     live = [one for one in asked["assignment"] if one in asked["live"]]
-    deletion = Deletion(question, asked["assignment"], live)
+    deletion = TopicDeletion(question, asked["assignment"], live)
     deletion.topic.does(DELETES)
     deletion.waits_for_all()
     for broker in asked["thenStart"]:
@@ -158,7 +158,7 @@ def delete(question: Question) -> dict[str, Any]:
 
 def add_partitions_during_delete(question: Question) -> dict[str, Any]:
     """While a follower is away its topic is to be deleted, and grows; then the follower is back."""
-    deletion = Deletion(question, [0, 1], [0], ADDS, *GROWS)
+    deletion = TopicDeletion(question, [0, 1], [0], ADDS, *GROWS)
     deletion.topic.does(DELETES)
     deletion.waits_for_all()
     deletion.topic.does(ADDS, 1, *deletion.topic.ids.values())

@@ -47,7 +47,7 @@ GIVEN_UP = frozenset(
 ONE_BY_ONE = "a leader of the model that asks for an ISR leaves out one replica after the other"
 
 
-class Leader:
+class LeaderAndFollowers:
     """A leader and its followers in the middle of the model."""
 
     def __init__(self, question: Question) -> None:
@@ -322,7 +322,7 @@ def _ends(end: int, steps: Sequence[Mapping[str, Any]]) -> Iterable[int]:
 
 def leader(question: Question) -> dict[str, Any]:
     """A leader's life: its ISR, its high watermark, what it asks for."""
-    life = Leader(question)
+    life = LeaderAndFollowers(question)
     initial, seen, queued = life.observe(), [], 0
     marks = {}
     steps = question["input"].get("steps", [])
