@@ -31,7 +31,7 @@ from specs.native.jit import build
 from specs.native.unbounded_layout import Layout, UnboundedState
 from specs.native.unbounded_terms import Function
 from specs.native.unbounded_text import FIND
-from specs.partial.written import Writer
+from specs.partial.written import TermWriter
 from specs.tla import exported
 from tests.language.random_terms import (
     ARGUMENTS,
@@ -183,7 +183,7 @@ def test_what_replays_traces_without_bounds_keeps_the_meaning(
     tmp_path_factory, many, states, arguments
 ):
     named = {name: str(value) for name, value in arguments.items()}
-    writer, made = Writer(TWIN, PLACES), Function(LAYOUT, TWIN)
+    writer, made = TermWriter(TWIN, PLACES), Function(LAYOUT, TWIN)
     made.variables.update(named)
     bits = "0"
     for place, drawn in enumerate(many):
