@@ -587,7 +587,8 @@ def _not_alike(version: str, run: Run) -> str | None:
     for other, more in run:
         if other in _LEAVES:
             gone_before = left.setdefault(more["broker"], set())
-            if any(one < more["replica"] for one in replicas - asked - gone_before):
+            waiting = replicas - asked - gone_before  # of a cancelled move others leave
+            if more["replica"] in waiting and more["replica"] != min(waiting):
                 return _OUT_OF_TURN
             if other != "controller_removal_is_unheard":
                 gone_before.add(more["replica"])
