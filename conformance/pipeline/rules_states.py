@@ -6,7 +6,7 @@ the state that it moved it into, who follows changes no ISR, who leads starts on
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
@@ -50,6 +50,7 @@ def check_versions(bench: RuleContext) -> None:
             partitions[event.tp].append(event)
     for _, events in sorted(partitions.items()):
         _versions_and_epochs(bench, events)
+        _writes_above_what_it_received(bench, events)
 
 
 def check(bench: RuleContext) -> None:
@@ -424,6 +425,50 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
                 f"{event.version}: each write of a leader epoch raises both",
                 f"a zkVersion of {event.leader_epoch} or more",
             )
+
+
+def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> None:
+    """A leader's ISR write has a zkVersion above those of all states that it was sent before.
+
+    What another line of that state confirms is not what is wrong.
+    """
+    history = bench.history
+    received: dict[int | None, list[Event]] = defaultdict(list)
+    shown: Counter[tuple[int | None, int | None]] = Counter()
+    for event in events:
+        shown[event.version, event.leader_epoch] += event.kind != "isr_updated"
+        if event.kind == "leader_and_isr_received" and event.leader == event.broker:
+            received[event.broker].append(event)
+    for event in events:
+        if event.kind != "isr_updated" or event.detail != "zkVersion" or event.version is None:
+            continue
+        before = [
+            each
+            for each in received[event.broker]
+            if each.at < event.at - _SETTLED
+            and shown[each.version, each.leader_epoch] > 1
+            and id(each) not in bench.blamed
+        ]
+        if not before:
+            continue
+        last = max(before, key=lambda each: (each.at, history.key(each)))
+        bench.looked(VERSIONS_GROW)
+        if (
+            event.version > (last.version or 0)
+            or another_life(history, last, event)
+            or not same_life(history, last, event)
+            or history.clock_was_set(last, event)
+            or not bench.lacks(event, last.where)
+        ):
+            continue
+        bench.report(
+            FindingKind.VIOLATION,
+            VERSIONS_GROW,
+            event,
+            f"{_name(event)}: the zkVersion that its leader, broker {event.broker}, writes is "
+            f"{event.version} here, and {last.version} was sent to it before, at {last.where}",
+            f"a zkVersion above {last.version}",
+        )
 
 
 def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
