@@ -136,8 +136,8 @@ REPLICAS = (
     ),
     # Written of remote replicas as well, of which a broker knows none yet: they begin with 0.
     Template(
-        "high_watermark_loaded_before_2_4",
-        "high_watermark_loaded",
+        "replica_loaded",
+        "replica_loaded",
         REPLICA,
         "Replica loaded for partition {tp} with initial high watermark {high_watermark}",
         "Replica loaded for partition orders-0 with initial high watermark 16",

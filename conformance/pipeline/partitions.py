@@ -24,7 +24,7 @@ from conformance.pipeline.screen import screen, tail
 
 NEWEST = 60  # lines of a partition that are kept, whatever they tell
 NO_PARTITION = -1
-_NAMELESS = frozenset(("log_truncated", "truncation_chosen", "high_watermark_loaded"))
+_NAMELESS = frozenset(("log_truncated", "truncation_chosen", "replica_loaded"))
 """May not name their broker: they are looked at where it is known whose file it is."""
 
 Row = tuple[str, str, int, bytes, str]

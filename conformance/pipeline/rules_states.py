@@ -590,8 +590,8 @@ def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> Non
             if event.kind not in _CHANGES:
                 continue
             before = [role for role in roles if role.at < event.at]
-            near = [role for role in roles if abs(role.at - event.at) <= _SETTLED]
-            if not before or near:
+            near = (role for role in roles if abs(role.at - event.at) <= _SETTLED)
+            if not before or any(_role(role) == "leader" for role in near):
                 continue
             last = max(before, key=lambda role: (role.at, history.key(role)))
             bench.looked(LEADER_WRITES_ISR)

@@ -28,8 +28,9 @@ from conformance.pipeline.findings import (
 from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 
-_SHRUNK, _LOADED = "isr_shrunk", "high_watermark_loaded"
-_TELLS = frozenset(("leader_started", "follower_started", _LOADED, RAISED, FOLLOWED, _SHRUNK))
+_SHRUNK = "isr_shrunk"
+_LOADED = frozenset(("high_watermark_loaded", "replica_loaded"))
+_TELLS = _LOADED | {"leader_started", "follower_started", RAISED, FOLLOWED, _SHRUNK}
 _STARTS = frozenset(("leader_started", "follower_started"))
 _ROLES = _STARTS | {"leader_and_isr_received", "leader_and_isr_applied"}
 _RECOVERING = "RECOVERING"
@@ -72,6 +73,7 @@ def check(bench: RuleContext) -> None:
         events.sort(key=lambda each: (each.at, bench.history.key(each)))
     shrunk = _told_of_members(bench, replicas)
     for where, events in sorted(replicas.items()):
+        events = _without_second_starts(events)
         _keeps(bench, events, shrunk.get(where, []), leaders, unclean)
         _log_ends(bench, events)
 
@@ -282,6 +284,18 @@ def _cut_to_epoch_end(
     )
 
 
+def _without_second_starts(events: list[Event]) -> list[Event]:
+    """Without a leader's further starts in one epoch, which are wrong by themselves: there is a
+    rule of its own for them (`rules_states`)."""
+    kept: list[Event] = []
+    epoch: int | None = None
+    for event in events:
+        if event.kind != "leader_started" or event.leader_epoch != epoch:
+            kept.append(event)
+        epoch = event.leader_epoch if event.kind in _STARTS else epoch
+    return kept
+
+
 @dataclass(frozen=True)
 class _Committed:
     """What a replica had that was committed: `told` says up to where, and `since` is the line of
@@ -369,8 +383,8 @@ def _keeps(
                 continue
         if event.kind in _TELLS and event.high_watermark is not None:
             # Another log of the partition may be loaded later: that of a move between disks.
-            again = event.kind == _LOADED and loaded
-            loaded = loaded or (event.kind == _LOADED and event.high_watermark > 0)
+            again = event.kind in _LOADED and loaded
+            loaded = loaded or (event.kind in _LOADED and event.high_watermark > 0)
             if not again and (known is None or event.high_watermark >= known.mark):
                 known = _Committed(event, event)
 

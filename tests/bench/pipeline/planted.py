@@ -135,11 +135,12 @@ class Logs:
             if stamp is not None:
                 yield number, stamp[0]
 
-    def put(self, kind: str, file: Path, line: int, text: str) -> Plant:
-        """A line, under the stamp of the one after which it is put."""
-        here = self.lines(file)[line - 1]
+    def put(self, kind: str, file: Path, line: int, text: str) -> Plant | None:
+        """A line, under the stamp of the one after which it is put; that is not to be torn."""
+        here, *following = self.lines(file)[line - 1 : line + 1]
         stamp = _STAMP.match(here)
-        assert stamp is not None
+        if stamp is None or not all(_STAMP.match(each) for each in following):
+            return None
         text = stamp[0] + _STAMP.sub("", text, count=1)
         at = frozenset([(str(file), line + 1)])
         return Plant(kind, f"{file}:{line + 1} {text}", {file: {line: [here, text]}}, at)
