@@ -430,7 +430,9 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
 def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> None:
     """A leader's ISR write has a zkVersion above those of all states that it was sent before.
 
-    What another line of that state confirms is not what is wrong.
+    What another line of that state confirms is not what is wrong. Asked only where its own log
+    shows a version as high before: by what was sent, which is in another log, whose clock may have
+    been another, it is decided which of the two lines is wrong.
     """
     history = bench.history
     received: dict[int | None, list[Event]] = defaultdict(list)
@@ -439,8 +441,13 @@ def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> N
         shown[event.version, event.leader_epoch] += event.kind != "isr_updated"
         if event.kind == "leader_and_isr_received" and event.leader == event.broker:
             received[event.broker].append(event)
+    wrote: dict[tuple[str, int | None], Event] = {}
     for event in events:
         if event.kind != "isr_updated" or event.detail != "zkVersion" or event.version is None:
+            continue
+        log = history.places[event.file].stream, event.broker
+        own, wrote[log] = wrote.get(log), event
+        if own is None or (own.version or 0) < event.version or not history.contiguous(own, event):
             continue
         before = [
             each

@@ -169,12 +169,15 @@ def _cuts_what_is_there(bench: RuleContext, start: Event, cut: Event) -> None:
         return
     if bench.history.clock_was_set(start, cut) or not bench.lacks(cut, start.where):
         return
+    streams = (bench.history.places[each.file].stream for each in (start, cut))
+    sure = len(set(streams)) == 1
     bench.report(
-        FindingKind.VIOLATION,
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         STARTS_FROM_LOG,
         cut,
         f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset} here, and "
-        f"started to follow with a log that ended at {start.offset}, at {start.where}",
+        f"started to follow with a log that ended at {start.offset}, at {start.where}"
+        + ("" if sure else "; the clocks of the two logs may be apart"),
         f"an offset below {start.offset}",
     )
 
@@ -209,8 +212,8 @@ def _within_the_log(bench: RuleContext) -> None:
                 FindingKind.VIOLATION,
                 WATERMARK_IN_LOG,
                 event,
-                f"{event.topic}-{event.partition}: broker {event.broker} starts in leader epoch "
-                f"{event.leader_epoch} with high watermark {mark}, and its log ends at {end}",
+                f"{event.topic}-{event.partition}: broker {event.broker} says that its high "
+                f"watermark is {mark}, and that its log ends at {end}",
                 f"a high watermark of at most {end}",
             )
 
@@ -413,8 +416,8 @@ def _blame(
     )
     leader = _leader_of(less, leaders.get(less.tp, ()))
     sure = history.same_process(since, less) and not history.clock_was_set(since, less)
-    whole = sure and not cuts and history.server_log_covers(since, less)
-    if whole and bench.lacks(less, told.where):
+    whole = sure and not cuts and told is since and history.server_log_covers(since, less)
+    if whole and _one_after_another(bench, since, less) and bench.lacks(less, told.where):
         kind = FindingKind.VIOLATION
         why += "no line of its log cuts it in between"
     elif leader is not None and (leader.offset or 0) < mark:
@@ -432,6 +435,7 @@ def _blame(
         why += f"its leader was elected from outside the ISR, at {elections[-1].where}"
     elif (
         cuts
+        and told.broker == less.broker
         and leader is not None
         and sure
         and not _may_have_fallen(bench, since, less, chosen)
@@ -448,15 +452,30 @@ def _blame(
 def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> int:
     """Where a log that ended at `end` ends at least, by the cuts of its broker at that time.
 
-    They stand in another log of the broker than the roles do.
+    Those in another file than the roles count at any time: that file's clock may be another.
     """
     for event in events:
-        if since.at - _SKEW <= event.at <= until.at + _SKEW:
+        near = since.at - _SKEW <= event.at <= until.at + _SKEW
+        if near or event.file not in (since.file, until.file):
             if event.kind in _RESETS:
                 return 0
             if event.kind in _CUTS and event.offset is not None:
                 end = min(end, event.offset)
     return end
+
+
+def _one_after_another(bench: RuleContext, a: Event, b: Event) -> bool:
+    """Whether one process wrote both by their own words, and its cuts are in the same log, or both
+    are in one that has no lines of processes and the second names the first one's epoch.
+
+    Where they stand in two logs, one may have had another clock.
+    """
+    history = bench.history
+    if history.places[a.file].stream != history.places[b.file].stream:
+        return False
+    if b.kind in _STARTS and a.kind in _STARTS:
+        return b.previous_epoch == a.leader_epoch and a.leader_epoch is not None
+    return a.file == b.file and history.contiguous(a, b)
 
 
 def _log_ends(bench: RuleContext, events: list[Event]) -> None:
@@ -472,15 +491,18 @@ def _log_ends(bench: RuleContext, events: list[Event]) -> None:
 
     def joined(a: Event, b: Event) -> bool:
         return (
-            history.log_covers(a, b.at)
+            _one_after_another(bench, a, b)
+            and history.log_covers(a, b.at)
             and history.server_log_covers(a, b)
             and not history.clock_was_set(a, b)
             and bench.lacks(b, a.where)
         )
 
-    ends = [event for event in events if event.kind in _STARTS or event.kind == _SHRUNK]
-    steps = [ValueSeen(event.offset, event) for event in ends if event.offset is not None]
-    if steps:
+    logs: dict[str, list[ValueSeen]] = defaultdict(list)
+    for event in events:
+        if (event.kind in _STARTS or event.kind == _SHRUNK) and event.offset is not None:
+            logs[history.places[event.file].stream].append(ValueSeen(event.offset, event))
+    for _, steps in sorted(logs.items()):
         first = steps[0].event
         what = f"{first.topic}-{first.partition}: the end of the log of broker {first.broker}"
         bench.never_falls(STARTS_FROM_LOG, what, steps, excuse, joined, "offset")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.pipeline.written import PARTITION, checked, line, starting, violations, write
+from tests.pipeline.written import (
+    PARTITION,
+    checked,
+    incomplete,
+    line,
+    starting,
+    violations,
+    write,
+)
 
 RULE = "no_cut_below_the_high_watermark"
 FETCHER = "kafka.server.ReplicaFetcherThread"
@@ -230,8 +238,8 @@ def test_what_a_leader_says_to_be_committed_all_members_of_its_isr_keep(tmp_path
     anew = judged(tmp_path / "anew", starting(40, 5), [*FOLLOWS, leads], told)
     late = judged(tmp_path / "late", [], [FOLLOWS[1], leads], told)
 
-    assert violations(below) == [(RULE, "state-change.log", 3)]
-    assert [violations(each) for each in (at, alone, anew, late)] == [[], [], [], []]
+    assert incomplete(below) == [(RULE, "state-change.log", 3)]  # clocks may be apart
+    assert [each["findings"] for each in (at, alone, anew, late)] == [[], [], [], []]
 
 
 def test_a_leader_that_told_its_high_watermark_never_cuts_below_it(tmp_path: Path):
@@ -267,8 +275,8 @@ def test_a_follower_that_had_no_fetcher_cuts_below_its_logs_end(tmp_path: Path):
     fetched = judged(tmp_path / "fetched", [cut_to(61, 20)],
                      [starts_as(50, 5, "Follower", 3, 14), roles[1]], [])  # fmt: skip
 
-    assert violations(below) == violations(fetched) == []
-    assert violations(above) == [(ENDS, "server.log", 3)]
+    assert incomplete(below) == incomplete(fetched) == []
+    assert incomplete(above) == [(ENDS, "server.log", 3)]  # in two logs
 
 
 def test_up_to_2_3_a_replica_is_loaded_with_its_high_watermark_and_remote_ones_with_0(

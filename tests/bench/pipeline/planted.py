@@ -41,7 +41,7 @@ from tests.pipeline.test_neutral_changes import CHANGES, plain
 
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] ")
 _NUMBER = re.compile(r"(?<![\w.:/-])-?\d+(?![\w.:/]|\.\d)|(?<=[a-z]-)\d+(?=[ ,)\]:]|$)")
-_ISR = re.compile(r"((?:\bisr=(?:\w*[(\[])?|\bISR:|\bISR \[|ISR updated to \[)\d[\d, ]*)")
+_ISR = re.compile(r"((?:\bisr=(?:\w*[(\[])?|\bISR:|\bISR \[|ISR updated to \[)\d+(?:, ?\d+)*)")
 _OFFSETS = re.compile(r"(from offset |high watermark )(\d+)")
 _STEPS = (1, 2, 3, 5, -1, -2, -3)
 _SURE = frozenset(kind.value for kind in BREAKS)
