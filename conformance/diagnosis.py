@@ -74,7 +74,7 @@ class _Failure:
 
 
 @dataclass(frozen=True)
-class Pairing:
+class LockstepSetup:
     """What is held in step: a system by its map, within bounds, in a release (None: default)."""
 
     about: SystemMap = MAP
@@ -91,27 +91,27 @@ class Pairing:
         return f"{step.name}({', '.join(f'{name}={value}' for name, value in pairs)})"
 
     @property
-    def partner(self) -> ModelStepper:
+    def model(self) -> ModelStepper:
         """The model's side."""
         return ModelStepper.of(dict(self.bounds), self.about, self.version)
 
 
-def paired(bounds: Mapping[str, int] | None) -> Pairing:
+def setup_within(bounds: Mapping[str, int] | None) -> LockstepSetup:
     """`replication` within bounds, in the default release."""
-    return Pairing() if bounds is None else Pairing(bounds=dict(bounds))
+    return LockstepSetup() if bounds is None else LockstepSetup(bounds=dict(bounds))
 
 
 def diagnose(
     steps: Sequence[Step],
     bounds: Mapping[str, int] | None = None,
-    pairing: Pairing | None = None,
+    setup: LockstepSetup | None = None,
 ) -> Diagnosis | None:
     """The diagnosis of the first mismatch on a run, shrunk; None where the run stays in step.
 
-    Steps that are not possible are passed over. `pairing` says of which system; else it is
+    Steps that are not possible are passed over. `setup` says of which system; else it is
     `replication` within the bounds. Deterministic.
     """
-    what = pairing or paired(bounds)
+    what = setup or setup_within(bounds)
     failure = _fails(steps, what)
     if failure is None:
         return None
@@ -122,13 +122,13 @@ def diagnose_missing(
     steps: Sequence[Step],
     key: Key,
     bounds: Mapping[str, int] | None = None,
-    pairing: Pairing | None = None,
+    setup: LockstepSetup | None = None,
 ) -> Diagnosis | None:
     """The other way round: the model may take a step and the implementation cannot be driven to it.
 
     The run is shrunk as long as that stays so; None where the two agree about it after the steps.
     """
-    limits = pairing or paired(bounds)
+    limits = setup or setup_within(bounds)
     found = _misses(steps, key, limits)
     if found is None:
         return None
@@ -141,37 +141,37 @@ def diagnose_missing(
             least, found = other.taken, other
         else:
             at += 1
-    partner = found.partner
+    model = found.model
     refusals = []
     for row in limits.about.steps_of[key[0]]:
-        named = dict(zip(partner.parameters[key[0]], key[1], strict=True))
+        named = dict(zip(model.parameters[key[0]], key[1], strict=True))
         step = Step(row.step, implementation_arguments(row, named))
         why = found.world.why_not(step) or "possible, and it is another step of the model"
         said = f"the implementation says: not possible: {why} — false"
         refusals.append(f"{limits.shown(step)}: {said}")
     near = sorted(str(step) for step in found.world.enabled())
-    lines = [f"quietly {_words(partner, one)}" for one in found.keys]
-    about = _shown(partner, key)
+    lines = [f"quietly {_words(model, one)}" for one in found.keys]
+    about = _shown(model, key)
     return Diagnosis(
         what=f"the model allows {about} and the implementation refuses it",
         last_accepted=limits.shown(least[-1]) if least else "the initial state",
         candidates=tuple(refusals),
         nearest=", ".join(near[:3]) or "the implementation can do nothing here",
         steps=tuple(limits.shown(step) for step in least),
-        story=_as_story(partner, limits.bounds, about, [*lines, _words(partner, key)]),
+        story=_as_story(model, limits.bounds, about, [*lines, _words(model, key)]),
     )
 
 
 @dataclass
 class _Missing:
-    partner: ModelStepper
+    model: ModelStepper
     world: Any
     keys: list[Key]
     taken: list[Step]
 
 
-def _misses(steps: Sequence[Step], key: Key, pairing: Pairing) -> _Missing | None:
-    pair = pairing.begun()
+def _misses(steps: Sequence[Step], key: Key, setup: LockstepSetup) -> _Missing | None:
+    pair = setup.begun()
     keys: list[Key] = []
     taken: list[Step] = []
     try:
@@ -182,8 +182,8 @@ def _misses(steps: Sequence[Step], key: Key, pairing: Pairing) -> _Missing | Non
             pair.take(step)
             if pair.last is not None:
                 keys.append(pair.last)
-        if key in pair.partner.enabled(pair.state) and pair.driving_steps(key) is None:
-            return _Missing(pair.partner, pair.world, keys, taken)
+        if key in pair.model.enabled(pair.state) and pair.driving_steps(key) is None:
+            return _Missing(pair.model, pair.world, keys, taken)
     except Mismatch:
         return None
     return None
@@ -192,16 +192,16 @@ def _misses(steps: Sequence[Step], key: Key, pairing: Pairing) -> _Missing | Non
 def explained(
     mismatch: Mismatch,
     bounds: Mapping[str, int] | None = None,
-    pairing: Pairing | None = None,
+    setup: LockstepSetup | None = None,
 ) -> Diagnosis | None:
     """The diagnosis of a mismatch that was raised; None if it does not show again."""
     if mismatch.key is not None:
-        return diagnose_missing(mismatch.steps, mismatch.key, bounds, pairing)
-    return diagnose(mismatch.steps, bounds, pairing)
+        return diagnose_missing(mismatch.steps, mismatch.key, bounds, setup)
+    return diagnose(mismatch.steps, bounds, setup)
 
 
-def _fails(steps: Sequence[Step], pairing: Pairing) -> _Failure | None:
-    pair = pairing.begun()
+def _fails(steps: Sequence[Step], setup: LockstepSetup) -> _Failure | None:
+    pair = setup.begun()
     keys: list[Key] = []
     taken: list[Step] = []
     for step in steps:
@@ -220,7 +220,7 @@ def _fails(steps: Sequence[Step], pairing: Pairing) -> _Failure | None:
     return None
 
 
-def _shrunk(failure: _Failure, pairing: Pairing) -> _Failure:
+def _shrunk(failure: _Failure, setup: LockstepSetup) -> _Failure:
     """Steps are left out, many at once and then one by one, as long as the same fault shows."""
     tries, size = 0, max(1, len(failure.steps) // 2)
     while size:
@@ -228,7 +228,7 @@ def _shrunk(failure: _Failure, pairing: Pairing) -> _Failure:
         while at < len(failure.steps) - 1 and tries < MOST_TRIES:
             shorter = failure.steps[:at] + failure.steps[min(at + size, len(failure.steps) - 1) :]
             tries += 1
-            other = _fails(shorter, pairing)
+            other = _fails(shorter, setup)
             if other is not None and other.kind == failure.kind:
                 failure = other
             else:
@@ -240,114 +240,112 @@ def _shrunk(failure: _Failure, pairing: Pairing) -> _Failure:
     return failure
 
 
-def _diagnosis(failure: _Failure, pairing: Pairing) -> Diagnosis:
-    partner = pairing.partner
+def _diagnosis(failure: _Failure, setup: LockstepSetup) -> Diagnosis:
+    model = setup.model
     lines = []
     for key in failure.candidates:
-        lines.append(f"{_shown(partner, key)}: {_verdict_on(partner, key, failure)}")
+        lines.append(f"{_shown(model, key)}: {_verdict_on(model, key, failure)}")
     failing = failure.steps[-1]
     accepted = failure.steps[:-1]
     return Diagnosis(
         what=failure.message,
-        last_accepted=pairing.shown(accepted[-1]) if accepted else "the initial state",
+        last_accepted=setup.shown(accepted[-1]) if accepted else "the initial state",
         candidates=tuple(lines),
-        nearest=_nearest(partner, failure),
-        steps=tuple(pairing.shown(step) for step in (*accepted, failing)),
-        story=_story(partner, failure, pairing),
+        nearest=_nearest(model, failure),
+        steps=tuple(setup.shown(step) for step in (*accepted, failing)),
+        story=_story(model, failure, setup),
     )
 
 
-def _verdict_on(partner: ModelStepper, key: Key, failure: _Failure) -> str:
-    one = partner.instances.get(key)
+def _verdict_on(model: ModelStepper, key: Key, failure: _Failure) -> str:
+    one = model.instances.get(key)
     if one is None:
         return "its arguments are beyond the bounds"
-    position = partner.code.first_refusal(one, failure.state)
+    position = model.code.first_refusal(one, failure.state)
     if position is not None:
-        twin = Evaluator(partner.recorded, partner.grounded.bounds)
+        twin = Evaluator(model.recorded, model.grounded.bounds)
         step = one.step
         values = dict(zip(step.parameters, key[1], strict=True))
         requirement = next(
             r for r in step.requires
-            if r.reason == partner.grounded.reasons[one.requires[position][1]][1]
+            if r.reason == model.grounded.reasons[one.requires[position][1]][1]
         )  # fmt: skip
-        return twin.explain(requirement, _sparse(partner, failure.state), values)
-    after = partner.enabled(failure.state).get(key)
+        return twin.explain(requirement, _sparse(model, failure.state), values)
+    after = model.enabled(failure.state).get(key)
     if after is None:
         return "only a bound forbids it"
     if failure.facts_after is None:
         return "possible"
-    differences = partner.differences(after, failure.facts_after)
+    differences = model.differences(after, failure.facts_after)
     return "; ".join(differences) or "ends in the same state"
 
 
-def _nearest(partner: ModelStepper, failure: _Failure) -> str:
+def _nearest(model: ModelStepper, failure: _Failure) -> str:
     """Of all that the model may do there, what comes closest to what was seen."""
-    enabled = partner.enabled(failure.state)
+    enabled = model.enabled(failure.state)
     if failure.facts_after is None:
         same = sorted(key for key in enabled if key[0] in {one[0] for one in failure.candidates})
-        names = [_shown(partner, key) for key in same[:3]]
+        names = [_shown(model, key) for key in same[:3]]
         return ", ".join(names) or "no step of this name is possible here"
     facts = failure.facts_after
-    ranked = sorted((len(partner.differences(after, facts)), key) for key, after in enabled.items())
+    ranked = sorted((len(model.differences(after, facts)), key) for key, after in enabled.items())
     if not ranked:
         return "the model can do nothing here"
     count, key = ranked[0]
     word = "leaf" if count == 1 else "leaves"
-    return f"{_shown(partner, key)}, which differs in {count} {word}"
+    return f"{_shown(model, key)}, which differs in {count} {word}"
 
 
-def _story(partner: ModelStepper, failure: _Failure, pairing: Pairing) -> str:
+def _story(model: ModelStepper, failure: _Failure, setup: LockstepSetup) -> str:
     """The accepted steps as the model takes them, and what it says of the failing one."""
-    lines = [f"quietly {_words(partner, key)}" for key in failure.keys]
-    enabled = partner.enabled(failure.state)
+    lines = [f"quietly {_words(model, key)}" for key in failure.keys]
+    enabled = model.enabled(failure.state)
     for key in failure.candidates:
         if key in enabled:
-            lines.append(_words(partner, key))
+            lines.append(_words(model, key))
             break
-        if key in partner.instances:
-            lines.append(f"refused {_words(partner, key)}")
-    return _as_story(partner, pairing.bounds, pairing.shown(failure.steps[-1]), lines)
+        if key in model.instances:
+            lines.append(f"refused {_words(model, key)}")
+    return _as_story(model, setup.bounds, setup.shown(failure.steps[-1]), lines)
 
 
-def _as_story(
-    partner: ModelStepper, bounds: Mapping[str, int], about: str, lines: list[str]
-) -> str:
+def _as_story(model: ModelStepper, bounds: Mapping[str, int], about: str, lines: list[str]) -> str:
     title = f"# {about}: what the model does where the implementation differs."
-    heading = heading_line(partner.recorded, dict(bounds))
-    text = "\n".join([title, heading, "", *lines, f"check {_claim(partner)}", RULE]) + "\n"
-    outcome = play(parse(text, "mismatch.story"), partner.recorded)
+    heading = heading_line(model.recorded, dict(bounds))
+    text = "\n".join([title, heading, "", *lines, f"check {_claim(model)}", RULE]) + "\n"
+    outcome = play(parse(text, "mismatch.story"), model.recorded)
     if outcome.failed is not None:
         raise AssertionError(f"a mismatch cannot be reported as a story: {outcome.failed[1]}")
     return rerecorded(outcome)
 
 
-def _claim(partner: ModelStepper) -> str:
+def _claim(model: ModelStepper) -> str:
     """A claim about states that the release makes, for the story to end with."""
-    claims = partner.recorded.claims
+    claims = model.recorded.claims
     names = [name for name, (claim, _) in claims.items() if claim.kind == "always"]
     return "leader_unique" if "leader_unique" in names else names[0]
 
 
-def _sparse(partner: ModelStepper, state: Any) -> SparseState:
+def _sparse(model: ModelStepper, state: Any) -> SparseState:
     found: SparseState = {}
-    for cell, code in zip(partner.grounded.cells, partner.code.decode(state), strict=True):
+    for cell, code in zip(model.grounded.cells, model.code.decode(state), strict=True):
         if code != int(blank_term(cell.field.sort).args[0]):
             found.setdefault(cell.field.name, {})[cell.index] = code
     return found
 
 
-def _shown(partner: ModelStepper, key: Key) -> str:
-    return f"{key[0]}({', '.join(_given(partner, key))})"
+def _shown(model: ModelStepper, key: Key) -> str:
+    return f"{key[0]}({', '.join(_given(model, key))})"
 
 
-def _words(partner: ModelStepper, key: Key) -> str:
-    return " ".join([key[0], *_given(partner, key)])
+def _words(model: ModelStepper, key: Key) -> str:
+    return " ".join([key[0], *_given(model, key)])
 
 
-def _given(partner: ModelStepper, key: Key) -> list[str]:
+def _given(model: ModelStepper, key: Key) -> list[str]:
     """The arguments as stories write them."""
     parameters = next(
-        step.parameters for step in partner.recorded.steps if step.transition.name == key[0]
+        step.parameters for step in model.recorded.steps if step.transition.name == key[0]
     )
     return [
         f"{name}={sort.show(value) if isinstance(sort, Sort) else value}"

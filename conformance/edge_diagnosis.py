@@ -6,15 +6,15 @@ driven on the implementation again; what is found at its end is then a mismatch 
 
 from __future__ import annotations
 
-from conformance.diagnosis import Diagnosis, Pairing, diagnose, diagnose_missing
+from conformance.diagnosis import Diagnosis, LockstepSetup, diagnose, diagnose_missing
 from conformance.edges import EdgeMismatch
 from conformance.lockstep import Mismatch
 from impl import Step
 
 
-def diagnose_edge(found: EdgeMismatch, pairing: Pairing) -> Diagnosis | None:
+def diagnose_edge(found: EdgeMismatch, setup: LockstepSetup) -> Diagnosis | None:
     """The diagnosis of the mismatch that a walk found first; None if no run shows it."""
-    pair = pairing.begun()
+    pair = setup.begun()
     taken: list[Step] = []
     try:
         for step in found.begins:
@@ -23,13 +23,13 @@ def diagnose_edge(found: EdgeMismatch, pairing: Pairing) -> Diagnosis | None:
         for key in found.way:
             steps = pair.driving_steps(key)
             if steps is None:
-                return diagnose_missing(taken, key, pairing=pairing)
+                return diagnose_missing(taken, key, setup=setup)
             for step in steps:
                 taken.append(step)
                 pair.take(step)
     except Mismatch:
-        return diagnose(taken, pairing=pairing)
+        return diagnose(taken, setup=setup)
     missing = found.mismatch.key
     if missing is not None:
-        return diagnose_missing(taken, missing, pairing=pairing)
-    return diagnose([*taken, *found.mismatch.steps], pairing=pairing)
+        return diagnose_missing(taken, missing, setup=setup)
+    return diagnose([*taken, *found.mismatch.steps], setup=setup)

@@ -106,8 +106,10 @@ class _Walk:
     ) -> None:
         self.pair, self.without, self.begins = pair, family.without, family.begins
         self.only_alike, self.version = family.only_alike, version or DEFAULT
+        self.begun: list[Key] = []
         for step in family.begins:
             pair.take(step)
+            self.begun += [] if pair.last is None else [pair.last]
         self.max_states, self.progress = max_states, progress
         self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state
@@ -131,7 +133,7 @@ class _Walk:
 
     def _state(self, state: Any, snapshot: Any) -> None:
         pair = self.pair
-        enabled = dict(pair.partner.enabled(state))
+        enabled = dict(pair.model.enabled(state))
         pair.at(state, snapshot)
         try:
             pair.choices_are_allowed(enabled)
@@ -173,9 +175,9 @@ class _Walk:
 
     def _is_alike(self, state: Any, key: Key) -> bool:
         """The map does not say of the run that ends with a transition that the two sides differ."""
-        parameters = self.pair.partner.parameters
+        parameters = self.pair.model.parameters
         run = [(name, dict(zip(parameters[name], given, strict=True)))
-               for name, given in (*self._way_to(state), key)]  # fmt: skip
+               for name, given in (*self.begun, *self._way_to(state), key)]  # fmt: skip
         return self.pair.about.not_alike(self.version, run) is None
 
     def _mismatch(self, state: Any, mismatch: Mismatch) -> None:

@@ -23,7 +23,7 @@ from model.cluster.state import REQUESTS
 
 Connection = tuple[int, int]
 Shape = tuple[int, tuple[tuple[int, int], ...]]
-"""A request as the model has it: its kind, and the version of each partition that it speaks of."""
+"""A request as the model has it: its kind, and the version of each partition that it mentions."""
 
 COUNTED = {
     paths.ISR_CHANGES: "notifications of ISR changes",

@@ -70,9 +70,9 @@ class Lockstep:
         self.watcher = watcher
         self.bounds = dict(bounds or BOUNDS)
         self.about = about
-        self.partner = ModelStepper.of(self.bounds, about, version)
+        self.model = ModelStepper.of(self.bounds, about, version)
         self.world: Any = world or about.world(self.bounds, version)
-        self.state: Any = self.partner.code.initial
+        self.state: Any = self.model.code.initial
         self._candidates: dict[Step, list[Key]] = {}
         self.history: list[Step] = []
         self._here: Any = None
@@ -102,9 +102,9 @@ class Lockstep:
             names, more = row.stands(self.world, *step.args)
             renamed |= more
         keys = [
-            self.partner.key(name, renamed)
+            self.model.key(name, renamed)
             for name in names
-            if name in self.partner.parameters  # else not in this release
+            if name in self.model.parameters  # else not in this release
         ]
         if row.leader_of is None and row.stands is None:
             self._candidates[step] = keys  # the arguments alone decide
@@ -123,12 +123,12 @@ class Lockstep:
 
     def choices(self) -> list[Step]:
         """The implementation's enabled steps that stay within the bounds."""
-        enabled = self.partner.enabled(self.state)
+        enabled = self.model.enabled(self.state)
         found = []
         for step in self._offered():
             keys = self.candidates(step)
             if any(key in enabled for key in keys) or not any(
-                self.partner.possible_beyond_bounds(key, self.state) for key in keys
+                self.model.possible_beyond_bounds(key, self.state) for key in keys
             ):
                 found.append(step)
         return found
@@ -136,12 +136,12 @@ class Lockstep:
     def take(self, step: Step) -> None:
         """The implementation takes a step; the model must be able to follow, to the same state."""
         keys = self.candidates(step)
-        enabled = self.partner.enabled(self.state)
+        enabled = self.model.enabled(self.state)
         possible = [key for key in keys if key in enabled]
         row = self.about.rows[step.name]
         if not possible and row.silent is None:
             reasons = "\n".join(
-                f"    {name}{args}: not possible: {self.partner.why_not((name, args), self.state)}"
+                f"    {name}{args}: not possible: {self.model.why_not((name, args), self.state)}"
                 for name, args in keys
             )
             raise Mismatch(
@@ -178,11 +178,11 @@ class Lockstep:
         if len(possible) == 1 and not silent:
             return possible[0]
         facts = self.facts()
-        if silent and not self.partner.differences(self.state, facts):
+        if silent and not self.model.differences(self.state, facts):
             # The race was lost, or what was tried is refused, which is a transition of its own.
             return next((key for key in possible if enabled[key] == self.state), None)
         for key in possible:
-            if not self.partner.differences(enabled[key], facts):
+            if not self.model.differences(enabled[key], facts):
                 return key
         return possible[0] if possible else None
 
@@ -203,7 +203,7 @@ class Lockstep:
         return self._here
 
     def _compare(self, when: str) -> None:
-        lines = self.partner.differences(self.state, self.facts())
+        lines = self.model.differences(self.state, self.facts())
         if lines:
             shown = "\n".join(f"    {line}" for line in lines)
             raise Mismatch(f"{when}, the two differ:\n{shown}\n{self._story()}", self.history)
@@ -219,7 +219,7 @@ class Lockstep:
 
     def compare_enabledness(self) -> int:
         """Every transition the model allows can be driven, and the reverse; returns how many."""
-        enabled = self.partner.enabled(self.state)
+        enabled = self.model.enabled(self.state)
         for key in sorted(enabled):
             if self.driving_steps(key) is None and not self._is_beyond(key):
                 raise Mismatch(
@@ -236,15 +236,14 @@ class Lockstep:
         for step in self._offered():
             keys = self.candidates(step)
             allowed = any(
-                key in enabled or self.partner.possible_beyond_bounds(key, self.state)
-                for key in keys
+                key in enabled or self.model.possible_beyond_bounds(key, self.state) for key in keys
             )
             if allowed:
                 continue
             if self.about.rows[step.name].silent is None:
                 raise Mismatch(
                     f"the implementation offers {self._shown(step)}, which the model refuses: "
-                    f"{self.partner.why_not(keys[0], self.state)}\n{self._story()}",
+                    f"{self.model.why_not(keys[0], self.state)}\n{self._story()}",
                     [*self.history, step],
                 )
 
@@ -255,13 +254,13 @@ class Lockstep:
         before = None
         for step in self._offered():
             if self.about.rows[step.name].silent is None or any(
-                key in enabled or self.partner.possible_beyond_bounds(key, self.state)
+                key in enabled or self.model.possible_beyond_bounds(key, self.state)
                 for key in self.candidates(step)
             ):
                 continue
             before = before or self.snapshot()
             self.world.do(step)
-            lines = self.partner.differences(self.state, self.facts())
+            lines = self.model.differences(self.state, self.facts())
             self._back_to(before)
             if lines:
                 shown_lines = "\n".join(f"    {line}" for line in lines)
@@ -274,7 +273,7 @@ class Lockstep:
     def driving_steps(self, key: Key) -> list[Step] | None:
         """Silent steps and then the step that is this transition; None if there is no such way."""
         transition, values = key
-        named = dict(zip(self.partner.parameters[transition], values, strict=True))
+        named = dict(zip(self.model.parameters[transition], values, strict=True))
         for row in self.about.steps_of[transition]:
             for target in self._targets(row, named):
                 if row.leader_of and self._leader_of(target.args[0]) != named["leader"]:
@@ -286,7 +285,7 @@ class Lockstep:
 
     def _nearest(self, key: Key) -> Step | None:
         """A step that is this transition by its name, and ends otherwise: taken, it shows where."""
-        named = dict(zip(self.partner.parameters[key[0]], key[1], strict=True))
+        named = dict(zip(self.model.parameters[key[0]], key[1], strict=True))
         for row in self.about.steps_of[key[0]]:
             for target in self._targets(row, named):
                 if self.world.why_not(target) is None and key in self.candidates(target):
@@ -296,7 +295,7 @@ class Lockstep:
     def _is_beyond(self, key: Key) -> bool:
         """The step that it would be may be taken, and its row says that the model has none like it
         now: in that release, say."""
-        named = dict(zip(self.partner.parameters[key[0]], key[1], strict=True))
+        named = dict(zip(self.model.parameters[key[0]], key[1], strict=True))
         return any(
             self.world.why_not(target) is None and row.is_beyond(self.world, target.args)
             for row in self.about.steps_of[key[0]]
@@ -323,8 +322,8 @@ class Lockstep:
             return True
         before = self.snapshot()
         self.world.do(target)
-        after = self.partner.enabled(self.state).get(key, self.state)
-        fits = not self.partner.differences(after, self.facts())
+        after = self.model.enabled(self.state).get(key, self.state)
+        fits = not self.model.differences(after, self.facts())
         self._back_to(before)
         return fits
 

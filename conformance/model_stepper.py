@@ -20,7 +20,7 @@ Key = tuple[str, tuple[int, ...]]
 
 
 def _key(one: Instance) -> Key:
-    """Transition and arguments; no transition of the partner takes a set."""
+    """Transition and arguments; no transition takes a set."""
     return one.step.transition.name, tuple(int(cast("int", a)) for a in one.arguments)
 
 
@@ -68,7 +68,7 @@ class ModelStepper:
     def of(
         cls, bounds: Mapping[str, int], about: SystemMap = MAP, version: str | None = None
     ) -> ModelStepper:
-        """The partner for these bounds, compiled at most once a process."""
+        """The model within these bounds, compiled at most once a process."""
         key = about.system, version, tuple(sorted(bounds.items()))
         if key not in cls._kept:
             cls._kept[key] = cls(bounds, about, version)

@@ -57,20 +57,20 @@ NO_RELEASE: Mapping[str, str] = {
         "who finds /controller looks whose session made it (to 2.0), or whether broker id and "
         "epoch are its own (2.1)",
 }  # fmt: skip
-"""Switch -> what every release from 0.10.0 to 2.8 does, and the switch thrown does not."""
+"""Switch -> what every release from 0.10.0 to 2.8 does, and would not with the switch changed."""
 
 NOT_HAD: Mapping[str, str] = {
     "topics_have_ids":
         "the implementation's brokers know a topic by its name: ids (KIP-516, 2.8) are in "
         "ZooKeeper alone, and in no request",
 }  # fmt: skip
-"""Switch -> what the implementation has not of a release that has thrown it."""
+"""Switch -> what the implementation lacks of a release that changed it."""
 
 BEFORE_THE_FIRST = frozenset({
     "requests_fenced", "leader_epoch_checked", "isr_write_conditional", "isr_write_read_back",
     "checkpoint_complete", "leader_knows_replicas", "deletion_resumed", "node_owner_checked",
 })  # fmt: skip
-"""Switches that Kafka had thrown before the first release that the implementation has."""
+"""Switches that Kafka had changed before the first release that the implementation has."""
 
 
 def of_switches(apart: Mapping[str, object]) -> WhyNotPlayed:

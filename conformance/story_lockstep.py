@@ -13,8 +13,7 @@ from pathlib import Path
 import specs
 from conformance.lockstep import BOUNDS, Lockstep
 from conformance.model_stepper import Key
-from specs.story.errors import StoryError
-from specs.story.read import read_story
+from specs.story.read import StoryError, read_story
 
 STORIES = Path(specs.__file__).parent / "stories"
 HEADING = re.compile(r"^system (\w+)", re.MULTILINE)
@@ -59,7 +58,7 @@ def tour(name: str) -> int:
     brokers, keys = route(name)
     pair = Lockstep({**BOUNDS, "brokers": brokers})
     for taken, key in enumerate(keys):
-        if key not in pair.partner.enabled(pair.state):
+        if key not in pair.model.enabled(pair.state):
             return taken
         pair.drive(key)
         pair.compare_enabledness()

@@ -148,7 +148,7 @@ def as_released(story: Story) -> AsReleased | WhyNotPlayed:
 
 
 def _map_for(story: Story) -> SystemMap:
-    """The map of the story's system, for what befalls in it besides."""
+    """The map of the story's system, with the switches of the story."""
     assert story.heading is not None, "the story names a system"
     recorded = story.heading.recorded
     return map_of(recorded.system.name).where(recorded.version, recorded.without)

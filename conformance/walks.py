@@ -106,12 +106,12 @@ def walk_part(
         pair.take(begun)
     run: list[tuple[str, dict[str, int]]] = []
     for _ in range(steps):
-        enabled = pair.partner.enabled(pair.state)
+        enabled = pair.model.enabled(pair.state)
         pair.choices_are_allowed(enabled)
         keys = [key for key in sorted(enabled) if key[0] not in family.without]
         chooser.shuffle(keys)
         for name, given in keys:
-            step = name, dict(zip(pair.partner.parameters[name], given, strict=True))
+            step = name, dict(zip(pair.model.parameters[name], given, strict=True))
             is_alike = about.not_alike(version or DEFAULT, [*run, step]) is None
             if is_alike and pair.drive((name, given)):
                 run.append(step)

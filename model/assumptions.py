@@ -2,7 +2,7 @@
 
 A preset leaves these faults out, so that a claim is broken by one thing at a time, and so that the
 claims that are proved can be: no release up to 2.6 keeps all that it commits in a lost answer, and
-none a disk that is gone. Each is a switch, and thrown back it is a known limit with its condition.
+none a disk that is gone. Each is a switch, and reverted it is a known limit with its condition.
 """
 
 from __future__ import annotations

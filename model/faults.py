@@ -1,6 +1,6 @@
 """Faults by name, and the transitions that each of them stands for in every system.
 
-A fault is switches thrown to what an assumption rules out, bounds that give it at least one
+A fault is switches set to what an assumption rules out, bounds that give it at least one
 strike, or both; or a system has it in any case, where nothing limits how often it strikes.
 """
 
@@ -23,7 +23,7 @@ class Means:
 
 @dataclass(frozen=True)
 class FaultClass:
-    """One adversary, and the systems that have it, by name."""
+    """One kind of fault, and the systems that have it, by name."""
 
     name: str
     about: str
@@ -80,7 +80,7 @@ FAULTS: dict[str, FaultClass] = {
         ),
     )
 }  # fmt: skip
-"""Every adversary that a command line may name."""
+"""Every fault that a command line may name."""
 
 
 def faults_of(system: System) -> list[str]:

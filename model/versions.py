@@ -4,9 +4,9 @@ A preset is the last release of its line. Some switches bring the fault along th
 felt (a disk that loses what was not flushed, a read of ZooKeeper that throws): the presets leave
 such faults out, so that a claim is broken by one thing at a time.
 
-From 2.7 a cluster may be configured to speak 2.7 among its brokers: then the controller writes ISRs
-(KIP-497) and logs are cut by what fetches answer. The preset has the older speech, which is what a
-cluster keeps while it is being upgraded.
+From 2.7 on, `inter.broker.protocol.version` may be 2.7: then the controller writes ISRs (KIP-497),
+and logs are truncated by what fetches answer. The presets have an older one, as a cluster has while
+it is being upgraded.
 """
 
 from __future__ import annotations

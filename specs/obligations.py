@@ -257,7 +257,7 @@ class Formulas:
     ) -> list[Goal]:  # fmt: skip
         """The parts that together say that the matrix holds for all values in their sorts.
 
-        `parameters` are a step's, where the matrix speaks of them. A proof by triggers has its
+        `parameters` are a step's, where the matrix mentions them. A proof by triggers has its
         goals split; `apart` splits them in any case.
         """
         found = []

@@ -19,7 +19,7 @@ from model.language import ProtocolError, RecordedSystem
 from model.language.recording import Recorded
 from model.language.sorts import Sort
 from model.language.terms import AFTER
-from specs.induction import contradicts_itself, never_awaited
+from specs.induction_counterexamples import contradicts_itself, never_awaited
 from specs.invariants import Proof
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import FRAME, Formulas, Goal, Matrix, Obligation

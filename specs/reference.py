@@ -1,7 +1,7 @@
 """The reference of a system, generated from its transitions: guards, and where they matter.
 
 Nothing here is written by hand: releases come from recording every version, bugs from recording
-each with its fix thrown back, stories from the lines that they play.
+each with its fix reverted, stories from the lines that they play.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RefusalReason:
 
 @dataclass(frozen=True)
 class Page:
-    """What is known of one transition. `bugs` are those whose fix, thrown back, changes it."""
+    """What is known of one transition. `bugs` are those whose fix, reverted, changes it."""
 
     name: str
     summary: str
@@ -107,9 +107,9 @@ def _changed_by_bugs(system: System) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for entry in ZOO:
         shown = entry.shown
-        if shown is None or shown.system != system.name or not shown.thrown:
+        if shown is None or shown.system != system.name or not shown.reverted:
             continue
-        bug = _by_name(system.recorded(shown.base, {**shown.thrown, **shown.world}))
+        bug = _by_name(system.recorded(shown.base, {**shown.reverted, **shown.world}))
         fixed = _by_name(system.recorded(shown.base, dict(shown.world)))
         found[entry.id] = {
             name for name in {*bug, *fixed}

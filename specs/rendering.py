@@ -158,6 +158,9 @@ def _picked(data: Any, keys: Sequence[str]) -> Any:
 GAP = "  "
 KEPT = ("verdict", "answer")
 """Columns that are never left out on a terminal, besides the first."""
+_SENTENCE, _READABLE = 60, 32
+"""A column of sentences, some at least so long, stands below its row rather than be narrower."""
+_BELOW = "    "
 
 _COLOURS = {"holds": 32, "broken": 31, "unknown": 33, "not checked": 33}
 _OPEN_ROWS = 25
@@ -170,8 +173,8 @@ class Table:
     """A table of a report. None is an empty cell; an int is written with commas.
 
     Columns of ints, and those in `right`, are aligned right; those in `prose` may be broken into
-    lines. Names and numbers are never broken: they are for copying. The first column stays where
-    the room is too small, and the last is left out first.
+    lines. Names and numbers are never broken: they are for copying. Where the room is too small
+    long prose stands below its row; then the last column is left out first, and the first stays.
     """
 
     columns: Sequence[str]
@@ -289,30 +292,50 @@ class TableLayout:
             else natural[place]
             for place, of in texts.items()
         }
-        widths = _fitted(natural, least, columns, terminal_width())
+        movable = [
+            place
+            for place in list(texts)[1:]
+            if columns[place] in sentences - set(KEPT) and natural[place] >= _SENTENCE
+        ]
+        least |= {place: max(least[place], _READABLE) for place in movable}
+        self._room = terminal_width()
+        widths = _fitted(natural, least, columns, self._room, movable)
+        self.below = [place for place in movable if place not in widths]
         self.columns = [
             Column(place, columns[place], width, columns[place] in numbers)
             for place, width in widths.items()
         ]
-        self.left_out = [name for place, name in enumerate(columns) if place not in widths]
+        printed = {*widths, *self.below}
+        self.left_out = [name for place, name in enumerate(columns) if place not in printed]
+        self._columns = columns
 
     def head(self) -> list[str]:
         """The names of the columns, and a line below."""
-        names = self.row([column.name for column in self.columns], everything=False)
+        names = self.row(self._columns)
         width = sum(column.width for column in self.columns) + len(GAP) * (len(self.columns) - 1)
         return [*names, "─" * width]
 
-    def row(self, cells: Sequence[str], everything: bool = True) -> list[str]:
-        """The lines of one row; `everything`: its cells include those of columns left out."""
-        texts = [cells[one.place] for one in self.columns] if everything else cells
-        parts = [one.lines(text) for one, text in zip(self.columns, texts, strict=True)]
+    def row(self, cells: Sequence[str]) -> list[str]:
+        """The lines of one row, of whose cells those of columns left out are not shown."""
+        parts = [one.lines(cells[one.place]) for one in self.columns]
         blank = {number: " " * one.width for number, one in enumerate(self.columns)}
-        return [
+        beside = [
             GAP.join(
                 blank[number] if part is None else part for number, part in enumerate(line)
             ).rstrip()
             for line in zip_longest(*parts)
         ]
+        return [*beside, *(line for place in self.below for line in self._under(cells[place]))]
+
+    def _under(self, text: str) -> list[str]:
+        return textwrap.wrap(
+            text,
+            max(self._room or 0, len(_BELOW) + _READABLE),
+            initial_indent=_BELOW,
+            subsequent_indent=_BELOW,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
     def foot(self) -> list[str]:
         """What was left out, where something was."""
@@ -328,9 +351,13 @@ class TableLayout:
 
 
 def _fitted(
-    natural: dict[int, int], least: dict[int, int], columns: Sequence[str], room: int | None
+    natural: dict[int, int],
+    least: dict[int, int],
+    columns: Sequence[str],
+    room: int | None,
+    movable: Sequence[int],
 ) -> dict[int, int]:
-    """The widths of the columns that are printed: the last are left out first."""
+    """The widths of the columns beside each other: first long prose goes, then the last ones."""
     kept = list(natural)
 
     def needed(widths: dict[int, int]) -> int:
@@ -338,6 +365,9 @@ def _fitted(
 
     if room is None or needed(natural) <= room:
         return natural
+    for place in movable:
+        if needed(least) > room:
+            kept.remove(place)
     while needed(least) > room:
         spare = [place for place in kept[1:] if columns[place] not in KEPT]
         if not spare:

@@ -86,7 +86,7 @@ def replay_command(
 
 
 def _switched(name: str, value: object) -> list[str]:
-    """A switch thrown back to what it was before the fix has an option of its own."""
+    """A switch reverted to what it was before the fix has an option of its own."""
     before = SWITCHES[name].values[0] if name in SWITCHES else False
     if isinstance(value, bool) and value is before:
         return ["--without", name]

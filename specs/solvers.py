@@ -19,6 +19,10 @@ from model.language.errors import ProtocolError
 z3.set_param("ctrl_c", False)  # Z3 would take Ctrl-C for itself, and answer `unknown`
 
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
+ONE, SEVERAL, NOTHING = "one premise", "several premises", "nothing"
+LITTLE = 1_000_000
+"""Work after which a weakened question counts as not proved; the whole ones take a tenth of it."""
+
 ANSWERS = {"unsat": PROVED, "sat": REFUTED}
 
 RLIMIT = 20_000_000
@@ -48,10 +52,7 @@ class SolverQuery:
         self._premises = tuple(premises)
         self._by_triggers, self._rlimit = by_triggers, rlimit
         self._negated = z3.Not(goal)
-        self._solver = self._with(self._negated)
-
-    def _with(self, *more: Any) -> Any:
-        return self._made([*self._premises, *more])
+        self._solver = self._made([*self._premises, self._negated])
 
     def _with_only(self, premises: Sequence[Any]) -> Any:
         return self._made([*premises, self._negated])
@@ -74,9 +75,9 @@ class SolverQuery:
         solver.add(*asserted)
         return solver
 
-    def proves_anything(self) -> bool:
+    def proves_anything(self, rlimit: int = LITTLE) -> bool:
         """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
-        return bool(self._with().check() == z3.unsat)
+        return self._proves(self._premises, {}, rlimit)
 
     def needed(self, among: Sequence[Any]) -> list[int] | None:
         """The positions of those premises without which Z3's proof would not go through: an
@@ -91,6 +92,30 @@ class SolverQuery:
             return None
         core = {str(one) for one in solver.unsat_core()}
         return [position for position, name in enumerate(names) if str(name) in core]
+
+    def hangs_on(self, rlimit: int = LITTLE) -> str:
+        """What becomes of a proof by Z3 when what is assumed is weakened, by so much work: it fails
+        without `ONE` of the premises; or only without `SEVERAL`; or it needs `NOTHING` of them."""
+        for _, options in [(1, {})] if self._by_triggers else Z3_WAYS:
+            solver = self._made([self._negated], 1, options)
+            names = [z3.Bool(f"premise {position}") for position in range(len(self._premises))]
+            for name, one in zip(names, self._premises, strict=True):
+                solver.assert_and_track(one, name)
+            if solver.check() != z3.unsat:
+                continue
+            core = [int(str(one).removeprefix("premise ")) for one in solver.unsat_core()]
+            for position in sorted(core, reverse=True):
+                rest = [one for at, one in enumerate(self._premises) if at != position]
+                if not self._proves([*rest, self._negated], options, rlimit):
+                    return ONE
+            return NOTHING if self._proves([self._negated], options, rlimit) else SEVERAL
+        return UNKNOWN
+
+    def _proves(self, asserted: Sequence[Any], options: Mapping[str, object], rlimit: int) -> bool:
+        """Is a contradiction found by so much work?"""
+        solver = self._made(asserted, 1, options)
+        solver.set("rlimit", rlimit)
+        return bool(solver.check() == z3.unsat)
 
     def answer(self, solver: str) -> str:
         """`proved`, `refuted` or `unknown` by a solver."""

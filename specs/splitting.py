@@ -72,7 +72,7 @@ def substituted(term: Term, variable: Term, value: Term) -> Term:
         if part not in memo:
             args = tuple(go(arg) if isinstance(arg, Term) else arg for arg in part.args)
             if part.op in ("every", "some", "count", "least") and part.args[0] is variable:
-                # Bound again: only the range, outside its scope, speaks of the outer one.
+                # Bound again: only the range, outside its scope, mentions the outer one.
                 args = (variable, args[1], args[2], part.args[3], *args[4:])
             memo[part] = t.make(part.op, args, part.sort)
         return memo[part]

@@ -8,7 +8,7 @@ from functools import partial
 
 from conformance.chaos.clients import CLIENTS
 from conformance.chaos.workload import Workload
-from conformance.running.workers import working
+from conformance.running.run import working
 
 
 @contextmanager

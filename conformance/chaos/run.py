@@ -162,7 +162,7 @@ class ChaosCluster:
         finally:
             port.close()
 
-    def befall(self, fault: ChaosFault) -> str:
+    def inject(self, fault: ChaosFault) -> str:
         """Let a fault happen, and be over; what else is to be said of it.
 
         ClusterError, ZooKeeperError or OSError if it could not be carried out.
@@ -383,7 +383,7 @@ def carry_out(
                      f"{workload.acknowledged:,} records acknowledged")  # fmt: skip
                 began, done = workload.now(), True
                 try:
-                    said = brokers.befall(fault)
+                    said = brokers.inject(fault)
                 except (ClusterError, ZooKeeperError, OSError) as error:
                     said, done = f"not carried out: {error}", False
                 report.befell.append(

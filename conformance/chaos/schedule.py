@@ -24,7 +24,7 @@ UNTRACED = ("depose",)
 
 
 class ChaosFault(NamedTuple):
-    """What befalls a broker, for how long (s), and how long all is quiet then (s)."""
+    """A fault of a broker, how long it lasts (s), and how long all is quiet then (s)."""
 
     kind: str
     broker: int
@@ -40,7 +40,7 @@ class ChaosFault(NamedTuple):
 def faults(
     rounds: int, seed: int, brokers: int, kinds: Sequence[str] = tuple(KINDS)
 ) -> Iterator[ChaosFault]:
-    """So many, one after the other; the first are the same whatever the number of rounds."""
+    """So many of these kinds, one after the other; more rounds begin with the same ones."""
     chance = random.Random(f"chaos {seed}")
     for _ in range(rounds):
         kind = chance.choice(list(kinds))

@@ -13,7 +13,7 @@ from specs.verdict import Verdict, combine
 
 if TYPE_CHECKING:
     from specs.chain import ChainResult, Composed
-    from specs.induction import InductionCounterexample
+    from specs.induction_counterexamples import InductionCounterexample
     from specs.prover import ProofResult
 
 REFINES = "replication_refines_its_proof"
@@ -33,7 +33,7 @@ def prove_chain(
     code."""
     # z3 takes a while to load: only now that the line is understood.
     from specs.chain import DEEP, QUICK, compose, follow_everywhere, refinement
-    from specs.induction import counterexample_to_induction
+    from specs.induction_counterexamples import counterexample_to_induction
     from specs.proofs.elections import PROOF, composed
     from specs.prover import prove
 

@@ -86,17 +86,17 @@ def check(
 ) -> None:
     """Check broker logs, the output of `insync ingest`, or recorded traces against the protocol.
 
-    A folder of what the processes of one cluster traced (insync cluster start DIR --trace) is put
-    together and replayed on the model, each partition and the controllership line by line.
+    The traces of one cluster's processes, in one folder (insync cluster start DIR --trace), are
+    merged and replayed on the model line by line: each partition, and who is the controller.
 
     A finding is a violation (no run of the protocol writes these lines, whatever lines may be
-    missing), impossible (no step of the model fits), a known bug (one fits with a switch of the zoo
-    thrown back), incomplete (a value went back, and lines that could say why may be missing), not
-    judged (KRaft, which has no ZooKeeper) or explained. Exits 0 when all that was compared holds,
-    1 when broken, 2 when incomplete findings or a file that could not be read stand in the way,
-    and 3 when nothing was compared. The verdict's line names what it does not speak of. --open
-    shows the first finding in the explorer; --save-story keeps the run of its trace as a story,
-    with what the model does at that line.
+    missing), impossible (no step of the model fits), a known bug (one fits if a fix is reverted),
+    incomplete (a value went back, and lines that could say why may be missing), not judged (KRaft,
+    which has no ZooKeeper) or explained. Exits 0 when all that was compared holds, 1 when broken,
+    2 when there are incomplete findings or a file could not be read, and 3 when nothing was
+    compared. The verdict's line names what was not judged. --open shows the first finding in the
+    explorer; --save-story keeps the run of its trace as a story, with what the model does at that
+    line.
     """
     from conformance.pipeline.tables import show_check
 
@@ -163,7 +163,7 @@ def checked(
     check_release(release, layout)
     traces = running_traces(found.traces)
     in_folders = {path for path in found.traces if is_process_trace(path)}
-    traces += [_trace(path, hidden) for path in found.traces if path not in in_folders]
+    traces += [replay_file(path, hidden) for path in found.traces if path not in in_folders]
     corpora: list[Corpus] = []
     judged = Judged()
     drawn: list[Timeline] = []
@@ -245,7 +245,17 @@ def running_traces(paths: Sequence[str]) -> list[TraceReport]:
     return [judge_running(inside, folder) for folder, inside in sorted(folders.items())]
 
 
-def _trace(path: str, hidden: int | None) -> TraceReport:
-    from conformance.pipeline.traces import replayed
+def replay_file(path: str, hidden: int | None = None) -> TraceReport:
+    """Replay one trace, of lines or of columns.
 
-    return replayed(path, hidden)
+    A trace whose header says that parts are missing is searched for a run that fits; `hidden` then
+    overrides how many steps may be missing before a line.
+    """
+    from conformance.partial import check_partial, is_partial
+    from conformance.replay import check_trace
+
+    if is_columns(path):
+        from conformance.columns.judge import check_columns
+
+        return check_columns(path)
+    return check_partial(path, hidden) if is_partial(path) else check_trace(path)

@@ -120,7 +120,7 @@ def _value(name: str, text: str) -> object:
 
 @dataclass(frozen=True)
 class Size:
-    """What --brokers and --bound said, as typed, and --fault, which needs room for its strike."""
+    """--brokers and --bound as typed, and --fault, which needs a bound that allows it."""
 
     brokers: str | None
     bounds: tuple[str, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -193,7 +194,7 @@ def _new(
     try:
         parse_properties("--set", f"zookeeper.connect=h:1\nlog.dirs=d\n{text}", Release.of(release))
     except WrongProperties as error:
-        raise WrongUse(str(error)) from error
+        raise WrongUse(re.sub(r"^--set:\d+", "--set", str(error))) from error  # it has no lines
     state = new_state(ids, release, kind, dict(zip(ids, named, strict=False)), chosen)
     state.request_log, state.trace = request_log, trace
     if listeners is not None:
@@ -313,9 +314,7 @@ def _one_broker(what: str, done: str, help_: str) -> None:
 
 
 _one_broker("kill", "killed", "End a broker at once, as a crash does (SIGKILL).")
-_one_broker(
-    "pause", "paused", "Stop a broker where it is, as a long collection of garbage does (SIGSTOP)."
-)
+_one_broker("pause", "paused", "Pause a broker (SIGSTOP), as a long GC pause does.")
 _one_broker("resume", "resumed", "Let a paused broker go on (SIGCONT).")
 
 

@@ -41,7 +41,7 @@ Example:
 @click.option("--open", "opens", is_flag=True, help="Show both in the browser.")
 @json_option
 def compare(left: str, right: str, out: str | None, opens: bool, json_target: str | None) -> None:
-    """Lay two runs side by side, step by step, the first difference in the middle.
+    """Show two runs side by side, step by step, the first difference in the middle.
 
     A is a run: a story, a trace, or what find, explore or zoo wrote with --json. B is another run
     of the same system, or the world to play the same steps in: a version, or words of a heading

@@ -31,7 +31,7 @@ def dump_log(
 ) -> None:
     """Print segments (.log), indexes (.index, .timeindex) and producers' state (.snapshot).
 
-    The lines are those of kafka-dump-log.sh, 2.4 to 2.8. What does not fit together, and where a
+    The lines are those of kafka-dump-log.sh, 2.8. What does not fit together, and where a
     file is damaged, is said on standard error.
 
     Exit code 0: all of it is sound; 1: something is damaged, or an index is not its segment's.

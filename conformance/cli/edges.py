@@ -72,11 +72,11 @@ def edges(
 ) -> None:
     """Walk every edge of the graph of SYSTEM on the implementation, and back.
 
-    Each transition that the model allows in a state is driven in a world that is in that state, and
-    must end alike; each step that the world offers must be one of the model's. Exits 0 when all of
-    a whole graph is covered, 1 at a mismatch, 2 when states were left out. The first mismatch is
-    reported as a run from the beginning, as short as it was found to be: --save-story keeps it,
-    --open shows it. --map lists the families of faults that a system's graph is parted into.
+    In every state the implementation takes each transition that the model allows there, and must
+    end in the same state; each step that the implementation offers must be one of the model's.
+    Exits 0 when a whole graph is covered, 1 at a mismatch, 2 when states were left out. The first
+    mismatch is reported as a shrunk run from the initial state: --save-story keeps it, --open shows
+    it. --map lists the parts of a system's graph, one family of faults each.
 
     \b
     Example:
@@ -231,10 +231,10 @@ def _diagnosed(
     first: EdgeMismatch, about: SystemMap, bounds: dict[str, int], version: str | None
 ) -> Diagnosis | None:
     """The run to the first mismatch, shrunk; None where no run from the beginning shows it."""
-    from conformance.diagnosis import Pairing
+    from conformance.diagnosis import LockstepSetup
     from conformance.edge_diagnosis import diagnose_edge
 
-    return diagnose_edge(first, Pairing(about, bounds, version))
+    return diagnose_edge(first, LockstepSetup(about, bounds, version))
 
 
 def _show_in_the_browser(story: str | None, json_target: str | None) -> None:

@@ -66,11 +66,11 @@ def find(
 ) -> None:
     """Print the shortest run of SYSTEM that breaks CLAIM.
 
-    A claim that something can happen (a `sometimes`) is answered with the shortest run that
-    reaches it, one that something happens in the end (an `eventually`) with a run into a loop
-    without it. For CLAIM `deadlock` it is the shortest run to a state from which no step is
-    possible. Where there is no such run within the bounds, the counts say how many states were
-    looked at. Exit code 1 says broken, 0 holds (or reached), 2 that --max-states came first.
+    For a `sometimes` (something can happen) it prints the shortest run that reaches it; for an
+    `eventually`, a run into a loop in which it does not happen; for `deadlock`, the shortest run
+    to a state in which no step is possible. Where there is no such run within the bounds, the
+    counts say how many states were visited. Exit code 1 says broken, 0 holds (or reached), 2 that
+    --max-states was reached first.
 
     With --engine z3 runs are looked at by their length, whatever the number of states, up to
     --max-steps or until --rlimit is spent (then exit code 2); a bound can be lifted by =none.

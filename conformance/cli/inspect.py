@@ -41,18 +41,18 @@ _SHOWN = 40  # partitions in the table; --json has them all
 def inspect(
     paths: tuple[str, ...], release: str, engine: str, master: str | None, json_target: str | None
 ) -> None:
-    """Lay the disks of several brokers side by side, and say what does not fit.
+    """Compare the log directories of several brokers, and report what does not fit.
 
-    LOG_DIRS are log directories (log.dirs) of brokers that are dead or alive, or folders that hold
+    LOG_DIRS are log directories (log.dirs) of brokers, running or stopped, or folders that hold
     them. Segments, indexes, checkpoints, leader epochs and producers' snapshots are read; nothing
-    is written. What a follower would cut when it starts again, under each replica as its leader, is
-    asked of the model, by the rules of the release named.
+    is written. The model says where a replica would truncate its log if it restarted under each
+    other replica as leader, by the rules of --version.
 
     A finding is broken (a damaged batch, replicas with other records at a committed offset, a high
     watermark above the log, epochs that do not fit batches), at risk (the protocol allows it, and
     what is committed may be lost: only one disk has it), or usual (a killed broker leaves it, and
-    its next start mends it). Exits 0 when nothing is broken or at risk, 1 when something is broken,
-    2 when something is at risk or could not be read, and 3 when there was no replica.
+    its next start repairs it). Exits 0 when nothing is broken or at risk, 1 when something is
+    broken, 2 when something is at risk or could not be read, and 3 when there was no replica.
 
     \b
     Example:

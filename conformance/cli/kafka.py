@@ -321,7 +321,7 @@ def schedule(folder: Path, file: Path, json_target: str | None) -> None:
     \b
     Example:
       echo "hold Fetch from 2 to 1" | insync kafka schedule DIR -
-      insync kafka schedule DIR mishaps.txt
+      insync kafka schedule DIR faults.txt
     """
     lab = _lab(folder)
     try:
@@ -379,7 +379,7 @@ def replay(
     from conformance.kafka.replay import replay as replayed
     from conformance.kafka.run import NotReplayable, run_of
     from specs.story import read_story
-    from specs.story.errors import StoryError
+    from specs.story.read import StoryError
 
     try:
         read = read_story(story)
@@ -475,7 +475,7 @@ def trace(folder: Path, json_target: str | None) -> None:
 @click.option("--rounds", type=click.IntRange(1), default=1, show_default=True, metavar="N",
               help="How many clusters, one after the other.")  # fmt: skip
 @click.option("--faults", type=click.IntRange(1), default=10, show_default=True, metavar="N",
-              help="How many faults befall each.")  # fmt: skip
+              help="How many faults each cluster has.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="S",
               help="What the faults follow from.")  # fmt: skip
 @click.option("--clients", "named", is_flag=False, flag_value=OURS, metavar="[C,C]",
@@ -490,7 +490,7 @@ def soak(
     folder: Path, version: str, home: Path | None, rounds: int, faults: int, seed: int,
     named: str | None, keep: bool, again: bool, json_target: str | None,
 ) -> None:  # fmt: skip
-    """Let random faults befall real Kafka while records are written, and judge every line of it.
+    """Inject random faults into real Kafka while records are written, and judge every line of it.
 
     A round starts three brokers in DIR/round-N. Processes are killed and paused, sessions end,
     messages between brokers, of the controller and to ZooKeeper are held or lost; what is done

@@ -241,7 +241,7 @@ def _campaign(
     faults: str, seeds: range, steps: int, every: int, with_effects: bool, release: str
 ) -> WalkCampaign:
     """Walks of one partition, held to `replication` both ways."""
-    from conformance.diagnosis import Pairing, explained
+    from conformance.diagnosis import LockstepSetup, explained
     from conformance.effects import EffectsOfOnePartition
     from conformance.lockstep import BOUNDS, Lockstep
     from conformance.mapping import MAP
@@ -255,7 +255,7 @@ def _campaign(
         return walk(seed, steps, None, every, faults, heard, release)
 
     def why(mismatch: Mismatch) -> Diagnosis | None:
-        return explained(mismatch, pairing=Pairing(MAP, BOUNDS, release))
+        return explained(mismatch, setup=LockstepSetup(MAP, BOUNDS, release))
 
     campaign = _walked(WalkCampaign(ONE_PARTITION, faults, release), seeds, walked, why)
     campaign.writes, campaign.requests = effects.writes, effects.requests
@@ -382,10 +382,10 @@ def _show_map(system: str, json_target: str | None) -> None:
         ("left out", "why"), missing.items(), json_target, prose=("why",)
     )  # fmt: skip
     show_table(
-        ("as released", "what the model does otherwise unless it is thrown back"),
+        ("as released", "what the model does otherwise unless it is reverted"),
         [(name, SWITCHES[name].about) for name in sorted(about.switches)],
         json_target,
-        prose=("what the model does otherwise unless it is thrown back",),
+        prose=("what the model does otherwise unless it is reverted",),
     )
     abstracted = sum(one.why is not None for one in about.rows.values())
     say(f"{len(mapped & {*there})} of {len(there)} transitions of {system} are mapped, "

@@ -73,7 +73,7 @@ COMMANDS: dict[str, CommandEntry] = {
     **_group(
         "History",
         versions="List versions and switches.",
-        compare="Lay two runs side by side.",
+        compare="Show two runs side by side.",
     ),
     **_group(
         "The implementation",
@@ -87,7 +87,7 @@ COMMANDS: dict[str, CommandEntry] = {
         offsets="Print offsets by time.",
         configs="Describe and alter configurations.",
         **{"dump-log": "Print the files of a log."},
-        inspect="Lay several brokers' disks side by side.",
+        inspect="Compare the log directories of brokers.",
         simulate="Run and record the implementation.",
         convert="Write recorded runs as columns.",
     ),
@@ -95,7 +95,7 @@ COMMANDS: dict[str, CommandEntry] = {
         "Conformance of the two",
         lockstep="Walk both sides, step by step.",
         edges="Walk every edge on the implementation.",
-        mutants="Plant faults; count who is caught.",
+        mutants="Plant faults; count those detected.",
         vectors="Answer cases of Kafka's behaviour.",
     ),
     **_group(
@@ -109,15 +109,15 @@ COMMANDS: dict[str, CommandEntry] = {
     ),
     **_group(
         "Learning and teaching",
-        lessons="Check what the lessons tell.",
+        lessons="Check the runs of the lessons.",
         grade="Judge answers to exercises.",
         explain="Show a run as a page or a picture.",
         docs="Build the documentation as a site.",
-        pictures="Take pictures of the explorer.",
+        pictures="Take screenshots of the explorer.",
     ),
     **_group(
         "The project",
-        new="Write the files of a new idea, with a test.",
+        new="Write the files of a new system, claim or bug.",
         test="Run the project's own gates and tests.",
     ),
 }

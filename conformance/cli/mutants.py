@@ -65,15 +65,15 @@ def mutants(
     at_once: int | None, show: str | None, seed: int, save_story: str | None, opens: bool,
     json_target: str | None,
 ) -> None:  # fmt: skip
-    """Plant Kafka's old bugs, and systematic mutants, in the implementation; count who is caught.
+    """Plant Kafka's old bugs, and systematic mutants, in the implementation; count those detected.
 
-    Judged by the model alone: its rules for every small input, stories driven on both sides, edges
-    of the graphs of all systems, walks in lock-step, and the traces and logs of simulated clusters,
-    with what they come to once faults are over. Each mutant is put before those of them
-    that run its line. Systematic mutants change one comparison, condition, connective, constant,
-    result or statement of impl/core, or of what the model speaks of in a log; they are drawn from
-    every file and kind in proportion. A line that no walk runs is a survivor, too. A survivor is
-    explained by a table, or said to be unexplained. --show ID --open shows the run to a mismatch,
+    They are judged by comparison with the model alone: its rules for every small input, stories on
+    both sides, edges of the graphs of all systems, walks in lock-step, and the traces and logs of
+    simulated clusters. Each mutant is judged by those of these checks that run its line.
+    Systematic mutants change one comparison, condition, connective, constant, result or statement
+    of impl/core, or of what the model has of a log; they are drawn from every file and kind in
+    proportion. A mutant in a line that no check runs survives, too. A table explains survivors;
+    others are listed as unexplained. --show ID --open shows the run to a mismatch,
     and --show ID --save-story FILE keeps it. Exits 0 when every old bug and enough of the others
     are caught, 1 when not, and 3 when the implementation as it is fails already.
 

@@ -100,7 +100,7 @@ def switch(
 @click.option("--system", "of", required=True, help="The system that it is about.")
 @click.option("--says", required=True, help="The claim as a sentence.")
 @click.option("--formula", required=True, help="The claim in the notation, of `now`.")
-@click.option("--companion", required=True, help="The name of the case that it speaks of.")
+@click.option("--companion", required=True, help="The name of the case that it is about.")
 @click.option("--companion-formula", "reaches", cls=RenamedOption, former="--reaches",
               required=True, help="That case in the notation: it must be reachable.")  # fmt: skip
 @json_option
@@ -128,7 +128,7 @@ def claim(
 @click.option("--system", "of", required=True, help="The system that shows it.")
 @click.option("--claim", "breaks", required=True, help="The claim that breaks.")
 @click.option("--version", "base", help="The release that it is shown on.")
-@click.option("--without", multiple=True, help="A switch thrown back to before its fix.")
+@click.option("--without", multiple=True, help="A switch reverted to before its fix.")
 @click.option("--bound", multiple=True, metavar="NAME=N", help="A bound to find it within.")
 @click.option("--title", required=True, help="What went wrong, in a line.")
 @click.option("--fixed-in", required=True, help="The release that fixed it.")
@@ -165,10 +165,10 @@ def bug(
         raise WrongUse(f"{error.args[0]} is no switch; insync versions lists them") from error
     except ProtocolError as error:
         raise WrongUse(str(error)) from error
-    thrown = {one: SWITCHES[one].values[0] for one in without}
+    reverted = {one: SWITCHES[one].values[0] for one in without}
     _carry_out(
         json_target,
-        lambda edits: new_bug(edits, name, title, fixed_in, of, breaks, version, thrown, bounds),
+        lambda edits: new_bug(edits, name, title, fixed_in, of, breaks, version, reverted, bounds),
     )
 
 

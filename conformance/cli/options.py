@@ -38,7 +38,7 @@ fault_option = click.option(
     "faults",
     metavar="NAME",
     multiple=True,
-    help=f"Let an adversary strike: {', '.join(FAULTS)}.",
+    help=f"Add a fault: {', '.join(FAULTS)}.",
 )
 """Adds --fault, which arrives as `faults: tuple[str, ...]`."""
 
@@ -70,7 +70,7 @@ def variant_options(command: Command) -> Command:
             "--without",
             metavar="SWITCH",
             multiple=True,
-            help="Throw a true-or-false switch back to what it was before the fix.",
+            help="Turn a fix off: a true-or-false switch as it was before it.",
         ),
         fault_option,
     )
@@ -159,7 +159,9 @@ def search_options(command: Command, more_engines: tuple[str, ...] = ()) -> Comm
             help="Stop before more than N states; what is open then is unknown.",
         ),
         click.option(
-            "--symmetry", is_flag=True, help="Visit one state for all that rename brokers only."
+            "--symmetry",
+            is_flag=True,
+            help="Visit one of all states that differ by broker ids only.",
         ),
         click.option(
             "--engine",

@@ -22,7 +22,7 @@ Example:
 @click.option("--check", is_flag=True, help="Say which are not current, and take none.")
 @json_option
 def pictures(out: str, check: bool, json_target: str | None) -> None:
-    """Take pictures of the explorer at five telling moments, in Chromium.
+    """Take five screenshots of the explorer, in Chromium.
 
     Beside them goes pictures.json, by which --check tells without a browser whether the explorer
     still shows what is on them; then exit code 1 says that it does not.

@@ -60,7 +60,7 @@ from specs.runs import Run, replay_command
 from specs.verdict import ClaimReport, Verdict, combine
 
 if TYPE_CHECKING:
-    from specs.induction import InductionCounterexample
+    from specs.induction_counterexamples import InductionCounterexample
     from specs.smt2 import Smt2Folder
 
 PROOFS: dict[str, Proof] = proofs()
@@ -476,7 +476,7 @@ def _attempt(
     asked: ProofRequest, solvers: tuple[str, ...], folder: Smt2Folder | None, progress: Progress
 ) -> Attempt:
     # z3 takes a while to load: only now that the line is understood.
-    from specs.induction import counterexample_to_induction
+    from specs.induction_counterexamples import counterexample_to_induction
     from specs.prover import prove as discharge
 
     proof, recorded = asked.proof, asked.recorded

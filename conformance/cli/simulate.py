@@ -83,7 +83,7 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
     "named",
     metavar="NAME",
     multiple=True,
-    help=f"Only this goes wrong, and what else is named so: {', '.join(PROFILE_OF)}.",
+    help=f"Inject only this fault; may be given several times: {', '.join(PROFILE_OF)}.",
 )
 @click.option(
     "--brokers",
@@ -133,15 +133,15 @@ def simulate(
     """Run the implementation under faults, record every step, and judge each run by the model.
 
     The same seed, steps, faults and brokers give the same run anywhere. Exit code: the verdict of
-    all runs together. With --cluster no model is beside a run: its own claims are looked at after
-    every step, and at its end every acknowledged record is looked for.
+    all runs together. With --cluster runs are not replayed on the model: the simulator checks its
+    own claims after every step, and at the end that every acknowledged record is still there.
 
-    With --engine it is a campaign: --faults takes several profiles (A,B or all), --planted puts
-    bugs of the zoo back, and --out keeps traces and verdicts as Parquet. The same command goes on
-    where it was interrupted; the table is the same on any number of executors.
+    With --engine it is a campaign: --faults takes several profiles (A,B or all), --planted plants
+    bugs of the zoo, and --out keeps traces and verdicts as Parquet. The same command resumes where
+    it was interrupted; the table is the same on any number of executors.
 
-    --open shows the first run that is broken, or the first of all, beside the model; --save-story
-    keeps it as a story.
+    --open shows the first broken run, or else the first run, beside the model; --save-story keeps
+    it as a story.
 
     \b
     Example:

@@ -29,7 +29,9 @@ ENOUGH = 3_000_000
 @variant_options
 @size_options
 @click.option("--guard", metavar="REASON", help="Only the guards with this reason.")
-@click.option("--symmetry", is_flag=True, help="Visit one state for all that rename brokers only.")
+@click.option(
+    "--symmetry", is_flag=True, help="Visit one of all states that differ by broker ids only."
+)
 @click.option(
     "--max-states",
     metavar="N",

@@ -36,6 +36,7 @@ NAMES = (
     "tasks_are_of_controllers",
     "lists_are_sound",
     "only_the_requested_is_deleted",
+    "zookeeper_is_known",
     "who_goes_is_not_elected",
     "states_are_written_as_read",
     "deleted_topics_get_no_orders",

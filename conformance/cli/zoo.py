@@ -41,7 +41,7 @@ class Hunt:
     shown: Expression
     bug: Exploration
     run: Run | None
-    mended: Exploration
+    fixed: Exploration
     counter: Run | None
 
     @property
@@ -49,14 +49,12 @@ class Hunt:
         """Holds if the bug is found and its fix holds; a bug that is not there is a defect too."""
         with_bug = self.bug.claims[self.shown.claim].verdict
         found = {Verdict.BROKEN: Verdict.HOLDS, Verdict.HOLDS: Verdict.BROKEN}
-        return combine(
-            [found.get(with_bug, with_bug), self.mended.claims[self.shown.claim].verdict]
-        )
+        return combine([found.get(with_bug, with_bug), self.fixed.claims[self.shown.claim].verdict])
 
     @property
     def seconds(self) -> float:
         """Both explorations, without setting them up."""
-        return self.bug.seconds + self.mended.seconds
+        return self.bug.seconds + self.fixed.seconds
 
 
 def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> Hunt:
@@ -73,8 +71,8 @@ def hunt(entry: ZooEntry, max_states: int | None, report: Report) -> Hunt:
         )  # fmt: skip
 
     bug, run = search(shown.broken(), "with its bug")
-    mended, counter = search(shown.mended(), "as fixed")
-    return Hunt(entry, shown, bug, run, mended, counter)
+    fixed, counter = search(shown.as_fixed(), "as fixed")
+    return Hunt(entry, shown, bug, run, fixed, counter)
 
 
 @click.command()
@@ -185,13 +183,13 @@ def _several(entries: Sequence[ZooEntry], max_states: int | None, json_target: s
             left = left_of(began, len(hunts), len(entries))
             hunts.append(hunt(one, max_states, _placed(progress, len(hunts), len(entries), left)))
     show_table(
-        ["#", "id", "of", "thrown back", "verdict", "steps", "states", "as fixed", "states", "s"],
+        ["#", "id", "of", "reverted", "verdict", "steps", "states", "as fixed", "states", "s"],
         [
             (
                 one.entry.number, one.entry.id, f"{one.shown.system} {one.shown.base}",
-                _thrown(one.shown), _outcome(one).partition(" (")[0],
+                _reverted(one.shown), _outcome(one).partition(" (")[0],
                 len(one.run.steps) if one.run else None, f"{one.bug.distinct:,}",
-                one.mended.claims[one.shown.claim].verdict, f"{one.mended.distinct:,}",
+                one.fixed.claims[one.shown.claim].verdict, f"{one.fixed.distinct:,}",
                 f"{one.seconds:.1f}",
             )
             for one in hunts
@@ -235,10 +233,10 @@ def _report(done: Hunt) -> list[str]:
         lines += [done.run.as_text(), "", f"again: {done.run.replay}", ""]
     else:
         lines += [f"{_outcome(done)}; looked at {looked}"]
-    fixed = done.mended.claims[claim.name]
-    looked = f"{_states(done.mended)}, none further than {steps(done.mended.depth - 1)}, "
-    looked += f"{done.mended.seconds:.1f} s"
-    lines += [f"as history fixed it, {described(done.mended.grounded.recorded)}: {fixed.verdict}"]
+    fixed = done.fixed.claims[claim.name]
+    looked = f"{_states(done.fixed)}, none further than {steps(done.fixed.depth - 1)}, "
+    looked += f"{done.fixed.seconds:.1f} s"
+    lines += [f"as history fixed it, {described(done.fixed.grounded.recorded)}: {fixed.verdict}"]
     lines[-1] += f" ({fixed.why}; {looked})" if fixed.why else f" within the same bounds ({looked})"
     if done.counter is not None:
         lines += ["", done.counter.as_text(), "", f"again: {done.counter.replay}"]
@@ -256,11 +254,11 @@ def _outcome(done: Hunt) -> str:
     return f"not found ({why})"
 
 
-def _thrown(shown: Expression) -> str:
+def _reverted(shown: Expression) -> str:
     """`truncation=hw`; a switch that was only on or off by its name. Designs have no switches."""
     return ", ".join(
         name if value is False else f"{name}={str(value).lower()}"
-        for name, value in shown.thrown.items()
+        for name, value in shown.reverted.items()
     )
 
 
@@ -297,23 +295,23 @@ def _listed(entry: ZooEntry) -> EntryReport:
         entry.number, entry.id, entry.sources, entry.title, entry.story, entry.fixed_in,
         entry.flag, entry.remark or None,
         system=shown.system if shown else None, base=shown.base if shown else None,
-        without=dict(shown.thrown) if shown else {}, bounds=shown.limits if shown else None,
+        without=dict(shown.reverted) if shown else {}, bounds=shown.limits if shown else None,
         claim=entry.breaks, quick=bool(shown and shown.quick),
         verdict="not checked" if shown else f"not expressed ({entry.excuse})",
     )  # fmt: skip
 
 
 def _hunted(done: Hunt) -> EntryReport:
-    fixed, run = done.mended.claims[done.shown.claim], done.run
+    fixed, run = done.fixed.claims[done.shown.claim], done.run
     return replace(
         _listed(done.entry), verdict=_outcome(done),
         steps=run.steps if run else None, loop=run.loop if run else None,
         replay=run.replay if run else None,
         distinct=done.bug.distinct, seconds=done.bug.seconds,
         fixed={
-            "version": done.mended.grounded.recorded.version, "verdict": fixed.verdict,
-            "why": fixed.why, "distinct": done.mended.distinct, "depth": done.mended.depth,
-            "seconds": round(done.mended.seconds, 3),
+            "version": done.fixed.grounded.recorded.version, "verdict": fixed.verdict,
+            "why": fixed.why, "distinct": done.fixed.distinct, "depth": done.fixed.depth,
+            "seconds": round(done.fixed.seconds, 3),
         },
     )  # fmt: skip
 

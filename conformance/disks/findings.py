@@ -12,9 +12,9 @@ from specs.verdict import Verdict
 class Severity(Enum):
     """How bad a finding is."""
 
-    BROKEN = "broken"  # it contradicts itself or another replica, and no start mends it
+    BROKEN = "broken"  # it contradicts itself or another replica, and no start repairs it
     AT_RISK = "at risk"  # the protocol allows it, and what was committed may be lost
-    USUAL = "usual"  # a killed broker leaves it, and its next start mends it
+    USUAL = "usual"  # a killed broker leaves it, and its next start repairs it
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _INT, _LONG, _TEXT = pa.int32(), pa.int64(), pa.string()
 # What an event says, beside where it stands. Absent values are null.
 SAID: dict[str, pa.DataType] = {
     "broker": _INT,  # who wrote the line
-    "controller": _INT,  # the controller that is spoken of
+    "controller": _INT,  # the controller that is mentioned
     "controller_epoch": _INT,
     "topic": _TEXT,
     "partition": _INT,
@@ -80,7 +80,7 @@ FILES = pa.schema(
         "events": _LONG,
         "continuation": _LONG,
         "rejected": _LONG,
-        "protocol": _LONG,  # stamped lines of the loggers that speak of the protocol
+        "protocol": _LONG,  # stamped lines of the loggers that mention the protocol
         "since": _LONG,  # the first stamp in it, as `at`
         "until": _LONG,  # and the last
         "jumps": pa.list_(_LONG),  # lines whose stamps go back by more than a minute
@@ -148,7 +148,7 @@ class Event:
 
     @property
     def tp(self) -> tuple[str, int] | None:
-        """Topic and partition, where the line speaks of one."""
+        """Topic and partition, where the line mentions one."""
         if self.topic is None or self.partition is None:
             return None
         return self.topic, self.partition

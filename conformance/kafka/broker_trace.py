@@ -134,7 +134,7 @@ class BrokerTraceOf:
         self.hw: dict[str, int] = defaultdict(int)
         self.epoch: dict[str, int] = defaultdict(lambda: -1)
         self.leading: set[str] = set()
-        """Whose leader it is, as far as is told."""
+        """Whose leader it is, as far as is known."""
         self.isr: dict[str, list[int]] = {}  # of partitions that it leads
         self.known: dict[tuple[str, int], int] = {}  # log ends of followers that it logged
         self.zk_version: dict[str, int] = {}

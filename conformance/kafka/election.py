@@ -395,7 +395,7 @@ class ElectionReplay(Followed):
         self.obeyed[broker] = max(epoch, self.obeyed.get(broker, 0))
         return f"{held.message.api} of controller epoch {epoch}: answered NONE"
 
-    # Mishaps
+    # Faults
 
     def expires(self, step: ReplayStep) -> str:
         """The session ends, and the broker is not notified.

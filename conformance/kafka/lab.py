@@ -386,7 +386,7 @@ class Lab(Processes):
                 found = lines[max(at, 0) :][:LAST_LINES]
         return " | ".join(found) or "nothing"
 
-    # Ending and mishaps
+    # Ending, and faults
 
     def stop(self, patience_s: float = 20.0) -> list[str]:
         """End everything: brokers first, cleanly if they can, ZooKeeper last. Who was ended."""

@@ -2,9 +2,9 @@
 
 All brokers are members of one cluster on the release's own ZooKeeper. A topic has a partition that
 each broker leads by preference, with all as replicas. A real client (kafka-python) writes to
-all of them with acks=all throughout, while a fixed course of mishaps and an operator's requests is
-gone through twice: under a controller of ours, and under one of Kafka's. After each step every
-replica has to be back in the ISR, and each partition has to take records.
+all of them with acks=all throughout, while a fixed sequence of faults and of an operator's requests
+is run twice: under a controller of ours, and under one of Kafka's. After each step every replica
+has to be back in the ISR, and each partition has to take records.
 
 At the end all brokers are stopped and their logs are compared byte by byte; each record that the
 client got an acknowledgement for has to be at its offset, in each of them.

@@ -125,7 +125,7 @@ def run_of(story: Story) -> ModelRun:
         raise NotReplayable(
             f"{story.source} is a story of {heading.recorded.system.name}; the lab "
             f"replays those of {', '.join(SYSTEMS)}, in which each step is a message, a write or "
-            "a mishap of its own"
+            "a fault of its own"
         )
     try:
         steps = _steps(story, heading, at_once=True)

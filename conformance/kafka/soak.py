@@ -1,7 +1,7 @@
 """Real Kafka under random faults: traced, and every line of the trace judged by the model.
 
 A round is a new cluster of a release with three brokers; records are written all the while, faults
-befall it one after the other, then its trace is judged like that of our own processes. What a
+are injected one after the other, then its trace is judged like that of our own processes. What a
 round came to is a line of `rounds.jsonl`; a soak that was interrupted goes on after the last one.
 
 With clients, writers of each kind and the readers of a group are at work as in `insync chaos`, and
@@ -37,7 +37,7 @@ from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, ended_at_la
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
 from conformance.running.judge import RunningReport, judge_running
-from conformance.running.workers import working
+from conformance.running.run import working
 from impl.releases import Release
 from impl.server.clients import ClientError
 from impl.server.processes import ClusterError

@@ -8,7 +8,6 @@ until it is suspended again, or done.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
 from conformance.mapping.rows import (
     NOT_FENCED_AT_THE_END,
@@ -47,7 +46,7 @@ from impl.znodes.cluster import decode_controller_epoch
 from impl.zookeeper.port import wait
 from model.reassignment.state import OTHERS, ROLES, STOPS, TASKS
 
-_BATCH = "what the controller does until it may be put down again; what that is, the state says"
+_BATCH = "what the controller does until it may be suspended again; the state says what that is"
 
 _CUT_OFF = (
     "a controller whose session is over stands still in the model until it resigns; Kafka's ends "
@@ -183,9 +182,8 @@ ROWS: dict[str, StepRow] = {
             why=f"{_BATCH}; whom it elects, or takes offline, is found by the state as it is. "
                 "Step 5 tells who is online already what he knows, which arrives with what is "
                 "before it and is refused. It looks at the state right before it writes, and is "
-                "put down where that tells it something new; or its write was refused, and it "
-                "looks again. With lists of two one goes offline at most; of more Kafka tells in "
-                "one round, and the model one by one. "
+                "suspended where that tells it something new; or its write was refused, and it "
+                "looks again. Of several old replicas the one with the lowest id leaves first. "
                 f"{NOT_FENCED_AT_THE_END}"),
         row("broker_crashes", "broker", "broker_crashes"),
         row("session_expires", "broker", "session_expires"),
@@ -246,6 +244,7 @@ UNOBSERVED: dict[str, str] = {
         "crossed", "stuck", "read_late", "withdrawn", "withdrawn_in", "metadata_epoch"), "ghost"),
     **dict.fromkeys(
         ("cache.resumes", "cache.begins"), "what follows the task at hand is seen when it comes"),
+    "cache.unsent": "what a controller has not sent yet is seen when it does",
     "cache.other": "that the other entry is in memory is seen in what is left of the request when "
     "the move ends",
     **{
@@ -325,6 +324,15 @@ def _old(thread: ControllerThread, task: str) -> set[int]:
     kept = context.replicas(FIRST) if widens else _goal(thread, task)
     known = {one.broker for one in context.replica_states if one.partition == FIRST}
     return known - set(kept)
+
+
+def _leaving(thread: ControllerThread, task: str) -> set[int]:
+    """Those of them that have not gone offline in the round that is under way."""
+    offline, old = going_offline(thread), _old(thread, task)
+    if offline is None:
+        return old
+    order = thread.controller.core.replicas.in_turn(old)
+    return set(order[order.index(offline.f_locals["broker"]) :])
 
 
 def facts(world: SteppedCluster) -> Facts:
@@ -419,7 +427,7 @@ def _controller(table: FactTable, world: SteppedCluster, broker: int) -> None:
     if task in LEAVES:
         table.members("cache.old", at, _old(thread, task))
     if task in ("leading", "leaving", "replacing"):
-        table.members("cache.leaving", at, _old(thread, task))
+        table.members("cache.leaving", at, _leaving(thread, task))
 
 
 def _broker(table: FactTable, world: SteppedCluster, broker: int) -> None:
@@ -533,16 +541,19 @@ def _not_from_the_start(bounds: Mapping[str, int], without: tuple[str, ...]) -> 
         return None
     return (
         f"of lists of {bounds['replicas']} among {bounds['brokers']} brokers two replicas may "
-        "leave at once, of whom a controller tells in one round, and the model one by one; the "
-        "family two_targets begins with one replica"
+        f"leave at once: {_OUT_OF_TURN}; the family two_targets begins with one replica"
     )
 
 
-_LEAVES = ("controller_takes_old_replica_offline", "controller_passes_over_old_replica")
+_LEAVES = (
+    "controller_takes_old_replica_offline",
+    "controller_passes_over_old_replica",
+    "controller_removal_is_unheard",
+)
 _LED = ("controller_moves_leader", "controller_elects_leader")
-_AT_ONCE_OFFLINE = (
-    "several replicas go offline at once, of whom a controller tells in one round, and the model "
-    "one by one"
+_OUT_OF_TURN = (
+    "the implementation takes those that leave offline in the order of their ids, and the model "
+    "in any order"
 )
 _IN_DELETION = (
     "the model's controllers read whether the topic is to be deleted when they need to know; "
@@ -571,10 +582,17 @@ _STAYS_WITHOUT_LEADER = (
 def _not_alike(version: str, run: Run) -> str | None:
     leader, deleting, headless, unled = 0, False, False, False
     asked, new = set[int](), set[int]()
+    replicas, left = set[int](), dict[int, set[int]]()
     gone, assigned, isr = set[int](), set[int](), set[int]()
-    for (one, given), (other, more) in pairwise((("", {}), *run)):
-        if one in _LEAVES and other in _LEAVES and given["broker"] == more["broker"]:
-            return _AT_ONCE_OFFLINE
+    for other, more in run:
+        if other in _LEAVES:
+            gone_before = left.setdefault(more["broker"], set())
+            if any(one < more["replica"] for one in replicas - asked - gone_before):
+                return _OUT_OF_TURN
+            if other != "controller_removal_is_unheard":
+                gone_before.add(more["replica"])
+        elif other in _BATCHES:
+            left.pop(more["broker"], None)
         if other == "controller_bumps_epoch":
             new = asked - isr
         elif other in ("controller_adopts_target", "controller_reads_cluster"):
@@ -584,6 +602,7 @@ def _not_alike(version: str, run: Run) -> str | None:
                 leader = more["first"]
                 assigned = {one for one in more.values() if one}
                 isr = {*assigned}
+                replicas = {*assigned}
             case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
                 asked = {one for one in more.values() if one}
             case "controller_is_asked_for_move":
@@ -604,6 +623,8 @@ def _not_alike(version: str, run: Run) -> str | None:
                 isr.discard(more["replica"])
             case "leader_expands_isr" | "leader_expand_is_unheard":
                 isr.add(more["replica"])
+            case "controller_settles_assignment":
+                replicas = {*asked}
             case "controller_assigns_both":
                 assigned.update(range(1, 6))  # the target is among them
             case "controller_reads_cluster" if assigned <= gone:
@@ -627,6 +648,10 @@ FAMILIES: dict[str, Family] = {
     "two_targets": Family(
         "a move from one replica to two others: it waits for all of its targets",
         {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 0, 0)),)),
+    "two_leave": Family(
+        "a move from two replicas: both leave in one round, and brokers are told at its end",
+        {"brokers": 3, "replicas": 2}, begins=(Step("topic_is_created", (1, 2, 0)),),
+        is_large=True, only_alike=True),
     "leader_writes": _family(
         "leader_writes", "a leader drops a laggard, or hears nothing of an ISR that it wrote"),
     "controller_writes": _family(
@@ -664,8 +689,8 @@ MAP = SystemMap(
     faulty={
         "leader_drops_strangers": ("2.4", "3.0"), "requests_left_alone": ("2.0", "2.4"),
     },
-    befalls={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
-    unlucky=_forgetful,
+    story_switches={"epoch_noted_when_raised": (False,), "high_watermark_waits_for_isr": (False,)},
+    story_world=_forgetful,
     small={
         "brokers": 2, "replicas": 1, "records": 1, "epoch": 7, "controllers": 1, "versions": 10,
         "moves": 1, "crashes": 0, "faults": 0, "delays": 0, "losses": 0,

@@ -13,7 +13,7 @@ from conformance.mapping.rows import Facts, FactTable, Family, StepRow, SystemMa
 from impl import Step, World
 from impl.core.partition import UNKNOWN_END
 from impl.releases import DEFAULT, Release
-from impl.world.mishaps import UnluckyWorld
+from impl.world.disk_failures import FailingDiskWorld
 
 _OWN_ELECTION = "reading the epoch before a registration is a step of the system `election`"
 _LOST = "a registration that lost the race changes nothing"
@@ -173,7 +173,7 @@ AS_RELEASED: dict[str, object] = {  # the last three are no better than a releas
     "isr_writes_name_newest": False,
 }
 """What the claims of `replication` assume and no release that the implementation is written from
-does: the partner in lock-step and in replay is the model without it."""
+does: in lock-step and in replay the model is without it."""
 
 UNOBSERVED: dict[str, str] = {
     "elected": "history: the implementation keeps it only inside the requests in flight",
@@ -373,16 +373,16 @@ def _world(bounds: Mapping[str, int], version: str | None) -> World:
     return World(brokers=bounds["brokers"], version=version or DEFAULT)
 
 
-def _unlucky(
+def _story_world(
     bounds: Mapping[str, int], version: str | None, switches: Mapping[str, object]
-) -> UnluckyWorld:
+) -> FailingDiskWorld:
     release = version or DEFAULT
     Release.published(release)
     if "late_answers_ignored" in switches:
         if release not in ("2.1", "2.1.0"):
             raise ValueError(f"2.1.0 alone takes late answers (KAFKA-7786), not {release}")
         release = "2.1.0"
-    world = UnluckyWorld(
+    world = FailingDiskWorld(
         bounds["brokers"], release, int(cast("int", switches.get("min_insync_replicas", 1)))
     )
     world.assumes = str(switches.get("disk_lost", "never"))
@@ -419,7 +419,7 @@ FAMILIES = {
 """Two epochs, and all that is not about them left out."""
 
 
-def _may_be_empty(world: UnluckyWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+def _may_be_empty(world: FailingDiskWorld, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
     """Which brokers lose their disks a story assumes; the world loses any."""
     is_member = broker in world.registered_state.isr
     is_known = any(
@@ -440,7 +440,7 @@ MORE_ROWS: dict[str, StepRow] = {
         row("broker_crashes_and_loses_its_tail", "broker end", "broker_crashes_and_loses_its_tail"),
     )
 }  # fmt: skip
-"""Steps of what befalls a cluster of any release."""
+"""Steps of faults that any release may meet."""
 
 MAP = SystemMap(
     system="replication",
@@ -455,13 +455,13 @@ MAP = SystemMap(
     switches=AS_RELEASED,
     families=FAMILIES,
     leader_of=_leader_of,
-    befalls={
+    story_switches={
         "disk_lost": ("by_any", "outside_isr", "when_forgotten"),
         "log_survives_crash": (False,),
         "min_insync_replicas": (2,),
         "late_answers_ignored": (False,),
     },
-    unlucky=_unlucky,
+    story_world=_story_world,
     more_rows=MORE_ROWS,
 )  # fmt: skip
 

@@ -115,7 +115,7 @@ class SystemMap:
 
     `world` makes a world for bounds and a version; `facts` reads one as facts of the model;
     `unobserved` are the fields that it does not show, each with the reason; `switches` are what the
-    partner is recorded with beside its version. `small` are the bounds of a graph that is walked
+    model is recorded with beside its version. `small` are the bounds of a graph that is walked
     whole. `left_out` says of transitions why the world cannot be driven to them; within bounds that
     reach one, that is a mismatch. `leader_of` says of a world whom a broker takes for the leader.
     `families` are parts of the graph by name. `not_from_the_start` says of bounds, and
@@ -125,10 +125,10 @@ class SystemMap:
     `in_releases` says of transitions that no release has as what its presets have them.
     `walked_since` is the first release whose whole graph is alike; of earlier ones stories may be.
 
-    What may befall a cluster of any release, or is configured, walks leave out and stories may
-    have: `befalls` names such switches with the values that `unlucky` makes a world for; it takes
-    the steps of `more_rows` as well. `faulty` says of switches that the presets have as mended from
-    which release on, and up to which, releases and the implementation have the fault.
+    Faults that any release may meet, and configurations, are for stories alone, not for walks:
+    `story_switches` names such switches with the values that `story_world` makes a world for; it
+    takes the steps of `more_rows` as well. `faulty` says of switches that presets have as fixed
+    from which release on, and up to which, releases and the implementation have the fault.
     """
 
     system: str
@@ -147,23 +147,23 @@ class SystemMap:
     not_alike: Callable[[str, Run], str | None] = lambda version, run: None
     in_releases: Mapping[str, str] = field(default_factory=dict)
     walked_since: str = "0.10"
-    befalls: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
-    unlucky: Callable[[Mapping[str, int], str | None, Mapping[str, object]], Any] | None = None
+    story_switches: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    story_world: Callable[[Mapping[str, int], str | None, Mapping[str, object]], Any] | None = None
     more_rows: Mapping[str, StepRow] = field(default_factory=dict)
     faulty: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def where(self, version: str, switches: Mapping[str, object]) -> SystemMap:
         """The map for a protocol with these switches beside its version, as far as it can be."""
-        befalls = {one: value for one, value in switches.items()
-                   if value in self.befalls.get(one, ())}  # fmt: skip
-        about = replace(self, switches={**self.switches_of(version), **befalls}, faulty={})
-        if not befalls or (unlucky := self.unlucky) is None:
+        given = {one: value for one, value in switches.items()
+                 if value in self.story_switches.get(one, ())}  # fmt: skip
+        about = replace(self, switches={**self.switches_of(version), **given}, faulty={})
+        if not given or (story_world := self.story_world) is None:
             return about
         return replace(about, rows={**self.rows, **self.more_rows},
-                       world=lambda bounds, known: unlucky(bounds, known, befalls))  # fmt: skip
+                       world=lambda bounds, known: story_world(bounds, known, given))  # fmt: skip
 
     def switches_of(self, version: str | None) -> dict[str, object]:
-        """What the partner is recorded with beside a version."""
+        """What the model is recorded with beside a version."""
         release = Release.of(version or DEFAULT)
         faults = [one for one, (since, until) in self.faulty.items()
                   if release.since(since) and not release.since(until)]  # fmt: skip

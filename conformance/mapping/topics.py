@@ -158,7 +158,7 @@ UNOBSERVED: dict[str, str] = {
 }  # fmt: skip
 
 LEFT_OUT: dict[str, str] = {
-    "winner_takes_itself_for_another": "a switch that no release has thrown: KAFKA-13407 is open",
+    "winner_takes_itself_for_another": "a fix that no release has: KAFKA-13407 is open",
 }  # fmt: skip
 
 
@@ -315,7 +315,7 @@ MORE_ROWS: dict[str, StepRow] = {
                 "`reassignment` has its steps"),
     )
 }  # fmt: skip
-"""What may befall a topic besides: walks leave it out, and stories may have it."""
+"""Further faults of a topic: walks leave them out, stories may have them."""
 
 
 def _world(
@@ -348,8 +348,8 @@ MAP = SystemMap(
     left_out=LEFT_OUT,
     not_alike=_not_alike,
     walked_since="1.1",
-    befalls={"dead_replicas_stay": (False,)},
-    unlucky=_with_moves,
+    story_switches={"dead_replicas_stay": (False,)},
+    story_world=_with_moves,
     more_rows=MORE_ROWS,
     faulty={"requests_left_alone": ("2.0", "2.4")},
     families=FAMILIES | {name: replace(one, is_large=True) for name, one in LARGE.items()},

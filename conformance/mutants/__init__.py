@@ -5,7 +5,6 @@ from conformance.mutants.kept import KeptTrials, NoSuchTrials
 from conformance.mutants.kept_score import KeptScore, NoScore, keep_score, kept_score
 from conformance.mutants.mutate import MODULES, Mutant, mutants_of, sample
 from conformance.mutants.planted import NOT_PLANTED, PLANTED, Planted
-from conformance.mutants.survivors import survivors
 from conformance.mutants.trial import (
     NOT_RUN,
     Score,
@@ -15,6 +14,7 @@ from conformance.mutants.trial import (
     first_mismatch,
     interval,
     score,
+    survivors,
     try_planted,
     try_sample,
 )

@@ -25,12 +25,11 @@ CORE = tuple(modules())
 """The core that running brokers have."""
 
 LOG = (
-    "impl.log.checkpoint",
     "impl.log.leader_epoch_cache",
     "impl.log.record_log",
     "impl.log.replica_log",
 )
-"""What the model speaks of in a log: its end, epochs, truncation, high watermark, checkpoint."""
+"""What the model has of a log: its end, epochs, truncation, high watermark, checkpoint."""
 
 MODULES = (*CORE, *LOG)
 """What is mutated."""

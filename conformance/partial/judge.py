@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
 from conformance.partial.laws import CHANGES, broken_law
-from conformance.partial.leaves import Seen, seen
+from conformance.partial.leaves import ObservedLeaves, seen
 from conformance.partial.reading import PartialEvent, PartialTrace, read_partial
 from conformance.trace_report import TraceReport, unreadable
 from impl import TraceError
@@ -81,7 +81,7 @@ class _Judge:
             return report
         return self._explain(search, found, lines)
 
-    def _line(self, number: int, event: PartialEvent | None, leaves: Seen) -> PartialLine:
+    def _line(self, number: int, event: PartialEvent | None, leaves: ObservedLeaves) -> PartialLine:
         numbers = self.moves.numbers
         steps: tuple[tuple[TransitionMove, Choice], ...] = ()
         silent = True

@@ -18,7 +18,7 @@ Place = tuple[str, tuple[int, ...]]
 
 
 @dataclass
-class Seen:
+class ObservedLeaves:
     """What leaves say: cells, fields given whole, and cells seen only of a leader."""
 
     cells: dict[Place, int] = field(default_factory=dict)
@@ -43,9 +43,9 @@ _ROLES = {"none": 0, "leader": 1, "follower": 2}
 _LEADER = 1
 
 
-def seen(observed: dict[str, Any], brokers: int) -> Seen:
+def seen(observed: dict[str, Any], brokers: int) -> ObservedLeaves:
     """What some leaves say of the model. UnknownLeaf names the first that makes no sense."""
-    found = Seen()
+    found = ObservedLeaves()
     for path, value in observed.items():
         try:
             _leaf(found, path, value, brokers)
@@ -56,7 +56,7 @@ def seen(observed: dict[str, Any], brokers: int) -> Seen:
     return found
 
 
-def _leaf(found: Seen, path: str, value: Any, brokers: int) -> None:
+def _leaf(found: ObservedLeaves, path: str, value: Any, brokers: int) -> None:
     if path in _ZOOKEEPER:
         _ZOOKEEPER[path](found, value, brokers)
         return
@@ -86,22 +86,24 @@ def _whole_number(value: Any, least: int = -1) -> int:
     return value
 
 
-def _number(name: str, least: int | None = None) -> Callable[[Seen, Any, int], None]:
-    def put(found: Seen, value: Any, brokers: int) -> None:
+def _number(name: str, least: int | None = None) -> Callable[[ObservedLeaves, Any, int], None]:
+    def put(found: ObservedLeaves, value: Any, brokers: int) -> None:
         code = _whole_number(value)
         found.cells[name, ()] = code if least is None else max(code, least)
 
     return put
 
 
-def _set(name: str) -> Callable[[Seen, Any, int], None]:
-    def put(found: Seen, value: Any, brokers: int) -> None:
+def _set(name: str) -> Callable[[ObservedLeaves, Any, int], None]:
+    def put(found: ObservedLeaves, value: Any, brokers: int) -> None:
         _members(found, name, (), value, brokers)
 
     return put
 
 
-def _members(found: Seen, name: str, at: tuple[int, ...], value: Any, brokers: int) -> None:
+def _members(
+    found: ObservedLeaves, name: str, at: tuple[int, ...], value: Any, brokers: int
+) -> None:
     members = {_whole_number(one, 1) for one in value}
     if members - set(range(1, brokers + 1)):
         raise ValueError(value)
@@ -109,11 +111,11 @@ def _members(found: Seen, name: str, at: tuple[int, ...], value: Any, brokers: i
         found.cells[name, (*at, broker)] = int(broker in members)
 
 
-def _controller(found: Seen, value: Any, brokers: int) -> None:
+def _controller(found: ObservedLeaves, value: Any, brokers: int) -> None:
     found.cells["zk.controller", ()] = 0 if value is None else _whole_number(value, 1)
 
 
-def _requests(found: Seen, value: Any, brokers: int) -> None:
+def _requests(found: ObservedLeaves, value: Any, brokers: int) -> None:
     parts: dict[str, dict[tuple[int, ...], int]] = {
         "request.in_flight": {}, "request.isr": {}, "request.version": {},
     }  # fmt: skip
@@ -126,7 +128,7 @@ def _requests(found: Seen, value: Any, brokers: int) -> None:
     found.whole.update(parts)
 
 
-_ZOOKEEPER: dict[str, Callable[[Seen, Any, int], None]] = {
+_ZOOKEEPER: dict[str, Callable[[ObservedLeaves, Any, int], None]] = {
     "zookeeper.controller": _controller,
     "zookeeper.controller_epoch": _number("zk.epoch"),
     "zookeeper.state.leader": _number("zk.leader", least=0),
@@ -139,11 +141,11 @@ _ZOOKEEPER: dict[str, Callable[[Seen, Any, int], None]] = {
     "next_record": _number("next_record"),
 }
 
-_OfBroker = Callable[[Seen, int, Any, int], None]
+_OfBroker = Callable[[ObservedLeaves, int, Any, int], None]
 
 
 def _of(name: str, least: int | None = None) -> _OfBroker:
-    def put(found: Seen, broker: int, value: Any, brokers: int) -> None:
+    def put(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
         code = _whole_number(value)
         found.cells[name, (broker,)] = code if least is None else max(code, least)
 
@@ -151,7 +153,7 @@ def _of(name: str, least: int | None = None) -> _OfBroker:
 
 
 def _truth(name: str) -> _OfBroker:
-    def put(found: Seen, broker: int, value: Any, brokers: int) -> None:
+    def put(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
         if not isinstance(value, bool):
             raise ValueError(value)
         found.cells[name, (broker,)] = int(value)
@@ -159,25 +161,25 @@ def _truth(name: str) -> _OfBroker:
     return put
 
 
-def _role(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _role(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     found.cells["replica.role", (broker,)] = _ROLES[value]
 
 
-def _believes(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _believes(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     found.cells["belief", (broker,)] = 0 if value is None else _whole_number(value)
 
 
-def _isr(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _isr(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     _members(found, "replica.isr", (broker,), value, brokers)
 
 
-def _known_end(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _known_end(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     cells = found.leading.setdefault(broker, {})
     for other, end in value.items():  # what a former leader still remembers means nothing
         cells["known_end", (broker, int(other))] = _whole_number(end)
 
 
-def _isr_write(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _isr_write(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     write = value or {"isr": [], "version": 0}
     state = 0 if value is None else 2 if value["version"] is None else 1
     found.cells["isr_write.state", (broker,)] = state
@@ -185,7 +187,7 @@ def _isr_write(found: Seen, broker: int, value: Any, brokers: int) -> None:
     found.cells["isr_write.version", (broker,)] = write["version"] or 0
 
 
-def _log(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _log(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     first, value = _from(value)
     found.cells["log.end", (broker,)] = first + len(value)
     for offset, (record, epoch) in enumerate(value, first):
@@ -193,7 +195,7 @@ def _log(found: Seen, broker: int, value: Any, brokers: int) -> None:
         found.cells["log.at.epoch", (broker, offset)] = _whole_number(epoch)
 
 
-def _epochs(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _epochs(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     first, value = _from(value)
     if value or not first:  # else it is an entry that no line shows again
         found.cells["replica.latest_epoch", (broker,)] = value[-1][0] if value else -1
@@ -206,7 +208,7 @@ def _from(value: Any) -> tuple[int, list[Any]]:
     return _whole_number(value["from"], least=0), value["then"]
 
 
-def _cached(found: Seen, broker: int, value: Any, brokers: int) -> None:
+def _cached(found: ObservedLeaves, broker: int, value: Any, brokers: int) -> None:
     cached = value or {"leader": 0, "isr": [], "version": 0, "live": {}}
     found.cells["cache.held", (broker,)] = int(value is not None)
     found.cells["cache.leader", (broker,)] = max(cached["leader"], 0)
@@ -236,7 +238,7 @@ _BROKER: dict[str, _OfBroker] = {
 }
 
 
-def _slot(found: Seen, at: tuple[int, int], slot: Any) -> None:
+def _slot(found: ObservedLeaves, at: tuple[int, int], slot: Any) -> None:
     state = slot["slot"]
     record = slot.get("record") if state == "answered_records" else None
     records = state in ("asked_records", "answered_records")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, FindingKind
+from conformance.pipeline.rules import BREAKS, FindingKind
 
 MATTER = 3
 """So many causes are shown before everything else."""

@@ -57,7 +57,7 @@ _OBEYED = frozenset(
 class Sight:
     """A line, or several in a row of one log that tell the same; `event` is the first of them.
 
-    `other` is whom it speaks of. `after` is an epoch that had been won before this line's write,
+    `other` is whom it mentions. `after` is an epoch that had been won before this line's write,
     as the versions of the partition show; `witness` is the line that shows it.
     """
 
@@ -83,7 +83,7 @@ class Sight:
 
 
 @dataclass
-class Thread:
+class ThreadLines:
     """A broker's lines of one kind of thread, by log, each log in its order."""
 
     logs: dict[str, deque[Sight]] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class Lines:
     count that show an election of its own.
     """
 
-    threads: dict[tuple[int, str], Thread] = field(default_factory=dict)
+    threads: dict[tuple[int, str], ThreadLines] = field(default_factory=dict)
     owners: dict[int, int] = field(default_factory=dict)
     elections: dict[int, dict[str, list[Event]]] = field(default_factory=dict)
     brokers: list[int] = field(default_factory=list)
@@ -166,7 +166,7 @@ class Lines:
         if sight.what in ELECTION and sight.event.kind != "broker_registered":
             logs = self.elections.setdefault(sight.broker, {})
             logs.setdefault(stream, []).append(sight.event)
-        thread = self.threads.setdefault((sight.broker, stream if obeying else ""), Thread())
+        thread = self.threads.setdefault((sight.broker, stream if obeying else ""), ThreadLines())
         log = thread.logs.setdefault(stream, deque())
         last = log[-1] if log else sight
         if last is not sight and last.same == sight.same and sight.what in _MERGED:

@@ -26,7 +26,7 @@ _FENCE = "/controller_epoch is as it was won"
 class Refusal:
     """Why the model does not have what a line shows: a step, and its requirement that fails.
 
-    `near` is a line that shows what stands against it, `switch` what to throw back for it to fit.
+    `near` is a line that shows what stands against it, `switch` what to revert for it to fit.
     """
 
     step: str
@@ -360,7 +360,7 @@ class ControllershipRun:
         return None
 
     def _waits(self, head: Sight) -> bool:
-        """Whether it speaks of an epoch that is still to come."""
+        """Whether it mentions an epoch that is still to come."""
         epoch = max(head.epoch, head.after)
         if head.what not in (What.ACTS, What.OBEYS):
             return False

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from conformance.ingest.files import LogSources, Skipped
 from conformance.pipeline.clocks import Clock
-from conformance.pipeline.findings import Finding
+from conformance.pipeline.rules import Finding
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Which steps and refusals of the model a corpus exercised, and which no line can show.
 
 Three strengths of evidence are kept apart: the model was asked whether it has the step (`judged`),
-lines tell of it and no state was compared (`told`), or it is what must have happened in between
+lines show it and no state was compared (`logged`), or it is what must have happened in between
 (`hidden`). A step with none of them was not exercised, or no release logs it.
 """
 
@@ -44,13 +44,13 @@ class StepSeen:
     system: str
     step: str
     judged: int = 0
-    told: int = 0
+    logged: int = 0
     hidden: int = 0
 
     @property
     def seen(self) -> int:
         """By any evidence."""
-        return self.judged + self.told + self.hidden
+        return self.judged + self.logged + self.hidden
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,11 @@ def coverage_of(
 
 
 def as_rows(seen: list[StepSeen] | list[RefusalSeen]) -> list[dict[str, Any]]:
-    """As plain data."""
-    return [asdict(each) for each in seen]
+    """As plain data; `told` is a former name of `logged`."""
+    return [
+        asdict(each) | ({"told": each.logged} if isinstance(each, StepSeen) else {})
+        for each in seen
+    ]
 
 
 def _lines(kinds: Mapping[str, int], names: tuple[str, ...]) -> int:

@@ -39,7 +39,14 @@ SCHEMAS: dict[str, pa.Schema] = {
         }
     ),
     "coverage": pa.schema(
-        {"system": _TEXT, "step": _TEXT, "judged": _LONG, "told": _LONG, "hidden": _LONG}
+        {
+            "system": _TEXT,
+            "step": _TEXT,
+            "judged": _LONG,
+            "logged": _LONG,
+            "told": _LONG,  # former name of `logged`
+            "hidden": _LONG,
+        }
     ),
     "refusals": pa.schema({"system": _TEXT, "step": _TEXT, "reason": _TEXT, "lines": _LONG}),
     "rules": pa.schema({"rule": _TEXT, "compared": _LONG}),

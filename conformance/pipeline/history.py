@@ -15,7 +15,6 @@ from statistics import median
 
 from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import TRANSACTIONS
-from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.places import Place, cover, follow_on
 from conformance.pipeline.request_rows import RequestRow, Served, rows_by_partition
 from conformance.pipeline.resets import (
@@ -25,6 +24,7 @@ from conformance.pipeline.resets import (
     signs,
     weigh,
 )
+from conformance.pipeline.rules import OF_CLUSTERS
 from conformance.pipeline.znodes import in_zxid_order
 
 _ELECTED = frozenset(("partition_changed", "isr_removed"))

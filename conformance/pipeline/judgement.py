@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.pipeline.findings import BREAKS, DATA_PLANE, JUDGING, Finding, FindingKind
+from conformance.pipeline.rules import BREAKS, DATA_PLANE, JUDGING, Finding, FindingKind
 from specs.verdict import Verdict
 
 SCOPE = "control plane only"
@@ -26,7 +26,7 @@ _NAMED = 3  # exceptions of one sort that are named; more are counted
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and the sentence around it. `exceptions` is what it does not speak of."""
+    """A verdict and the sentence around it. `exceptions` is what it does not mention."""
 
     verdict: Verdict
     scope: str

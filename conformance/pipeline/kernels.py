@@ -12,9 +12,9 @@ from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.corpus import Judged
 from conformance.pipeline.cycles import few_cycles
-from conformance.pipeline.findings import FINDINGS, Finding
 from conformance.pipeline.judge import judge
 from conformance.pipeline.places import Place
+from conformance.pipeline.rules import FINDINGS, Finding
 
 _FINDING, _CHECKED, _FIRED, _SEQUENCES = "finding", "checked", "fired", "sequences"
 _CLOCK, _ELECTION, _REQUESTS = "clock", "election", "requests"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_kraft import BROKER, KINDS, SEEN, TAKES_OVER
 from conformance.pipeline.cluster_evidence import OBEYED
-from conformance.pipeline.findings import KRAFT, Finding, FindingKind
+from conformance.pipeline.rules import KRAFT, Finding, FindingKind
 
 ZOOKEEPER = frozenset(
     (
@@ -64,7 +64,7 @@ def split(events: Iterable[Event]) -> tuple[list[Event], list[Finding]]:
 
 
 def _of_kraft(event: Event, marks: Sequence[Event]) -> bool:
-    """Whether a KRaft controller is spoken of, by a broker whose clock is behind."""
+    """Whether a KRaft controller is mentioned, by a broker whose clock is behind."""
     nodes = {mark.controller for mark in marks if mark.kind == TAKES_OVER} - {None}
     return event.controller in nodes
 

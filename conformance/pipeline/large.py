@@ -33,10 +33,10 @@ from conformance.pipeline.cluster_evidence import (
     kept_of_file,
 )
 from conformance.pipeline.cycles import few_cycles
-from conformance.pipeline.findings import FINDINGS, OF_CLUSTERS, ONE_CLUSTER
 from conformance.pipeline.history import History
 from conformance.pipeline.places import Place
-from conformance.pipeline.screen import Screened, screen
+from conformance.pipeline.rules import FINDINGS, OF_CLUSTERS, ONE_CLUSTER
+from conformance.pipeline.suspect_lines import Screened, screen
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

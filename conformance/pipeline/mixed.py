@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import ONE_CLUSTER, Finding, FindingKind
 from conformance.pipeline.places import Place
+from conformance.pipeline.rules import ONE_CLUSTER, Finding, FindingKind
 
 _BESIDE = 600_000  # milliseconds for which two logs of two ids are written at the same time
 

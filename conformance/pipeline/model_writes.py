@@ -87,9 +87,9 @@ class Fit:
 
 @lru_cache(maxsize=65536)
 def fit(shape: Shape, presets: tuple[str, ...]) -> Fit:
-    """Which step fits, of one of these releases; else which switch must be thrown back for one.
+    """Which step fits, of one of these releases; else which switch must be reverted for one.
 
-    Switches are thrown back in the last of the releases.
+    Switches are reverted in the last of the releases.
     """
     for preset in presets:
         found = _asked(shape, preset, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import FindingKind
+from conformance.pipeline.rules import FindingKind
 
 # A value that returns to where it was in one stride did not grow there: a history that began
 # anew would have had to take every step on the way again.
@@ -51,7 +51,7 @@ def falls(
     excuse: Callable[[Event, Event], str | None],
     joined: Callable[[Event, Event], bool],
 ) -> Iterator[Fall]:
-    """Every fall in a sequence, in order; a fall that another order mends is incomplete.
+    """Every fall in a sequence, in order; a fall that another order explains is incomplete.
 
     Lines of one millisecond may have been written in any order, by several threads or by who
     shipped the log.

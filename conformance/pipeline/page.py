@@ -14,7 +14,7 @@ from conformance.ingest.reader import lines_of
 from conformance.pipeline import tables
 from conformance.pipeline.causes import AROUND, Cause, causes, that_matter
 from conformance.pipeline.drawing import ZOOM, drawing
-from conformance.pipeline.findings import BREAKS, RULES, FindingKind
+from conformance.pipeline.rules import BREAKS, RULES, FindingKind
 from conformance.pipeline.timeline import Timeline
 from specs.rendering import Table, as_html
 
@@ -137,7 +137,7 @@ def _sentence(result: Mapping[str, Any]) -> str:
 
 
 def _not_seen(result: Mapping[str, Any]) -> str:
-    """What the verdict does not speak of: rules, files, lines."""
+    """What the verdict does not mention: rules, files, lines."""
     said = [str(each) for each in result["except"]]
     looked = result["coverage"]["compared"]
     idle = sorted(row["rule"] for row in looked if not row["compared"])
@@ -308,7 +308,7 @@ def _model(coverage: Mapping[str, Any]) -> str:
     ]
     for system in dict.fromkeys(row["system"] for row in coverage["model"]):
         rows = [row for row in coverage["model"] if row["system"] == system]
-        seen = [row for row in rows if row["judged"] + row["told"] + row["hidden"]]
+        seen = [row for row in rows if row["judged"] + row["logged"] + row["hidden"]]
         unseen = [row["step"] for row in rows if row not in seen]
         parts.append(f"<h3>{system}: {len(seen)} of {len(rows)} steps</h3>")
         parts.append(
@@ -316,7 +316,7 @@ def _model(coverage: Mapping[str, Any]) -> str:
                 Table(
                     ("step", "judged", "logged", "hidden"),
                     [
-                        (row["step"], *(row[name] or "" for name in ("judged", "told", "hidden")))
+                        (row["step"], *(row[name] or "" for name in ("judged", "logged", "hidden")))
                         for row in seen
                     ],
                 )

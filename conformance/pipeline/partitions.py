@@ -20,7 +20,7 @@ from conformance.ingest.schema import EVENT_FIELDS, EVENTS, Event
 from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.places import Place, owners_of
-from conformance.pipeline.screen import screen, tail
+from conformance.pipeline.suspect_lines import screen, tail
 
 NEWEST = 60  # lines of a partition that are kept, whatever they tell
 NO_PARTITION = -1

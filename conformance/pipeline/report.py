@@ -11,9 +11,9 @@ from conformance.ingest.parse import UNKNOWN_TEMPLATE, is_harmless
 from conformance.pipeline.causes import causes
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
-from conformance.pipeline.findings import FILE_ORDER, UNREAD, Finding, FindingKind
 from conformance.pipeline.judgement import judgement, rule_rows
 from conformance.pipeline.places import orders_of
+from conformance.pipeline.rules import FILE_ORDER, UNREAD, Finding, FindingKind
 from conformance.pipeline.rules_controllership import HIDDEN, REFUSED
 from conformance.trace_report import TraceReport
 

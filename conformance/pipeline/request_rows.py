@@ -22,7 +22,7 @@ Served = tuple[int, str, str, int]
 class RequestRow:
     """What a request asked, and was answered, about one partition.
 
-    `event` speaks of the partition, unlike the line, which speaks of several. `before` is the line
+    `event` mentions the partition, unlike the line, which mentions several. `before` is the line
     of the request before it on its connection, `run` the number of the first request of that
     connection from which on none is missing. A fetch session (KIP-227) is asked only what is new:
     `asked` is what was asked last in it.

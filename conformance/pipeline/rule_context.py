@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import BREAKS, Finding, FindingKind, Rule
 from conformance.pipeline.history import History
 from conformance.pipeline.monotonicity import Fall, ValueSeen, falls
+from conformance.pipeline.rules import BREAKS, Finding, FindingKind, Rule
 
 _OF_THAT_TIME = 900_000  # milliseconds by which clocks of two brokers may be apart
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import (
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.resets import Registration, registrations
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     EPOCH_AS_REGISTERED,
     NO_OLDER_CONTROLLER,
     NO_OLDER_LEADER_EPOCH,
     REFUSAL_JUSTIFIED,
     FindingKind,
 )
-from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.resets import Registration, registrations
-from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_requests import CLOCKS_APART
 
 # Lines that a broker writes after it has accepted the controller epoch of the request.

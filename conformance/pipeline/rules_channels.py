@@ -18,9 +18,9 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import REQUEST_AS_SENT, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import REQUEST_AS_SENT, FindingKind
 from conformance.pipeline.rules_requests import CLOCKS_APART
 
 _SENT = {"leader_and_isr_batch": "LeaderAndIsr", "metadata_batch": "UpdateMetadata",

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from itertools import groupby, pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import (
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     CONTROLLER_EPOCHS_GROW,
     EPOCH_VERSION,
     ONE_OWNER,
     REQUEST_AS_SENT,
     FindingKind,
 )
-from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
 
 # Lines that a controller writes while it acts; its head carries the epoch that it acts with.
 WRITES = frozenset(

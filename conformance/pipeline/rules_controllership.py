@@ -2,7 +2,7 @@
 
 For each ZooKeeper that the logs know there must be one run of the model in which every broker's
 lines have their place (`controllership_run`). A line that no run has is impossible; where it fits
-with a switch of the zoo thrown back, that is a known bug; where lines may be missing that would
+with a switch of the zoo reverted, that is a known bug; where lines may be missing that would
 show a new ZooKeeper, a new topic or a new process, it is incomplete.
 """
 
@@ -14,10 +14,10 @@ from collections.abc import Callable
 from conformance.ingest.schema import Event
 from conformance.pipeline.controllership_lines import Sight, What, gather
 from conformance.pipeline.controllership_run import ControllershipRun, Refusal
-from conformance.pipeline.findings import CONTROLLER_EPOCHS_GROW, CONTROLLERSHIP_FITS, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import presets_for
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import CONTROLLER_EPOCHS_GROW, CONTROLLERSHIP_FITS, FindingKind
 from conformance.pipeline.rules_model import another_life, lives, same_life, source_of
 
 Segment = tuple[int, int]

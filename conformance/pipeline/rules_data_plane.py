@@ -15,15 +15,15 @@ from functools import cache, lru_cache
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, KINDS, RAISED, RECEIVED, REPLICATED
 from conformance.pipeline import rules_fetches
-from conformance.pipeline.findings import (
+from conformance.pipeline.request_rows import REQUESTS
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     CUT_AS_ANSWERED,
     FETCHES_FROM_ITS_END,
     FOLLOWS_AS_ANSWERED,
     WATERMARK_GROWS,
     FindingKind,
 )
-from conformance.pipeline.request_rows import REQUESTS
-from conformance.pipeline.rule_context import RuleContext
 from model.systems import system
 from specs.partial.moves import Moves
 

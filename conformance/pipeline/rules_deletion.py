@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import DELETED_IN_FULL, RENAMED, FindingKind
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import DELETED_IN_FULL, RENAMED, FindingKind
 
 _APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _ONE_REQUEST = 2  # lines that a broker writes of one request to stop a replica, at most

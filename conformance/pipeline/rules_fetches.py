@@ -19,7 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import (
+from conformance.pipeline.request_rows import RequestRow
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     ANSWERS_ITS_EPOCH,
     CUT_AS_ANSWERED,
     ENDS_AS_BEGAN,
@@ -29,8 +31,6 @@ from conformance.pipeline.findings import (
     FindingKind,
     Rule,
 )
-from conformance.pipeline.request_rows import RequestRow
-from conformance.pipeline.rule_context import RuleContext
 
 _AT_ONCE = 2_000  # milliseconds in which no topic is deleted and made anew
 

@@ -13,8 +13,8 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import ISR_AS_ANNOUNCED, FindingKind
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import ISR_AS_ANNOUNCED, FindingKind
 
 _ANNOUNCED = frozenset(("isr_shrunk", "isr_expanded"))
 _TOLD = frozenset(("leader_started", "leader_and_isr_received", "leader_and_isr_applied"))

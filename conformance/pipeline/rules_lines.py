@@ -15,9 +15,9 @@ from itertools import pairwise
 from conformance.ingest.parse import MANY, STRAYED
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_broker import FETCHER
-from conformance.pipeline.findings import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, FindingKind
 from conformance.pipeline.places import Place, cover
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import BEGINS_AS_ASSIGNED, LINE_AGREES, OWN_LOG, FindingKind
 from model.topics.tables import PARTITION_TABLE, REPLICA_TABLE
 
 _OF_ITS_OWN = frozenset(("controller_elected", "controller_ready", "change_failed"))

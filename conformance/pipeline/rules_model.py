@@ -24,10 +24,10 @@ from dataclasses import dataclass
 
 from conformance.ingest.schema import Event
 from conformance.ingest.znode_rows import STATE_WRITTEN, TRANSACTIONS
-from conformance.pipeline.findings import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.model_writes import Fit, fit, is_configured, pairs, presets_for, shape_of
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import LEADER_WRITES_ISR, ONE_STATE, WRITE_FITS, FindingKind
 from conformance.pipeline.znodes import StateLife, ZnodeHistory
 
 _SURELY_ONE_LIFE = 2000  # milliseconds: a topic is not deleted, and made again, in less
@@ -48,7 +48,7 @@ Whole = tuple[int, int, frozenset[int]]
 
 
 @dataclass
-class VersionLines:
+class ZkVersionLines:
     """What lines say of one version: each state with its lines, and its writer, where logged."""
 
     version: int
@@ -97,7 +97,7 @@ def check(bench: RuleContext, release: str | None) -> None:
             _one_write(bench, before, after, presets)
 
 
-def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, VersionLines]]:
+def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, ZkVersionLines]]:
     """Versions of each partition, by the life of its topic and the age of its ZooKeeper."""
     begins: dict[tuple[str, int], list[int]] = defaultdict(list)
     shown: list[tuple[tuple[str, int], Event, LeaderEpochIsr]] = []
@@ -115,13 +115,13 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Versi
             shown.append((event.tp, event, state))
     for times in begins.values():
         times.sort()
-    found: dict[tuple[int, str, int, int], dict[int, VersionLines]] = defaultdict(dict)
+    found: dict[tuple[int, str, int, int], dict[int, ZkVersionLines]] = defaultdict(dict)
     for tp, event, state in shown:
         age = history.age(event)
         if age is None or event.version is None:
             continue
         key = (age, *tp, bisect_right(begins[tp], event.at) if tp in begins else 0)
-        fresh = VersionLines(event.version, {})
+        fresh = ZkVersionLines(event.version, {})
         registered = found[key].setdefault(event.version, fresh)
         registered.shown.setdefault(state, []).append(event)
     return [*_with_writes(history, found, written)]
@@ -129,9 +129,9 @@ def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, Versi
 
 def _with_writes(
     history: History,
-    found: dict[tuple[int, str, int, int], dict[int, VersionLines]],
+    found: dict[tuple[int, str, int, int], dict[int, ZkVersionLines]],
     written: list[Event],
-) -> Iterator[dict[int, VersionLines]]:
+) -> Iterator[dict[int, ZkVersionLines]]:
     """Lives by lines, and those of the transaction log: together where there is one of each."""
     znodes = ZnodeHistory(written)
     of_lines: dict[tuple[str, int], list[tuple[int, str, int, int]]] = defaultdict(list)
@@ -149,7 +149,7 @@ def _with_writes(
             for event in life.events:
                 state = state_of_line(event)
                 if state is not None and event.version is not None:
-                    fresh = VersionLines(event.version, {})
+                    fresh = ZkVersionLines(event.version, {})
                     registered = versions.setdefault(event.version, fresh)
                     registered.shown.setdefault(state, []).append(event)
             if not joined:
@@ -172,7 +172,7 @@ def state_of_line(event: Event) -> LeaderEpochIsr | None:
     return (None, None, isr) if event.kind == "isr_accepted" else None
 
 
-def _one_state(bench: RuleContext, registered: VersionLines) -> None:
+def _one_state(bench: RuleContext, registered: ZkVersionLines) -> None:
     """All lines about one version agree; what is logged least often is wrong."""
     bench.looked(ONE_STATE, len(registered.shown))
     if len(registered.shown) < 2:
@@ -203,7 +203,7 @@ def _one_state(bench: RuleContext, registered: VersionLines) -> None:
             )
 
 
-def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines) -> None:
+def _leader_wrote(bench: RuleContext, before: ZkVersionLines, after: ZkVersionLines) -> None:
     """A leader writes over a version that it was sent, or wrote: it is the leader there."""
     if not before.whole:
         return
@@ -229,7 +229,7 @@ def _leader_wrote(bench: RuleContext, before: VersionLines, after: VersionLines)
         )
 
 
-def _complete(before: VersionLines, after: VersionLines) -> None:
+def _complete(before: ZkVersionLines, after: ZkVersionLines) -> None:
     """A leader's own write leaves leader and leader epoch as they were, and does not tell them."""
     if not before.whole or after.whole:
         return
@@ -240,7 +240,7 @@ def _complete(before: VersionLines, after: VersionLines) -> None:
 
 
 def _one_write(
-    bench: RuleContext, before: VersionLines, after: VersionLines, presets: tuple[str, ...]
+    bench: RuleContext, before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]
 ) -> None:
     if not before.whole or not after.whole:
         return
@@ -274,11 +274,11 @@ def _one_write(
         why = f"{found.step} does that only without {found.switch} ({source_of(found.switch)})"
         bench.report(FindingKind.KNOWN_BUG, WRITE_FITS, event, change + why)
     else:
-        why = f"no write of the protocol does that, of {presets[-1]} or with a switch thrown back"
+        why = f"no write of the protocol does that, of {presets[-1]} or with a switch reverted"
         bench.report(FindingKind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 
-def _fit(before: VersionLines, after: VersionLines, presets: tuple[str, ...]) -> Fit:
+def _fit(before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]) -> Fit:
     (leader, epoch, isr), (next_leader, next_epoch, next_isr) = before.whole[0], after.whole[0]
     rise = next_epoch - epoch
     if not 0 <= rise <= 1:

@@ -14,9 +14,9 @@ from collections import defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import STEPS_FOLLOW, FindingKind
 from conformance.pipeline.history import History
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import STEPS_FOLLOW, FindingKind
 
 _RECEIVED, _HANDLED = "leader_and_isr_received", "leader_and_isr_handling"
 _REFUSED = frozenset(("same_epoch_refused", "old_epoch_refused"))

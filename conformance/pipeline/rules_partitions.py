@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import (
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     LEADER_EPOCHS_GROW,
     LEADER_IN_ISR,
     ONE_LEADER,
     WRITERS_EPOCH,
     FindingKind,
 )
-from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_controllers import WRITES
 from conformance.pipeline.rules_model import same_life
 

@@ -16,16 +16,16 @@ from functools import cache
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import (
+from conformance.pipeline.history import History
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     HOLDS_AS_RECEIVED,
     NO_OLDER_LEADER_EPOCH,
     ONE_OWNER,
     REQUEST_AS_SENT,
     FindingKind,
 )
-from conformance.pipeline.history import History
-from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
 _ONE_REQUEST = 10_000  # milliseconds in which a request is handled whose lines are put together
@@ -47,7 +47,7 @@ _STOPPED_FETCHERS = ("fetchers_stopped", "fetchers_stopped_for_leader")
 _BATCH_LINES = ("handling_batch", "finished_batch")
 _FORGOTTEN = "metadata_dropped"
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
-_LAST_RECEIVED = "told"  # as states that are kept of a watch name that neighbour
+_LAST_RECEIVED = "told"  # the name of that neighbour in the kept state of a watch
 
 Partition = tuple[str, int]
 

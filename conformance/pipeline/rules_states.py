@@ -10,7 +10,10 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
-from conformance.pipeline.findings import (
+from conformance.pipeline.history import History
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     BEGINS_AS_ASSIGNED,
     BREAKS,
     CLEAN_ELECTION,
@@ -25,9 +28,6 @@ from conformance.pipeline.findings import (
     WRITE_FITS,
     FindingKind,
 )
-from conformance.pipeline.history import History
-from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules_model import another_life, same_life
 
 _LASTS = 300_000  # milliseconds: no move of a partition keeps a removed replica in the ISR so long

@@ -18,15 +18,15 @@ from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
-from conformance.pipeline.findings import (
+from conformance.pipeline.monotonicity import ValueSeen
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     COMMITTED_IS_KEPT,
     CUT_TO_EPOCH_END,
     STARTS_FROM_LOG,
     WATERMARK_IN_LOG,
     FindingKind,
 )
-from conformance.pipeline.monotonicity import ValueSeen
-from conformance.pipeline.rule_context import RuleContext
 
 _SHRUNK = "isr_shrunk"
 _LOADED = frozenset(("high_watermark_loaded", "replica_loaded"))

@@ -35,15 +35,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.ingest.znode_rows import STATE_WRITTEN
-from conformance.pipeline.findings import (
+from conformance.pipeline.request_rows import release_number
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import (
     CONTROLLER_EPOCHS_GROW,
     EPOCH_VERSION,
     ONE_CLUSTER,
     REQUEST_SEEN,
     FindingKind,
 )
-from conformance.pipeline.request_rows import release_number
-from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.znodes import Operation, ZnodeHistory
 
 CONTROLLER, EPOCH, MIGRATION = "/controller", "/controller_epoch", "/migration"

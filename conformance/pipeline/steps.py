@@ -26,10 +26,10 @@ from conformance.ingest.schema import (
     REJECTED,
     REJECTS,
 )
-from conformance.pipeline.findings import FINDINGS
 from conformance.pipeline.kernels import judge_cluster
 from conformance.pipeline.places import Place
 from conformance.pipeline.repeats import merge_repeats
+from conformance.pipeline.rules import FINDINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -84,7 +84,7 @@ def merge(owners: Mapping[str, int | None], folders: Mapping[str, str], buckets:
 
 
 def without_notes(events: DataFrame) -> DataFrame:
-    """The events that speak of the protocol."""
+    """The events that mention the protocol."""
     return events.where(events.kind != NOTE)
 
 

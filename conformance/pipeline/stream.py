@@ -4,7 +4,7 @@
                  -> what the cluster needs ----------------------------> the state of each cluster
                                                                          -> what is said
 
-Most rules speak of one partition, and are applied where its last lines are kept, by cluster, topic
+Most rules are about one partition, and are applied where its last lines are kept, by cluster, topic
 and partition. Which controller is whose, what a restart or a new ZooKeeper excuses, and what
 brokers tell of each other is judged in the state of the cluster: it has the lines of no partition,
 the ends of each controller's runs, and what a partition hands on because it does not go together.

@@ -23,12 +23,12 @@ from conformance.ingest.schema import EVENTS, events_of
 from conformance.pipeline.clocks import Clock, clocks
 from conformance.pipeline.cluster_evidence import for_clocks
 from conformance.pipeline.corpus import Corpus, Figures, Judged, UnknownShape
-from conformance.pipeline.findings import Finding, FindingKind
 from conformance.pipeline.history import PROCESS
 from conformance.pipeline.kernels import judge_cluster, judged_of
 from conformance.pipeline.places import owners_of, places_of
 from conformance.pipeline.repeats import merge_repeats
 from conformance.pipeline.report import disordered, unread
+from conformance.pipeline.rules import Finding, FindingKind
 
 MOST_KEPT = 40_000  # events; above it, old ones go that cannot be compared with any to come
 _NEWEST = MOST_KEPT // 2  # are all kept

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.pipeline.causes import causes
-from conformance.pipeline.findings import FindingKind
+from conformance.pipeline.rules import FindingKind
 from specs.rendering import Table, as_lines
 
 Say = Callable[[str], None]

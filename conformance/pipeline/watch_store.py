@@ -14,8 +14,8 @@ from typing import Any
 from conformance.ingest.files import LogSources
 from conformance.ingest.growing import closed, look_around, named
 from conformance.pipeline.corpus import Judged, corpus_without_logs
-from conformance.pipeline.findings import Finding
 from conformance.pipeline.report import check_result
+from conformance.pipeline.rules import Finding
 from conformance.pipeline.store import NotOursError
 from conformance.pipeline.streaming_state import Said, StreamingState
 

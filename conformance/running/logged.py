@@ -17,8 +17,8 @@ from typing import Any
 
 from conformance.ingest.files import discover
 from conformance.pipeline.corpus import Corpus, Judged
-from conformance.pipeline.findings import BREAKS, Finding, FindingKind
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import BREAKS, Finding, FindingKind
 from impl.core.event_controller import EventController
 from impl.core.events import LogTruncating, ReplicaEvent
 from impl.releases import DEFAULT, Release
@@ -76,10 +76,7 @@ class _LoggingBroker(WideBroker):
             self.files.loaded(named, folder, segments, log.log_start, log.log_end)
 
     def _controller_of_session(self) -> EventController:
-        journal = ControllerLines(self.files)
-        return EventController(
-            self.broker, self.session, self.release, self._send, self.settings, journal
-        )
+        return self._controller(ControllerLines(self.files))
 
     def register(self, earlier: int = 0) -> None:
         """Up, or up again in another session."""

@@ -10,12 +10,11 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-from conformance.running.workers import working
+from conformance.chaos.schedule import ChaosFault, faults
 from impl.releases import DEFAULT
 from impl.server.clients import ClientError, Consumer, Producer
 from impl.server.cluster import TRACE, Cluster, new_state
@@ -25,6 +24,7 @@ from impl.zookeeper.errors import ZooKeeperError
 from impl.zookeeper.port import wait
 
 TOPIC = "t"
+BROKERS = [1, 2, 3]
 SETTINGS = {
     "zookeeper.session.timeout.ms": "1500",
     "controlled.shutdown.retry.backoff.ms": "200",
@@ -37,31 +37,13 @@ SETTINGS = {
 KINDS = ("kill", "pause", "stop")
 
 
-class Mishap(NamedTuple):
-    """What befalls a broker, for how long (s), and how long all is quiet then (s)."""
-
-    kind: str
-    broker: int
-    lasts: float
-    quiet: float
-
-
-def mishaps(count: int, seed: int, brokers: int = 3) -> Iterator[Mishap]:
-    """So many, by a seed."""
-    chance = random.Random(seed)
-    for _ in range(count):
-        kind = chance.choice(KINDS)
-        lasts = chance.uniform(0.2, 3.0) if kind != "stop" else chance.uniform(0.0, 0.5)
-        yield Mishap(kind, chance.randint(1, brokers), lasts, chance.uniform(0.3, 1.5))
-
-
 @contextmanager
 def traced_cluster(
     folder: Path, partitions: int = 1, version: str = DEFAULT, **settings: str
 ) -> Iterator[Cluster]:
-    """Three brokers that trace, with a topic of three replicas; all are ended at the end."""
+    """Brokers that trace, with a topic of three replicas; all are ended at the end."""
     named = SETTINGS | {name.replace("_", "."): value for name, value in settings.items()}
-    state = new_state([1, 2, 3], version, "embedded", settings=named)
+    state = new_state(BROKERS, version, "embedded", settings=named)
     state.trace = True
     cluster = Cluster.create(folder, state)
     try:
@@ -81,22 +63,43 @@ def traced_cluster(
     cluster.stop(10)
 
 
-def befall(cluster: Cluster, mishap: Mishap) -> None:
-    """Let it happen, and be over."""
-    name = f"broker{mishap.broker}"
-    match mishap.kind:
+def inject(cluster: Cluster, fault: ChaosFault) -> None:
+    """Let the fault happen, and be over."""
+    name = f"broker{fault.broker}"
+    match fault.kind:
         case "kill":
-            cluster.kill(mishap.broker)
-            time.sleep(mishap.lasts)
+            cluster.kill(fault.broker)
+            time.sleep(fault.lasts)
             cluster.start(only=name)
         case "stop":
-            cluster.stop_one(mishap.broker)
-            time.sleep(mishap.lasts)
+            cluster.stop_one(fault.broker)
+            time.sleep(fault.lasts)
             cluster.start(only=name)
         case _:
-            cluster.pause(mishap.broker)
-            time.sleep(mishap.lasts)
-            cluster.resume(mishap.broker)
+            cluster.pause(fault.broker)
+            time.sleep(fault.lasts)
+            cluster.resume(fault.broker)
+
+
+@contextmanager
+def working(
+    works: Iterable[tuple[str, Callable[[], object]]], ended: threading.Event,
+    patience_s: float = 10.0,
+) -> Iterator[None]:  # fmt: skip
+    """Run each work in a thread of its name; at the end set ``ended`` and join them.
+
+    Each is waited for up to ``patience_s``; an interrupt ends the waiting.
+    """
+    threads = [threading.Thread(target=work, name=name, daemon=True) for name, work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        with contextlib.suppress(KeyboardInterrupt):
+            for thread in threads:
+                thread.join(patience_s)
 
 
 @contextmanager
@@ -129,18 +132,18 @@ def traced_run(
     folder: Path, count: int, seed: int, partitions: int = 1, version: str = DEFAULT,
     on_progress: Callable[[str], None] = lambda text: None,
 ) -> Path:  # fmt: skip
-    """A whole run with so many mishaps; where its traces are."""
+    """A whole run with so many faults; where its traces are."""
     with (
         traced_cluster(folder, partitions, version) as cluster,
         written_to(cluster, seed) as acknowledged,
     ):
         time.sleep(0.5)
-        for number, mishap in enumerate(mishaps(count, seed), 1):
-            on_progress(f"{number} of {count}: {mishap.kind} broker {mishap.broker}, "
+        for number, fault in enumerate(faults(count, seed, len(BROKERS), KINDS), 1):
+            on_progress(f"{number} of {count}: {fault.kind} broker {fault.broker}, "
                  f"{acknowledged[0]:,} records acknowledged")  # fmt: skip
             with contextlib.suppress(ClusterError, ZooKeeperError):
-                befall(cluster, mishap)
-            time.sleep(mishap.quiet)
+                inject(cluster, fault)
+            time.sleep(fault.quiet)
         with contextlib.suppress(ClusterError):
             cluster.start()  # whoever could not be started again in time
     return folder / TRACE

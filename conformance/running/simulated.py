@@ -96,9 +96,7 @@ class _TracedBroker(WideBroker):
 
     def _controller_of_session(self) -> EventController:
         journal = TracedTerms(self.trace)
-        controller = EventController(
-            self.broker, self.session, self.release, self._send, self.settings, journal
-        )
+        controller = self._controller(journal)
         journal.controller = controller
         return controller
 

@@ -25,18 +25,18 @@ def new_bug(
     system: str,
     claim: str,
     base: str,
-    thrown: Mapping[str, object],
+    reverted: Mapping[str, object],
     bounds: Mapping[str, int],
 ) -> list[str]:
-    """An entry that ``claim`` shows in ``base`` with the switches ``thrown`` back."""
+    """An entry that ``claim`` shows in ``base`` with the switches ``reverted``."""
     from model.zoo import ZOO
 
     if not _ID.match(name):
         raise NotPossible(f"{name!r} is no id of a bug: write it as KAFKA-1234 or KIP-99-a")
     if any(name.lower() in one.names for one in ZOO):
         raise NotPossible(f"{name} is in the zoo already; insync zoo {name} finds it")
-    if not thrown:
-        raise NotPossible("name what is thrown back: --without SWITCH, or --set SWITCH=VALUE")
+    if not reverted:
+        raise NotPossible("name what is reverted: --without SWITCH, or --set SWITCH=VALUE")
     path, table = "model/zoo/further.py", "model/zoo/__init__.py"
     if (edits.root / path).exists():
         text = edits.read(path)
@@ -51,7 +51,7 @@ def new_bug(
         f'ZooEntry(\n        {number}, "{name}", "{said}",\n        (), "{fixed_in}",\n'
         f'        "{said}.",\n        "{claim}", "",\n'
         f'        Expression("{system}", "{base}", "{claim}", {dict(bounds)!r},\n'
-        f"                   {dict(thrown)!r}),\n"
+        f"                   {dict(reverted)!r}),\n"
         "    )"
     ).replace("'", '"')
     edits.put(path, with_member(text, "ENTRIES", entry))

@@ -30,7 +30,7 @@ def new_claim(
     said = sentence.rstrip(".").replace('"', "'")
     body = (
         f'@always("{said}", companion="{companion}")\ndef {name}(now):\n    return {formula}\n\n\n'
-        f'@sometimes("the case that {name} speaks of")\ndef {companion}(now):\n'
+        f'@sometimes("the case that {name} is about")\ndef {companion}(now):\n'
         f"    return {reaches}\n\n\n"
     )
     at = text.index("CLAIMS = (")

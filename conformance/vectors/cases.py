@@ -50,6 +50,18 @@ def _either(*ways: Callable[[Input], str | None]) -> Callable[[Input], str | Non
     return lambda given: next((found for way in ways if (found := way(given))), None)
 
 
+def _partition(given: Input) -> str | None:
+    """A leader does steps, or looks at its log; without either its assignment is looked at."""
+    steps = given.get("steps")
+    if "acks" in given or "requiredAcks" in given:
+        return "produce"
+    if isinstance(steps, list) and any({"do", "op"} & set(step) for step in steps):
+        return "leader"
+    asks = {"adding", "addingReplicas", "removing", "removingReplicas"} & set(given)
+    least = any(name.lower().startswith("mininsync") or name == "minIsr" for name in given)
+    return "assignmentState" if "isr" in given and (asks or least) and not steps else None
+
+
 def _zk_calls(given: Input) -> str | None:
     if "calls" not in given:
         return None
@@ -81,11 +93,12 @@ FILES: dict[str, Callable[[Input], str | None]] = {
     "log_cleaner": _shape(("compacted", {"segments"}), ("compacted", {"steps"})),
     "partition_replication": _either(
         _by_op("outOfSync", "hw", "checkCurrentLeaderEpoch", "produce"),
+        _partition,
         _shape(
             ("oldFormat", {"becomeLeaderEpoch", "log"}),
             ("assignmentState", {"adding", "removing", "isr"}),
-            ("leader", {"self", "isr", "replicas"}),
             ("makeFollower", {"steps"}),
+            ("leader", {"self", "isr", "replicas"}),
             ("underReplicated", {"replicas", "isr"}),
         ),
     ),

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.vectors.cases import Case
-from conformance.vectors.releases import bounds
+from conformance.vectors.releases import NoRange, bounds
 from impl.releases import Release
 
 FOR_READERS = frozenset({"note", "why", "events"})
@@ -71,7 +71,10 @@ def error_name(expected: str, release: str) -> str:
         found = _ALTERNATIVE.fullmatch(part)
         if found is None:
             break
-        first, last = bounds(found["versions"])
+        try:
+            first, last = bounds(found["versions"])
+        except NoRange:
+            break  # the bracket says something else, for readers
         if first <= Release.of(release).parts <= last:
             return found["name"]
     return expected.split(" ")[0]

@@ -9,7 +9,15 @@ from typing import Any
 
 from conformance.vectors.cases import Case
 from conformance.vectors.compare import ByRule, agrees
-from conformance.vectors.not_applicable import EXCEPTIONS, NOT_APPLICABLE, NOT_COMPARED, Except
+from conformance.vectors.not_applicable import (
+    EXCEPTIONS,
+    NOT_APPLICABLE,
+    NOT_COMPARED,
+    NOTHING_SAID,
+    Except,
+)
+from conformance.vectors.questions import NotInModel
+from conformance.vectors.shapes import completed
 from impl.releases import Release
 from specs.verdict import Verdict
 
@@ -96,6 +104,18 @@ def judge(file: str, cases: Sequence[Case], side: str, answers: Answers) -> File
     )
 
 
+def not_answered(
+    apart: Sequence[Except], key: tuple[str, str], release: str, given: Mapping[str, Any]
+) -> str | None:
+    """Why a side does not answer an input of an operation that it answers; None if it does."""
+    asked = completed(*key, given)
+    for one in apart:
+        earlier = not one.before or not Release.of(release).since(one.before)
+        if (one.file, one.operation) == key and earlier and one.when(asked):
+            return one.why
+    return None
+
+
 def _judged(
     case: Case,
     answers: Answers,
@@ -107,20 +127,32 @@ def _judged(
     if key not in answers:
         why = declared.get(key)
         return JudgedCase(case, Outcome.UNANSWERED if why is None else Outcome.NOT_APPLICABLE, why)
-    for one in apart:
-        earlier = not one.before or not Release.of(case.release).since(one.before)
-        if (one.file, one.operation) == key and earlier and one.when(case.input):
-            return JudgedCase(case, Outcome.NOT_APPLICABLE, one.why)
     try:
+        why = not_answered(apart, key, case.release, case.input)
+        if why is not None:
+            return JudgedCase(case, Outcome.NOT_APPLICABLE, why)
+        expected = _compared(case.expected, silent)
+        if not expected:  # a case that expects nothing checks nothing
+            outcome = Outcome.NOT_APPLICABLE if case.expected else Outcome.FAILED
+            return JudgedCase(
+                case, outcome, NOTHING_SAID if case.expected else "nothing is expected"
+            )
         got = answers[key](case.question)
+        passed = agrees(expected, got, case)
+    except NotInModel as reason:
+        return JudgedCase(case, Outcome.NOT_APPLICABLE, str(reason))
     except Exception as defect:
         # A case that makes an answer stumble has failed; the run goes on to the other cases.
         return JudgedCase(case, Outcome.FAILED, f"{type(defect).__name__}: {defect}")
-    expected = case.expected
-    if isinstance(expected, dict):
-        expected = {name: value for name, value in expected.items() if name not in silent}
-    passed = bool(expected) and agrees(expected, got, case)
     return JudgedCase(case, Outcome.PASSED if passed else Outcome.FAILED, got)
+
+
+def _compared(expected: Any, silent: frozenset[str]) -> Any:
+    """An expectation without the fields that a side says nothing about."""
+    if isinstance(expected, dict):
+        kept = {name: one for name, one in expected.items() if name not in silent}
+        return {name: _compared(one, silent) for name, one in kept.items()}
+    return [_compared(one, silent) for one in expected] if isinstance(expected, list) else expected
 
 
 def disagreements(model: FileResult, impl: FileResult) -> list[Disagreement]:

@@ -1,7 +1,8 @@
 """The model's answers about a batch of requests to brokers (request_batch.json).
 
-States that are elected wait for the batch, which a step of `cluster` sends: LeaderAndIsr to the
-replicas, and UpdateMetadata to all. What it has queued by then is read.
+A batch of the model is what one step of `cluster` sends: LeaderAndIsr to the replicas and
+UpdateMetadata to all after an election, UpdateMetadata alone about ISRs that changed or about the
+live brokers, StopReplica alone to who follows and is about to go. What the step has queued is read.
 """
 
 from __future__ import annotations
@@ -11,72 +12,125 @@ from typing import Any
 
 from conformance.vectors.model_controller import CONTROLLER, ELECTIONS
 from conformance.vectors.model_stage import ModelStage, Place
+from impl.releases import Release
 
 Question = Mapping[str, Any]
 
 STAGE, *_, SENDS = ELECTIONS["Preferred"]
 """Of the elections that of preferred replicas notifies every replica."""
-NAMES = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata"}
+CHANGED, LIVE, STOPS = (
+    "controller_reads_isr_changes", "controller_notifies_brokers", "controller_stops_follower",
+)  # fmt: skip
+NAMES = {
+    "leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata",
+    "stop_replica": "StopReplica",
+}  # fmt: skip
 VERSION = 1
 
 
-def is_one_call(given: Mapping[str, Any]) -> bool:
-    """One call, of partitions whose states are known and were not created just now."""
+def is_one_batch(given: Mapping[str, Any]) -> bool:
+    """Calls of one kind about partitions that have a state, were not created just now and are not
+    to be deleted."""
     calls = given["calls"]
-    return len(calls) == 1 and calls[0].get("add") == "leaderAndIsr" and not calls[0].get("isNew")
+    kinds = {call.get("add") for call in calls}
+    named = {name for call in calls for name in call.get("partitions") or ()}
+    if len(kinds) != 1 or given.get("queuedForDeletion"):
+        return False
+    if kinds == {"leaderAndIsr"}:
+        return len(calls) == 1 and not calls[0].get("isNew")
+    if not named <= set(given.get("leadership", ())):
+        return False
+    if kinds == {"updateMetadata"}:
+        return bool(given.get("leadership")) or not named
+    ibp = str(given.get("ibp", "2.6"))
+    deletes = any(each for call in calls for each in call["partitions"].values())
+    return kinds == {"stopReplica"} and not deletes and Release.of(ibp).since("2.6")
 
 
 def batch(question: Question) -> dict[str, Any]:
     """What is sent, and to whom."""
     asked = question["input"]
-    (call,) = asked["calls"]
-    partitions, to = list(call["partitions"]), [one for one in call["to"] if one >= 0]
-    states = call["partitions"].values()
-    named = {*asked["live"], *to, *(one for state in states for one in state["isr"])}
+    calls = asked["calls"]
+    kind = calls[0]["add"]
+    states: Mapping[str, Any] = asked.get("leadership") or {}
+    if kind == "leaderAndIsr":
+        states = calls[0]["partitions"]
+    partitions = list(states)
+    about = {name for call in calls for name in call.get("partitions") or ()}
+    to = list(dict.fromkeys(one for call in calls for one in call["to"] if one >= 0))
+    named = {*asked["live"], *to, *(one for state in states.values() for one in state["isr"]),
+             *(state["leader"] for state in states.values() if state["leader"] >= 0)}  # fmt: skip
     ids = {broker: number for number, broker in enumerate(sorted(named), CONTROLLER + 1)}
     names = {number: broker for broker, number in ids.items()}
     bounds = {
-        "brokers": 1 + len(ids), "partitions": len(partitions), "replicas": len(ids),
+        "brokers": 1 + len(ids), "partitions": max(1, len(partitions)), "replicas": len(ids),
         "versions": 1, "epoch": 1, "controllers": 1, "queue": 2, "events": 1, "endpoints": 0,
     }  # fmt: skip
-    stage = ModelStage.of("cluster", question["release"], (SENDS,), bounds)
+    step = {"leaderAndIsr": SENDS, "stopReplica": STOPS}.get(kind, CHANGED if about else LIVE)
+    stage = ModelStage.of("cluster", question["release"], (step,), bounds)
+    at = {SENDS: STAGE, STOPS: "stopping", CHANGED: "idle", LIVE: "notifying"}[step]
     cells: dict[Place, object] = {
+        ("zk.controller", ()): CONTROLLER,
+        ("zk.epoch", ()): 1,
         ("belief", (CONTROLLER,)): 1,
-        ("cache.stage", (CONTROLLER,)): STAGE,
+        ("cache.stage", (CONTROLLER,)): at,
     }
+    if step == CHANGED:
+        cells |= {
+            ("cache.events.end", (CONTROLLER,)): 1,
+            ("cache.events.at.kind", (CONTROLLER, 0)): "isr_change",
+        }
     for broker, number in ids.items():
         for cell in ("live", "reached"):
             cells["cache." + cell, (CONTROLLER, number)] = broker in asked["live"]
-    for at, state in enumerate(states):
+    for number, (name, state) in enumerate(states.items()):
         cells |= {
-            ("partition.version", (at,)): VERSION,
-            ("partition.state.leader", (at, VERSION)): ids.get(state["leader"]),
-            ("partition.context.version", (at, CONTROLLER)): VERSION,
-            ("partition.context.batched", (at, CONTROLLER)): True,
-            ("partition.replicas", (at, CONTROLLER)): False,
+            ("partition.version", (number,)): VERSION,
+            ("partition.state.leader", (number, VERSION)): ids.get(state["leader"]),
+            ("partition.context.version", (number, CONTROLLER)): VERSION,
+            ("partition.context.batched", (number, CONTROLLER)): True,
+            ("partition.noted", (number,)): name in about,
+            ("partition.replicas", (number, CONTROLLER)): False,
         }
-        for broker, number in ids.items():
-            cells["partition.state.isr", (at, VERSION, number)] = broker in state["isr"]
-            cells["partition.replicas", (at, number)] = broker in to
-    sent = stage.step(SENDS, stage.state(cells), CONTROLLER)
+        for broker, one in ids.items():
+            cells["partition.state.isr", (number, VERSION, one)] = broker in state["isr"]
+            cells["partition.replicas", (number, one)] = broker in to
+            cells["partition.context.gone", (number, CONTROLLER, one)] = any(
+                step == STOPS and broker in call["to"] and name in call["partitions"]
+                for call in calls
+            )
+    sent = stage.step(step, stage.state(cells), CONTROLLER)
 
-    def shown(at: int) -> dict[str, Any]:
-        leader = stage.read(sent, "partition.state.leader", at, VERSION)
-        isr = [one for one in call["partitions"][partitions[at]]["isr"]  # the model's is a set
-               if stage.read(sent, "partition.state.isr", at, VERSION, ids[one])]  # fmt: skip
+    def shown(number: int) -> dict[str, Any]:
+        state = states[partitions[number]]
+        if step == STOPS:
+            return {"delete": False, "leaderEpoch": state["leaderEpoch"]}
+        leader = stage.read(sent, "partition.state.leader", number, VERSION)
+        isr = [one for one in state["isr"]  # the model's is a set
+               if stage.read(sent, "partition.state.isr", number, VERSION, ids[one])]  # fmt: skip
         return {"leader": names.get(leader, -1), "isr": isr, "isNew": False}
 
     answer: dict[str, Any] = {"recipients": {}}
-    for broker, number in ids.items():
+    # The other steps send to all live brokers: those that were asked for are looked at.
+    asked_for = ids if step == SENDS else {one: ids[one] for one in to}
+    for broker, number in sorted(asked_for.items()):
         for slot in range(stage.read(sent, "cache.queue.end", CONTROLLER, number)):
             place = CONTROLLER, number, slot
-            kind = NAMES[stage.read(sent, "cache.queue.at.kind", *place)]
-            about = {
-                name: shown(at)
-                for at, name in enumerate(partitions)
-                if stage.read(sent, "cache.queue.at.about", *place, at) == VERSION
+            name = NAMES[stage.read(sent, "cache.queue.at.kind", *place)]
+            request: dict[str, Any] = {
+                "type": name,
+                "partitions": {
+                    each: shown(index)
+                    for index, each in enumerate(partitions)
+                    if stage.read(sent, "cache.queue.at.about", *place, index) == VERSION
+                },
             }
-            answer["recipients"].setdefault(kind, []).append(broker)
-            answer.setdefault(f"broker{broker}", []).append({"type": kind, "partitions": about})
-            answer.setdefault(f"orderToBroker{broker}", []).append(kind)
-    return answer
+            if name == "UpdateMetadata":
+                request["liveBrokers"] = [
+                    one for one in ids if stage.read(sent, "cache.queue.at.alive", *place, ids[one])
+                ]
+                answer |= {field: request[field] for field in ("partitions", "liveBrokers")}
+            answer["recipients"].setdefault(name, []).append(broker)
+            answer.setdefault(f"broker{broker}", []).append(request)
+            answer.setdefault(f"orderToBroker{broker}", []).append(name)
+    return answer | {"deletionEventPartitions": []}

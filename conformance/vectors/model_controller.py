@@ -7,11 +7,10 @@ it is the question's own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from conformance.plain_rules import elections
-from conformance.vectors.compare import ByRule
 from conformance.vectors.model_stage import ModelStage, Place, TwoAnswers, preset_of
 from impl.releases import Release
 from model.topics import SYSTEM as TOPICS
@@ -23,6 +22,8 @@ from model.topics.tables import (
 )
 
 Question = Mapping[str, Any]
+Election = tuple[dict[str, Any] | None, list[int]]
+"""What an election writes, None if nobody is elected; and who is notified of it."""
 
 CONTROLLER = 1
 VERSION, EPOCH = 0, 1  # of the registered state; leader epochs are counted from the question's own
@@ -70,6 +71,21 @@ def _transition(question: Question, table: Table) -> dict[str, Any]:
     before, target = question["input"]["from"], question["input"]["to"]
     valid = before in table[target]
     return {"valid": valid, "resultingState": target if valid else before}
+
+
+def offline_count(question: Question) -> dict[str, Any]:
+    """How many partitions are offline after each step, of topics that are to stay."""
+    asked = question["input"]
+    deleted = asked["topicBeingDeleted"] is True
+    state, counts = "NonExistentPartition", []
+    for step in asked["steps"]:
+        target = f"{step}Partition"
+        if target not in PARTITION_TABLE:  # the topic is queued for deletion
+            deleted = True
+        elif state in PARTITION_TABLE[target]:
+            state = target
+        counts.append(0 if deleted or state != "OfflinePartition" else asked["partitions"])
+    return {"counts": counts}
 
 
 class Scene:
@@ -166,9 +182,10 @@ class Scene:
             == "leader_and_isr"
         ]
 
-    def elect(self, strategy: str) -> tuple[dict[str, Any] | None, list[int]]:
+    def elect(self, strategy: str, answers: bool = True) -> tuple[dict[str, Any] | None, list[int]]:
         """What the one election that is possible writes, and who is notified; None and nobody if
-        nobody may lead."""
+        nobody may lead, or if ZooKeeper no longer `answers` the controller's session."""
+        self.cells["zk.registered", (CONTROLLER,)] = answers
         stage, *steps = ELECTIONS[strategy]
         self._prepare(*steps)
         elects, finds_nobody, tells = steps
@@ -181,13 +198,17 @@ class Scene:
         assert len(outcomes) <= 1, "an election has one outcome"
         if not outcomes:
             newer = self.cells["partition.state.controller", (0, VERSION)] != 1
-            assert newer or self.stage.step(finds_nobody, state, CONTROLLER) is not None
+            assert (
+                newer or not answers or self.stage.step(finds_nobody, state, CONTROLLER) is not None
+            )
             return None, []
         sent = self.stage.step(tells, outcomes[0], CONTROLLER)
         return self.written(outcomes[0]), self.receivers(sent)
 
     def remove(self, replica: int) -> dict[str, Any] | None:
         """What is written when a replica goes offline: None if it is in the ISR no more."""
+        if leaves_empty(self.release, self.isr, replica, self.unclean):
+            return last_member_leaves(self.release)
         self._prepare(*REMOVALS)
         number = self.ids[replica]
         self.cells["partition.context.gone", (0, CONTROLLER, number)] = True
@@ -199,28 +220,67 @@ class Scene:
         return self.written(after)
 
 
-def elect(question: Question) -> dict[str, Any]:
-    """An election by any strategy; an offline one is held by the controller's steps as well."""
-    asked = question["input"]
+def leaves_empty(release: str, isr: Collection[int], replica: int, unclean: bool) -> bool:
+    """Up to 1.0 the last member leaves the ISR too, where unclean elections are allowed."""
+    return unclean and list(isr) == [replica] and not Release.of(release).since("1.1")
+
+
+def last_member_leaves(release: str) -> dict[str, Any]:
+    """What is written then, by `replication` without the rule that `cluster` always has."""
+    gone, brokers = CONTROLLER + 1, 2
+    bounds = {"brokers": brokers, "log": 1, "records": 1, "epoch": 2, "controllers": 1,
+              "versions": 1}  # fmt: skip
+    removes = REMOVALS[0]
+    stage = ModelStage.of("replication", release, (removes,), bounds, isr_keeps_last_member=False)
+    cells: dict[Place, object] = {
+        ("zk.controller", ()): CONTROLLER, ("zk.epoch", ()): 1, ("zk.leader", ()): gone,
+        ("zk.leader_epoch", ()): EPOCH, ("belief", (CONTROLLER,)): 1,
+        ("cache.held", (CONTROLLER,)): True, ("cache.leader", (CONTROLLER,)): gone,
+        ("cache.live", (CONTROLLER, CONTROLLER)): True,
+    }  # fmt: skip
+    for broker in (CONTROLLER, gone):
+        cells["zk.isr", (broker,)] = cells["cache.isr", (CONTROLLER, broker)] = broker == gone
+    after = stage.step(removes, stage.state(cells), CONTROLLER, gone)
+    assert not stage.read(after, "zk.leader"), "nobody leads any more"
+    left = [broker for broker in (CONTROLLER, gone) if stage.read(after, "zk.isr", broker)]
+    return {"leader": -1, "isr": left, "bumps": stage.read(after, "zk.leader_epoch") - EPOCH}
+
+
+def elect(
+    question: Question, by_move: Callable[[Question], Election] | None = None
+) -> dict[str, Any]:
+    """An election by any strategy, and by the controller's steps, which must say the same.
+
+    Where a partition is moved they are those of `reassignment`: `by_move`.
+    """
     chosen = _chosen(question)
-    if chosen is None:
-        answer: dict[str, Any] = {
-            "leader": None, "uncleanElections": 0, "electionFailed": True, "stateUnchanged": True,
-        }  # fmt: skip
-    else:
-        answer = {
-            "leader": chosen.leader,
-            "isr": list(chosen.isr),
-            "uncleanElections": int(chosen.leader not in asked["isr"]),
-            "leaderEpoch": asked.get("leaderEpoch", 0) + 1,
-            "recipients": list(chosen.recipients),
-        }
-    if asked["strategy"] == "Offline":
-        by_steps = _elect_by_steps(question)
-        if by_steps != answer:
-            raise TwoAnswers(f"the strategy says {answer}, the steps {by_steps}")
-        return answer
-    return ByRule(answer)
+    by_strategy = (
+        (None, [])
+        if chosen is None
+        else ({"leader": chosen.leader, "isr": list(chosen.isr), "bumps": 1}, chosen.recipients)
+    )
+    moves = by_move is not None and question["input"]["strategy"] == "Reassign"
+    by_steps = by_move(question) if by_move is not None and moves else _elect_by_steps(question)
+    answer, other = (_elected(question, *found) for found in (by_strategy, by_steps))
+    if answer != other:
+        raise TwoAnswers(f"the strategy says {answer}, the steps {other}")
+    return answer
+
+
+def _elected(
+    question: Question, written: Mapping[str, Any] | None, receivers: Iterable[int]
+) -> dict[str, Any]:
+    asked = question["input"]
+    if written is None:
+        return {"leader": None, "uncleanElections": 0, "electionFailed": True,
+                "stateUnchanged": True}  # fmt: skip
+    return {
+        "leader": written["leader"],
+        "isr": written["isr"],
+        "uncleanElections": int(written["leader"] not in asked["isr"]),
+        "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
+        "recipients": list(receivers),
+    }
 
 
 def _chosen(question: Question) -> elections.ElectedLeader | None:
@@ -254,20 +314,13 @@ def is_led_as_preferred(question: Question, leader: int | None) -> bool:
     return led and not Release.of(question["release"]).since("1.1")
 
 
-def _elect_by_steps(question: Question) -> dict[str, Any]:
+def _elect_by_steps(question: Question) -> Election:
     asked = question["input"]
-    scene = Scene(
-        question, asked["assignment"], asked["isr"], asked["live"], asked["uncleanEnabled"]
-    )
+    strategy = asked["strategy"]
+    if strategy == "Preferred" and is_led_as_preferred(question, asked.get("leader")):
+        return None, []
+    going = asked["shuttingDown"] if strategy == "ControlledShutdown" else ()
+    unclean = asked["uncleanEnabled"]
+    scene = Scene(question, asked["assignment"], asked["isr"], asked["live"], unclean, going)
     scene.registered(asked.get("leader"))
-    written, receivers = scene.elect("Offline")
-    if written is None:
-        return {"leader": None, "uncleanElections": 0, "electionFailed": True,
-                "stateUnchanged": True}  # fmt: skip
-    return {
-        "leader": written["leader"],
-        "isr": written["isr"],
-        "uncleanElections": int(written["leader"] not in asked["isr"]),
-        "leaderEpoch": asked.get("leaderEpoch", 0) + written["bumps"],
-        "recipients": receivers,
-    }
+    return scene.elect(strategy)

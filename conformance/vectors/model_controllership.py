@@ -62,6 +62,28 @@ def register_controller(question: Question) -> dict[str, Any]:
     }
 
 
+STEPS = (
+    "broker_connects", READS, WINS, LEARNS, "broker_finds_it_moved", "broker_crashes",
+    "session_expires",
+)  # fmt: skip
+
+
+def restarts(question: Question) -> dict[str, Any]:
+    """All brokers start or stop, one after the other: the controller epoch that comes of it."""
+    asked = question["input"]
+    brokers = range(1, asked["brokers"] + 1)
+    bounds = {"brokers": max(2, asked["brokers"]), "epoch": 1 + len(asked["steps"]), "writes": 1}
+    stage = ModelStage.of("election", question["release"], STEPS, bounds)
+    state = stage.state({("session", (one,)): False for one in range(1, bounds["brokers"] + 1)})
+    life = {"stop": STEPS[-2:]}
+    for step in asked["steps"]:
+        for broker in brokers:
+            for transition in life.get(step, STEPS[:-2]):
+                after = stage.attempt(transition, state, broker)
+                state = state if after is None else after
+    return {"controllerEpoch": stage.read(state, "zk.epoch")}
+
+
 FENCED = "controller_write_is_fenced"
 WRITES_BY = {
     "TopicCreation": "electing", "PreferredReplicaElection": "electing",

@@ -13,13 +13,15 @@ from typing import Any
 
 from conformance.mapping import AS_RELEASED
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
-from conformance.vectors.shapes import Lacks
+from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 
 Question = Mapping[str, Any]
 
 FOLLOWER, LEADER = 1, 2
 LONGEST = 8
+UNKNOWN = -1
+"""An epoch, or its end, that a leader does not know."""
 MOST_ROUNDS = 20
 BOUNDS = {
     "brokers": 2, "log": LONGEST, "records": 2 * LONGEST, "epoch": 9, "controllers": 1,
@@ -28,28 +30,55 @@ BOUNDS = {
 STEPS = (
     "follower_asks_epoch", "leader_answers_epoch", "leader_refuses_epoch", "follower_truncates",
     "epoch_answer_is_ignored", "follower_asks_records", "leader_answers_fetch",
-    "leader_refuses_fetch", "follower_appends", "fetch_answer_is_ignored",
+    "leader_refuses_fetch", "follower_appends", "fetch_answer_is_ignored", "fetch_is_lost",
+    "broker_becomes_follower", "older_epoch_is_refused",
 )  # fmt: skip
 SLOT = (FOLLOWER, LEADER)
 
-_SIDES = ({"log", "epoch", "hw"}, {"log", "epoch", "hw"})
-_BOTH_SIDES = {"op", "follower", "leader", "thenLeaderEpoch", "leaderEpochs"}
-_ANEW = {"op", "followerEpochs", "leaderEpoch"}
+_BOTH_SIDES = {
+    "op", "follower", "leader", "thenLeaderEpoch", "leaderEpochs", "corruptFirstFetch",
+    "readdWithFetchOffset", "offsetErrors",
+}  # fmt: skip
+_ALONE = {"op", "follower", "offsetErrors"}
+_ANEW = {"op", "followerEpochs", "leaderEpoch", "offsetErrors"}
+ASKS_NOBODY = "up to 0.10 no follower asks where an epoch ends"
+BEYOND = "a follower of the model that is beyond its leader's log asks again, and does not cut it"
+REMOVED = {
+    "removedDuringTruncation": "epoch", "removedDuringEpochFetch": "epoch",
+    "removedDuringFetch": "records",
+}  # fmt: skip
+"""How a question says that the partition is removed, and what was asked by then."""
 
 
 def is_about_two_logs(given: Mapping[str, Any]) -> bool:
     """A question that names the two logs, from offset 0 on, and nothing that the model has not."""
+    if given.get("offsetErrors"):
+        return False
     if given.keys() <= _ANEW and "followerEpochs" in given:
         return True
-    sides = given.get("follower"), given.get("leader")
-    if not given.keys() <= _BOTH_SIDES or not all(isinstance(one, Mapping) for one in sides):
+    follower, leader = given.get("follower", {}), given.get("leader", {})
+    if _is_without_leader(given):
+        return _is_known(follower)
+    if not given.keys() <= _BOTH_SIDES or not {"follower", "leader"} <= given.keys():
         return False
-    if any(not one.keys() <= known for one, known in zip(sides, _SIDES, strict=True) if one):
+    return _is_known(follower) and _is_known(leader)
+
+
+def _is_without_leader(given: Mapping[str, Any]) -> bool:
+    """The follower knows no epoch to ask about, or is removed while its question is under way."""
+    asks = {name for name, said in given.items() if name in REMOVED and said}
+    silent = {name for name, said in given.items() if name.endswith("Supported") and not said}
+    knows_none = "latestEpoch" in given and given["latestEpoch"] is None
+    words = {*_ALONE, *asks, *silent, "latestEpoch"}
+    return given.keys() <= words and (bool(asks) or ("follower" in given and knows_none))
+
+
+def _is_known(side: Any) -> bool:
+    if not isinstance(side, Mapping) or not side.keys() <= {"log", "epoch", "hw", "logStart"}:
         return False
-    logs = [one.get("log") or [] for one in sides if one is not None]
-    return all(
-        (not log or log[0][0] == 0) and sum(batch[2] for batch in log) <= LONGEST for log in logs
-    )
+    log = side.get("log") or []
+    begins = side.get("logStart") or 0
+    return begins == 0 and (not log or log[0][0] == 0) and sum(one[2] for one in log) <= LONGEST
 
 
 def _records(log: list[list[int]]) -> list[tuple[int, int, int]]:
@@ -68,7 +97,7 @@ class ModelFetcher:
         epoch = follower.get("epoch") or 0
         named = {epoch, *leader_epochs, *(one[0] for one in (*mine, *theirs))}
         named |= set() if latest is None else {latest}
-        self.epochs = Ranks(named)
+        self.epochs = Ranks({*named, epoch + 1}, first=1)
         self.leader_log = [list(batch) for batch in leader.get("log") or []]
         self.stage = ModelStage.of("replication", question["release"], STEPS, BOUNDS, **AS_RELEASED)
         self.asks_epochs = Release.of(question["release"]).since("0.11")
@@ -97,6 +126,7 @@ class ModelFetcher:
         if latest is not None:
             cells["replica.latest_epoch", (FOLLOWER,)] = self.epochs.of(latest)
         self.now = self.stage.state(cells)
+        self.truncations, self.loses = 0, False
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
@@ -124,6 +154,7 @@ class ModelFetcher:
             after = self.stage.step(name, self.now, one, other)
             if after is not None:
                 self.now = after
+                self.truncations += name == "follower_truncates"
                 return name
         raise AssertionError(f"none of {', '.join(name for name, *_ in steps)} is possible")
 
@@ -136,6 +167,8 @@ class ModelFetcher:
 
     def ask(self) -> None:
         """Its question where its last epoch ends is on its way."""
+        if not self.asks_epochs:
+            raise NotInModel(ASKS_NOBODY)
         self.either(("follower_asks_epoch", *SLOT))
 
     def hear(self) -> None:
@@ -162,8 +195,42 @@ class ModelFetcher:
                 ("leader_refuses_fetch", LEADER, FOLLOWER),
             )
             if said == "leader_refuses_fetch":
+                if self.read("log.end", LEADER) < self.read("log.end", FOLLOWER):
+                    raise NotInModel(BEYOND)
+                break
+            if self.loses:
+                self.either(("fetch_is_lost", *SLOT))
                 break
             self.either(("follower_appends", *SLOT), ("fetch_answer_is_ignored", *SLOT))
+
+    def knows_no_epoch(self) -> None:
+        """It asks nobody, as of an answer that names no epoch: its high watermark decides."""
+        if self.asks_epochs:
+            self.now = self.stage.state(
+                {
+                    ("replica.latest_epoch", (FOLLOWER,)): None,
+                    ("fetch.state", SLOT): "epoch_is_answered",
+                    ("fetch.epoch", SLOT): self.read("replica.epoch", FOLLOWER),
+                },
+                self.now,
+            )
+            self.either(("follower_truncates", *SLOT))
+        else:  # up to 0.10 nobody is asked; it cuts as it begins to follow
+            self.ordered(self.read("replica.epoch", FOLLOWER) + 1, "broker_becomes_follower")
+
+    def ordered(self, rank: int, does: str) -> None:
+        """A LeaderAndIsr comes, by which it is to follow in an epoch."""
+        self.now = self.stage.state(
+            {("elected", (rank,)): LEADER, ("request.in_flight", (rank, 1, FOLLOWER)): True},
+            self.now,
+        )
+        after = self.stage.step(does, self.now, FOLLOWER, rank, 1)
+        assert after is not None, f"{does} is possible"
+        self.now = after
+
+    def removed(self) -> None:
+        """The partition is removed from it, and from its broker."""
+        self.now = self.stage.state({("replica.role", (FOLLOWER,)): "none"}, self.now)
 
     def log(self) -> list[list[int]]:
         """The follower's log, by batches."""
@@ -179,13 +246,16 @@ class ModelFetcher:
     def observe(self) -> dict[str, Any]:
         """The follower now."""
         failed, truncating = self.has_failed, self.read("replica.truncating", FOLLOWER)
+        follows = self.read("replica.role", FOLLOWER) == "follower"
         epoch = self.epochs.value(self.read("replica.epoch", FOLLOWER))
         return {
             "leo": self.read("log.end", FOLLOWER),
             "hw": self.read("replica.hw", FOLLOWER),
             "logStart": 0,
             "log": self.log(),
-            "tracked": not failed,
+            "tracked": follows and not failed,
+            "truncations": self.truncations,
+            "truncateTo": self.read("log.end", FOLLOWER),
             "failed": failed,
             "state": None if failed else "Truncating" if truncating else "Fetching",
             "currentLeaderEpoch": None if failed else epoch,
@@ -199,6 +269,8 @@ def scenario(question: Question) -> dict[str, Any]:
     asked = question["input"]
     if "followerEpochs" in asked:
         return _follows_anew_meanwhile(question)
+    if _is_without_leader(asked):
+        return _without_leader(question)
     follower, leader = asked["follower"], asked["leader"]
     first = leader.get("epoch") or 0
     later = asked.get("leaderEpochs") or [
@@ -212,8 +284,14 @@ def scenario(question: Question) -> dict[str, Any]:
             fetcher.round()
             seen.append(fetcher.observe())
         return {name: [one[name] for one in seen] for name in ("leo", "state", "hw")}
+    if asked.get("corruptFirstFetch"):
+        return _throws_first_answer_away(fetcher)
     fetcher.round()
     before = fetcher.observe()
+    if "readdWithFetchOffset" in asked:  # in the epoch in which it follows already
+        fetcher.ordered(fetcher.read("replica.epoch", FOLLOWER), "older_epoch_is_refused")
+        fetcher.round()
+        return {"afterRound1": before, "afterReaddRound": fetcher.observe()}
     if later:
         fetcher.leads_in(later[0])
         fetcher.round()
@@ -226,6 +304,37 @@ def scenario(question: Question) -> dict[str, Any]:
             fetcher.round()
         return fetcher.observe() | {"finalLog": fetcher.log()}
     return before | {"finalLog": fetcher.log()}
+
+
+def _without_leader(question: Question) -> dict[str, Any]:
+    """A follower that does not hear its leader: it knows no epoch, or it is removed meanwhile."""
+    asked = question["input"]
+    follower = asked.get("follower", {})
+    epoch = follower.get("epoch") or 0
+    fetcher = ModelFetcher(question, follower, follower | {"epoch": epoch}, [epoch])
+    under_way = next((what for name, what in REMOVED.items() if asked.get(name)), None)
+    if under_way is None:
+        fetcher.knows_no_epoch()
+    elif under_way == "epoch":
+        fetcher.ask()
+        fetcher.removed()
+        fetcher.hear()
+    else:
+        fetcher.now = fetcher.stage.state({("replica.truncating", (FOLLOWER,)): False}, fetcher.now)
+        fetcher.either(("follower_asks_records", *SLOT))
+        fetcher.removed()
+        fetcher.either(("leader_answers_fetch", LEADER, FOLLOWER))
+        fetcher.either(("fetch_answer_is_ignored", *SLOT))
+    return fetcher.observe()
+
+
+def _throws_first_answer_away(fetcher: ModelFetcher) -> dict[str, Any]:
+    """The first answer is no batch that can be read: the follower asks for it again."""
+    ends = []
+    for fetcher.loses in (True, False):
+        fetcher.round()
+        ends.append(fetcher.read("log.end", FOLLOWER))
+    return fetcher.observe() | {"leoAfterRound": ends}
 
 
 def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
@@ -246,64 +355,94 @@ def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
     return {"afterRound1": after, "afterRound2": "logs equal" if equal else "logs differ"}
 
 
-REFUSALS = {
-    "NONE": None,
-    "FENCED_LEADER_EPOCH": "newer",
-    "UNKNOWN_LEADER_EPOCH": "older",
-    "NOT_LEADER_FOR_PARTITION": "none",
-    "NOT_LEADER_OR_FOLLOWER": "none",
-}
-"""What a leader's refusal says of it: where it is in a newer or older epoch, or leads no more."""
+REFUSALS = {"FENCED_LEADER_EPOCH": "newer", "UNKNOWN_LEADER_EPOCH": "older"}
+"""What a leader's refusal says of its epoch; with any other error it does not lead."""
 
 
 def fetch_state(question: Question) -> dict[str, Any]:
     """A follower's phase before and after its leader's answer, or refusal."""
     asked = question["input"]
-    how = REFUSALS[asked.get("error") or "NONE"]
-    if not is_of_one_epoch(asked):
-        raise Lacks("truncation.fetchState: it is answered about 'latestEpoch', or refused")
-    latest, end = asked["latestEpoch"], asked.get("followerLeo", 0)
-    log = [[0, latest, end]] if end else []
-    epoch = latest + 1
-    leads = {"newer": epoch + 1, "older": epoch - 1}.get(str(how), epoch)
-    fetcher = ModelFetcher(
-        question, {"log": log, "epoch": epoch}, {"log": log, "hw": end}, [leads], latest
-    )
-    if how == "none":
-        role: Place = ("replica.role", (LEADER,))
-        fetcher.now = fetcher.stage.state({role: "none"}, fetcher.now)
+    error, reply = asked.get("error") or "NONE", asked["reply"]
+    ends = Ranks([0, asked.get("followerLeo", 0), max(reply[1], 0)])
+    end = ends.of(asked.get("followerLeo", 0))
+    fetcher = _of_one_epoch(question, asked["latestEpoch"], end, error, reply[0])
     before = fetcher.observe()["state"]
-    fetcher.ask()
-    if how is None:
-        reply_epoch, reply_end = asked["reply"]
-        cells: dict[Place, object] = {
-            ("fetch.state", SLOT): "epoch_is_answered",
-            ("fetch.answer_epoch", SLOT): fetcher.epochs.of(reply_epoch),
-            ("fetch.answer_end", SLOT): min(reply_end, LONGEST),
-        }
-        fetcher.now = fetcher.stage.state(cells, fetcher.now)
-        fetcher.either(("follower_truncates", *SLOT))
-    else:
-        fetcher.either(("leader_refuses_epoch", LEADER, FOLLOWER))
+    _hears(fetcher, asked["latestEpoch"], error, [reply[0], ends.of(max(reply[1], 0))])
     seen = fetcher.observe()
     return {
-        "before": before, "after": seen["state"], "truncateTo": seen["leo"],
+        "before": before, "after": seen["state"], "truncateTo": ends.value(seen["leo"]),
         "tracked": seen["tracked"], "failed": seen["failed"],
     }  # fmt: skip
 
 
-def is_of_one_epoch(given: Mapping[str, Any]) -> bool:
-    """The answer is about the follower's own last epoch, or is a refusal that the model knows."""
-    if given.get("latestEpoch") is None or given.get("followerLeo", 0) > LONGEST:
-        return False
-    if given.get("error") not in (None, "NONE"):
-        return given["error"] in REFUSALS
-    reply = given.get("reply")
-    return isinstance(reply, list) and reply[0] == given["latestEpoch"] and reply[1] >= 0
+def _of_one_epoch(
+    question: Question, latest: int | None, end: int, error: str, answered: int = UNKNOWN
+) -> ModelFetcher:
+    """A follower whose log is of one epoch, and a leader that answers, or has an error to say."""
+    last = 0 if latest is None else latest
+    log = [[0, last, end]] if end else []
+    epoch = last + 1
+    leads = {"newer": epoch + 1, "older": epoch - 1}.get(REFUSALS.get(error, ""), epoch)
+    named = [leads] if answered == UNKNOWN else [leads, answered]
+    fetcher = ModelFetcher(
+        question, {"log": log, "epoch": epoch}, {"log": log, "hw": end}, named, last
+    )
+    if error != "NONE" and error not in REFUSALS:
+        role: Place = ("replica.role", (LEADER,))
+        fetcher.now = fetcher.stage.state({role: "none"}, fetcher.now)
+    return fetcher
+
+
+def _hears(fetcher: ModelFetcher, latest: int | None, error: str, reply: list[int]) -> None:
+    """It asks, if it knows an epoch, and hears this."""
+    if latest is None:
+        fetcher.knows_no_epoch()
+        return
+    fetcher.ask()
+    if error != "NONE":
+        fetcher.either(("leader_refuses_epoch", LEADER, FOLLOWER))
+        return
+    cells: dict[Place, object] = {
+        ("fetch.state", SLOT): "epoch_is_answered",
+        ("fetch.answer_epoch", SLOT): None if reply[0] < 0 else fetcher.epochs.of(reply[0]),
+        ("fetch.answer_end", SLOT): None if reply[1] < 0 else min(reply[1], LONGEST),
+    }
+    fetcher.now = fetcher.stage.state(cells, fetcher.now)
+    fetcher.either(("follower_truncates", *SLOT))
+
+
+def loops(question: Question) -> dict[str, Any]:
+    """How often a thread asks for epochs and for records in so many rounds."""
+    asked = question["input"]
+    epochs, errors = asked["partitionsLatestEpoch"], asked["errors"]
+    replies = {name: asked["reply"].get(name, [UNKNOWN, UNKNOWN]) for name in epochs}
+    fetchers = {
+        name: _of_one_epoch(
+            question, latest, LONGEST // 2, errors.get(name, "NONE"), replies[name][0]
+        )
+        for name, latest in sorted(epochs.items())
+    }
+    questions, fetches = [0], [0]
+    for _ in range(asked["loops"]):
+        compare = {
+            name: one for name, one in fetchers.items() if one.read("replica.truncating", FOLLOWER)
+        }
+        for name, one in compare.items():
+            _hears(one, epochs[name], errors.get(name, "NONE"), replies[name])
+        questions.append(questions[-1] + any(epochs[name] is not None for name in compare))
+        fetches.append(fetches[-1] + any(one.observe()["ready"] for one in fetchers.values()))
+    return {
+        "epochFetchCount": questions[1:], "fetchCount": fetches[1:],
+        "truncations": sum(one.truncations for one in fetchers.values()),
+    }  # fmt: skip
 
 
 def epoch_fetches(question: Question) -> dict[str, Any]:
     """Whether epochs are asked for in a request of their own, before the first fetch."""
+    if not question["input"].get("epochRequestSupported", True):
+        fetcher = _of_one_epoch(question, None, 1, "NONE")
+        fetcher.knows_no_epoch()
+        return {"epochFetchCountAfterFirstLoop": int(not fetcher.observe()["ready"])}
     both = {"log": [[0, 4, 1]], "epoch": 5, "hw": 1}
     fetcher = ModelFetcher(question, both, both, [5])
     asks = bool(fetcher.read("replica.truncating", FOLLOWER))

@@ -20,9 +20,15 @@ BOUNDS = {
     "versions": 8,
 }  # fmt: skip
 
-DROPS = ("controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic")
+DROPS = (
+    "controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic",
+    "controller_drops_move_to_dead_broker", "controller_drops_unknown_partition",
+)  # fmt: skip
+CLOSES = "controller_closes_request"
+OTHERS = "controller_moves_other_partition"
+NOTICES = "controller_notices_start"
 STEPS = (
-    *DROPS, "controller_begins_move", "controller_begins_with_targets_in_sync",
+    *DROPS, OTHERS, NOTICES, "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_assigns_both", "controller_bumps_epoch", "controller_sees_targets_in_sync",
     "controller_adopts_target", "controller_keeps_leader", "controller_moves_leader",
     "controller_takes_old_replica_offline", "controller_deletes_old_replicas",
@@ -63,9 +69,10 @@ class Move:
         target: list[int],
         deleting: bool = False,
         dead: Collection[int] = (),
+        other: str = "none",
     ) -> None:
         asked = question["input"]
-        self.dead = dead
+        self.dead = list(dead)
         self.ids = {broker: n for n, broker in enumerate(sorted({*old, *target}), CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
         brokers = max(FEWEST_BROKERS, len(self.ids))
@@ -85,6 +92,7 @@ class Move:
             ("zk.epoch", ()): 1,
             ("zk.leader", ()): leader,
             ("zk.deleting", ()): deleting,
+            ("zk.other", ()): other,
             ("belief", (CONTROLLER,)): 1,
             ("cache.task", (CONTROLLER,)): "idle",
             ("cache.leader", (CONTROLLER,)): leader,
@@ -97,7 +105,7 @@ class Move:
                 ("zk.registered", (number,)): lives,
                 ("zk.isr", (number,)): number in isr,
                 ("zk.assignment", (number,)): here,
-                ("zk.requested", (number,)): there,
+                ("zk.requested", (number,)): None if other == "unknown" else there,
                 ("cache.isr", (CONTROLLER, number)): number in isr,
                 ("cache.live", (CONTROLLER, number)): lives,
                 ("cache.reached", (CONTROLLER, number)): lives,
@@ -112,16 +120,12 @@ class Move:
 
     def advance(self) -> str | None:
         """The next thing that the controller's thread does, None if it waits."""
-        for one in self.stage.grounded.instances:
-            if one.arguments[0] != CONTROLLER:
-                continue
-            name = one.step.transition.name
-            after = self.stage.code.attempt(one, self.state)
-            if after is not None:
-                self.state = after
-                self.taken.append(name)
-                return str(name)
-        return None
+        found = self.stage.advance(self.state, CONTROLLER)
+        if found is None:
+            return None
+        name, self.state = found
+        self.taken.append(name)
+        return name
 
     def catch_up(self) -> bool:
         """The leader writes an ISR with every living target in it; False if it has them already."""
@@ -135,6 +139,26 @@ class Move:
                 self.state,
             )
         return bool(missing)
+
+    def starts(self, broker: int) -> None:
+        """A broker is back, and registered."""
+        number = self.ids[broker]
+        self.dead.remove(broker)
+        self.state = self.stage.state(
+            {("up", (number,)): True, ("zk.registered", (number,)): True}, self.state
+        )
+
+    def settle(self) -> None:
+        """All that the controller and the leader have to do is done."""
+        for _ in range(MOST_STEPS):
+            if self.advance() is None and not self.catch_up():
+                return
+
+    def is_left(self) -> bool:
+        """The request is there still."""
+        places = (self.stage.read(self.state, "zk.requested", number) for number in self.names)
+        other = self.stage.read(self.state, "zk.other")
+        return other != "none" or any(place is not None for place in places)
 
     def _in(self, name: str, *index: int) -> bool:
         return bool(self.stage.read(self.state, name, *index))
@@ -193,22 +217,32 @@ def flow(question: Question) -> dict[str, Any]:
     asked = question["input"]
     dead = [one for one in asked["to"] if one not in asked["live"]]
     move = Move(question, asked["from"], asked["to"], dead=dead)
-    for _ in range(MOST_STEPS):
-        if move.advance() is None and not move.catch_up():
-            break
+    move.settle()
+    came = [int(word) for word in str(asked.get("then", "")).split() if word.isdecimal()]
+    for broker in came:
+        move.starts(broker)
+        move.settle()
     row = move.row("")
-    left = [n for n in move.names if move.stage.read(move.state, "zk.requested", n) is not None]
     return {
         "leader": row["leader"],
         "leaderEpoch": row["leaderEpoch"],
         "isr": row["isr"],
-        "reassignZnode": "present" if left else None,
+        "reassignZnode": "present" if move.is_left() else None,
     }
 
 
 def guard(question: Question) -> dict[str, Any]:
     """Whether an entry of the request is begun, and what it then waits for."""
     asked = question["input"]
+    if "entriesLeft" in asked:  # one is done with; of all others the model has one entry
+        move = Move(question, [1], [2], other="moving" if asked["entriesLeft"] else "none")
+        while move.is_left() and move.advance() not in (CLOSES, None):
+            move.catch_up()
+        return {"reassignZnode": "present" if move.is_left() else "deleted"}
+    if not asked.get("exists", True):
+        move = Move(question, asked["current"], asked["target"], other="unknown")
+        begins = move.advance()
+        return {"started": begins not in DROPS, "removedFromZk": not move.is_left()}
     deleting = bool(asked.get("queuedForDeletion"))
     live = asked.get("live", [*asked["current"], *asked["target"]])
     dead = [one for one in asked["target"] if one not in live]
@@ -217,12 +251,9 @@ def guard(question: Question) -> dict[str, Any]:
     begins = move.advance()
     while begins not in DROPS and move.advance() is not None:
         continue
-    left = any(
-        move.stage.read(move.state, "zk.requested", number) is not None for number in move.names
-    )
     return {
         "started": begins is not None and begins not in DROPS,
-        "removedFromZk": not left,
+        "removedFromZk": not move.is_left(),
         "waitsFor": f"ISR to contain {','.join(map(str, dead))}" if dead else None,
         "leaderEpochDelta": move.row("")["leaderEpoch"] - before,
     }

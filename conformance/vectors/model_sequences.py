@@ -18,7 +18,7 @@ Question = Mapping[str, Any]
 CONTROLLER = 1
 MOST_STEPS = 20
 BOUNDS = {
-    "brokers": 3, "partitions": 2, "replicas": 3, "versions": 1, "epoch": 2, "controllers": 1,
+    "brokers": 3, "partitions": 2, "replicas": 3, "versions": 2, "epoch": 3, "controllers": 1,
     "queue": 6, "events": 1, "endpoints": 0,
 }  # fmt: skip
 STEPS = (
@@ -26,7 +26,8 @@ STEPS = (
     "controller_reads_state",
     "controller_elects_leader", "controller_finds_no_leader", "controller_tells_elections",
     "controller_removes_replica", "controller_finds_it_removed", "controller_tells_removals",
-    "controller_sees_new_brokers", "controller_announces_new_brokers",
+    "controller_sees_new_brokers", "controller_sees_bounced_brokers",
+    "controller_overlooks_bounced_brokers", "controller_announces_new_brokers",
     "controller_instates_replicas",
 )  # fmt: skip
 NAMES = {"leader_and_isr": "LeaderAndIsr", "update_metadata": "UpdateMetadata"}
@@ -45,20 +46,41 @@ def sequence(question: Question) -> dict[str, Any]:
     waits = bool(asked.get("hasOfflinePartitionsElectable"))
     state = stage.state(_cells(ids, ids[came], known, starts, waits))
     for _ in range(MOST_STEPS):
-        after = next(
-            (
-                after
-                for one in stage.grounded.instances
-                if one.arguments[0] == CONTROLLER
-                and (after := stage.code.attempt(one, state)) is not None
-            ),
-            None,
-        )
-        if after is None:
+        found = stage.advance(state, CONTROLLER)
+        if found is None:
             break
-        state = after
+        _, state = found
     lists = Release.of(question["release"]).since("2.2")
     return {f"toBroker{broker}": _queued(stage, state, ids[broker], lists) for broker in brokers}
+
+
+FAILS, STARTS = "controller_removes_replica", "controller_announces_new_brokers"
+
+
+def bounce(question: Question) -> dict[str, Any]:
+    """A leader is back before the controller noticed that it was gone."""
+    came = CONTROLLER + 1
+    ids = {CONTROLLER: CONTROLLER, came: came}
+    stage = ModelStage.of("cluster", question["release"], STEPS, BOUNDS)
+    cells = _cells(ids, came, list(ids), starts=False, waits=False)
+    leads: Place = ("partition.state.leader", (LONE, 0))
+    cells |= {leads: came, ("cache.reached", (CONTROLLER, came)): False}
+    cells |= {
+        (cell, (LONE, *at, number)): number == came
+        for cell, at in (("partition.replicas", ()), ("partition.state.isr", (0,)))
+        for number in ids
+    }
+    state, taken = stage.state(cells), list[str]()
+    while (found := stage.advance(state, CONTROLLER)) is not None and len(taken) < MOST_STEPS:
+        taken.append(found[0])
+        state = found[1]
+    last = stage.read(state, "partition.version", LONE)
+    return {
+        "treatedAs": [
+            name for name, step in (("failure", FAILS), ("startup", STARTS)) if step in taken
+        ],
+        "finalLeaderSameBroker": stage.read(state, leads[0], LONE, last) == came,
+    }
 
 
 def _cells(

@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.plain_rules import placement
 from conformance.vectors import (
+    model_admin,
     model_batches,
     model_caches,
     model_controller,
@@ -18,6 +19,7 @@ from conformance.vectors import (
     model_fetchers,
     model_flows,
     model_followers,
+    model_leaders,
     model_moves,
     model_names,
     model_obedience,
@@ -107,6 +109,25 @@ def parse_replica_assignment(question: Question) -> dict[str, Any]:
     )
 
 
+def generate(question: Question) -> dict[str, Any]:
+    """Each topic is placed anew on brokers, with as many replicas as its first partition has."""
+    asked = question["input"]
+    brokers = sorted(int(one) for one in asked["brokers"].split(","))
+    known = asked.get("racks", {}) if asked["rackAware"] else {}
+    racks = {one: known.get(str(one)) for one in brokers}
+    current, plan = asked["current"], dict[str, list[int]]()
+    for topic in asked["topics"]:
+        names = sorted(one for one in current if one.rpartition("-")[0] == topic)
+        if not names:
+            return {"error": "UnknownTopicOrPartition"}
+        try:
+            placed = assignment.assign_replicas(racks, len(names), len(current[names[0]]), 0, 0)
+        except AssignmentRefused as refused:
+            return {"error": refused.exception}
+        plan |= {name: list(placed[number]) for number, name in enumerate(names)}
+    return {"assignment": plan, "current": {name: current[name] for name in plan}}
+
+
 def validate_assignment(question: Question) -> dict[str, Any]:
     """The replicas of a new topic, given by hand."""
     wanted = {int(number): ids for number, ids in question["input"]["assignment"].items()}
@@ -139,6 +160,8 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_context", "target"): by_rule(model_rules.target),
         ("controller_context", "reassignTo"): by_rule(model_rules.reassign_to),
         ("controller_context", "assignmentOf"): by_rule(model_rules.assignment_of),
+        ("controller_flow", "bounce"): model_sequences.bounce,
+        ("controller_flow", "restarts"): model_controllership.restarts,
         ("controller_flow", "creation"): model_flows.creation,
         ("controller_flow", "leaders"): model_flows.leaders,
         ("controller_flow", "reassign"): model_moves.flow,
@@ -146,15 +169,18 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("controller_flow", "isrPropagation"): by_rule(model_rules.propagation),
         ("controller_flow", "moved"): model_controllership.moved,
         ("controller_flow", "registerController"): model_controllership.register_controller,
-        ("election", "elect"): model_controller.elect,
+        ("election", "elect"): model_transitions.elect,
         ("leader_epoch_cache", "epochCache"): model_caches.cache,
         ("partition_replication", "assignmentState"): by_rule(model_rules.assignment_state),
         ("partition_replication", "checkCurrentLeaderEpoch"): by_rule(model_rules.leader_epoch),
-        ("partition_replication", "hw"): by_rule(model_rules.high_watermark),
+        ("partition_replication", "hw"): model_leaders.high_watermark,
+        ("partition_replication", "leader"): model_leaders.leader,
+        ("partition_replication", "makeFollower"): model_leaders.make_follower,
         ("partition_replication", "oldFormat"): model_caches.old_format,
         ("partition_replication", "outOfSync"): by_rule(model_rules.out_of_sync),
-        ("partition_replication", "produce"): by_rule(model_rules.produce),
+        ("partition_replication", "produce"): model_leaders.produce,
         ("partition_replication", "underReplicated"): by_rule(model_rules.assignment_state),
+        ("partition_state_machine", "offlineCount"): model_controller.offline_count,
         ("partition_state_machine", "transition"): model_controller.partition_transition,
         ("partition_state_machine", "effects"): model_transitions.partition_effects,
         ("partition_state_machine", "initialState"): model_topics.initial_state,
@@ -162,6 +188,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("replica_state_machine", "effects"): model_transitions.replica_effects,
         ("replica_state_machine", "startup"): model_topics.replica_startup,
         ("controller_context", "imbalance"): by_rule(model_rules.imbalance_count),
+        ("reassignment", "generate"): generate,
         ("reassignment", "apiValidate"): by_rule(model_rules.api_validate),
         ("reassignment", "reassignTrace"): model_moves.reassign_trace,
         ("reassignment", "reassignTraceKip455"): model_moves.reassign_trace_kip_455,
@@ -176,6 +203,12 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("request_batch", "versions"): by_rule(model_rules.versions),
         ("request_sequences", "sequence"): model_sequences.sequence,
         ("request_sequences", "emptyPartitions"): by_rule(model_rules.empty_partitions),
+        ("topic_admin", "alter"): model_admin.alter,
+        ("topic_admin", "create"): model_admin.create,
+        ("topic_admin", "delete"): model_admin.delete_request,
+        ("topic_deletion", "addPartitionsDuringDelete"): model_admin.add_partitions_during_delete,
+        ("topic_deletion", "delete"): model_admin.delete,
+        ("topic_deletion", "deleteTwice"): model_admin.delete_twice,
         ("topic_deletion", "resumeDecision"): model_topics.resume_decision,
         ("topic_deletion", "scenario"): model_topics.scenario,
         ("topic_deletion", "deleteDisabled"): model_topics.delete_disabled,
@@ -188,10 +221,15 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("topic_admin", "validChar"): by_rule(model_names.valid_char),
         ("truncation", "epochFetches"): model_fetchers.epoch_fetches,
         ("truncation", "fetchState"): model_fetchers.fetch_state,
+        ("truncation", "loops"): model_fetchers.loops,
         ("truncation", "leaderFetchValidation"): model_caches.fetch_validation,
         ("truncation", "offsetTruncationState"): model_caches.truncation,
         ("truncation", "offsetTruncationStateOld"): model_followers.old_truncation,
         ("truncation", "scenario"): model_fetchers.scenario,
+        ("zk_store", "createPreferredElection"): model_admin.create_preferred,
+        ("zk_store", "deletePreferredElection"): model_admin.delete_preferred,
+        ("zk_store", "registerBroker"): model_admin.register_broker,
+        ("zk_store", "updateLeaderAndIsr"): model_admin.update_states,
     }
 )
 """By file and operation."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from impl.releases import Release
+from model.language import System
 from model.language.sorts import Names, Numbers
 from model.systems import system
 from specs.lowering.grounding import Grounded
@@ -46,11 +47,18 @@ class Ranks:
         return len(self.values) - 1 + self.first
 
 
-def preset_of(name: str, release: str) -> str:
+def preset_of(named: str | System, release: str) -> str:
     """The system's version for a release: its own, else the newest before it, else the oldest."""
-    versions = sorted(system(name).versions, key=lambda known: Release.of(known).parts)
+    whole = _system(named)
+    if release in whole.also:
+        return release
+    versions = sorted(whole.versions, key=lambda known: Release.of(known).parts)
     before = [known for known in versions if Release.of(release).since(known)]
     return before[-1] if before else versions[0]
+
+
+def _system(named: str | System) -> System:
+    return system(named) if isinstance(named, str) else named
 
 
 class ModelStage:
@@ -60,13 +68,12 @@ class ModelStage:
 
     def __init__(
         self,
-        name: str,
+        whole: System,
         version: str,
         transitions: tuple[str, ...],
         bounds: Mapping[str, int],
         changed: Mapping[str, object],
     ) -> None:
-        whole = system(name)
         asked = tuple(step for step in whole.transitions if step.name in transitions)
         recorded = replace(whole, transitions=asked, claims=()).recorded(version, changed)
         self.grounded = Grounded(recorded, bounds, [])
@@ -76,7 +83,7 @@ class ModelStage:
     @classmethod
     def of(
         cls,
-        name: str,
+        named: str | System,
         version: str,
         transitions: Iterable[str],
         bounds: Mapping[str, int],
@@ -84,10 +91,11 @@ class ModelStage:
     ) -> ModelStage:
         """The stage for these, compiled at most once a process."""
         steps = tuple(sorted(transitions))
-        version = preset_of(name, version)
-        key = (name, version, steps, *sorted(bounds.items()), *sorted(changed.items()))
+        whole = _system(named)
+        version = preset_of(whole, version)
+        key = (whole.name, version, steps, *sorted(bounds.items()), *sorted(changed.items()))
         if key not in cls._kept:
-            cls._kept[key] = cls(name, version, steps, bounds, changed)
+            cls._kept[key] = cls(whole, version, steps, bounds, changed)
         return cls._kept[key]
 
     def state(self, values: Mapping[Place, object], other: Any = None) -> Any:
@@ -112,7 +120,7 @@ class ModelStage:
             return None
         return code
 
-    def step(self, transition: str, state: Any, *arguments: int) -> Any:
+    def step(self, transition: str, state: Any, *arguments: int | None) -> Any:
         """The state after a transition, None if it is not possible.
 
         ``arguments`` are the first ones; of the others, such as the partition, the first values
@@ -124,12 +132,21 @@ class ModelStage:
         attempts = (self.code.attempt(one, state) for one in found)
         return next((after for after in attempts if after is not None), None)
 
-    def attempt(self, transition: str, state: Any, *arguments: int) -> Any:
+    def attempt(self, transition: str, state: Any, *arguments: int | None) -> Any:
         """As ``step``; None too where the release has no such transition."""
         found = self._instances(transition, arguments)
         return self.step(transition, state, *arguments) if found else None
 
-    def _instances(self, transition: str, arguments: tuple[int, ...]) -> list[Instance]:
+    def advance(self, state: Any, actor: int) -> tuple[str, Any] | None:
+        """The first step that is possible to a broker's thread, and what it leads to."""
+        for one in self.grounded.instances:
+            if one.arguments[0] == actor:
+                after = self.code.attempt(one, state)
+                if after is not None:
+                    return str(one.step.transition.name), after
+        return None
+
+    def _instances(self, transition: str, arguments: tuple[int | None, ...]) -> list[Instance]:
         return [
             one
             for one in self.grounded.instances

@@ -40,13 +40,15 @@ class Topic:
         partitions: Sequence[Sequence[int]],
         live: Collection[int],
         *steps: str,
+        may_grow: bool = False,
         **switches: object,
     ) -> None:
         self.partitions, self.taken = partitions, list[str]()
         named = {one for replicas in partitions for one in replicas}
         self.ids = {broker: number for number, broker in enumerate(sorted(named), CONTROLLER + 1)}
         bounds = {
-            "brokers": max(3, 1 + len(self.ids)), "partitions": max(1, len(partitions)),
+            "brokers": max(3, 1 + len(self.ids)),
+            "partitions": max(1, len(partitions) + may_grow),
             "controllers": 1,
         }  # fmt: skip
         self.stage = ModelStage.of("topics", question["release"], steps, bounds, **switches)
@@ -116,7 +118,11 @@ class Topic:
 
     def take(self, transition: str, *others: int) -> bool:
         """Takes a transition of the controller, if it is possible."""
-        after = self.stage.attempt(transition, self.state, CONTROLLER, *others)
+        return self.does(transition, CONTROLLER, *others)
+
+    def does(self, transition: str, *arguments: int | None) -> bool:
+        """Takes anybody's transition, if it is possible."""
+        after = self.stage.attempt(transition, self.state, *arguments)
         if after is None:
             return False
         self.state = after
@@ -173,14 +179,16 @@ def replica_startup(question: Question) -> dict[str, Any]:
 
 
 def create(
-    question: Question, replicas: Sequence[int], live: Collection[int], exists: bool = False
-) -> dict[str, Any] | None:
+    question: Question, replicas: Sequence[int], live: Collection[int], exists: bool = False,
+    answers: bool = True,
+) -> dict[str, Any] | None:  # fmt: skip
     """The first state of a partition and who is sent it; None if no state is created.
 
-    `exists`: another has created one meanwhile.
+    `exists`: another has created one meanwhile; else ZooKeeper `answers` the controller's session.
     """
     topic = Topic(question, [replicas], live, "controller_creates_states")
     topic.partition(0, "NewPartition")
+    topic.put({("zk.registered", (CONTROLLER,)): answers})
     if exists:
         topic.put({("zk.state.exists", (0,)): True})
     topic.remember(task="elects_new")
@@ -271,7 +279,9 @@ def scenario(question: Question) -> dict[str, Any]:
     for step in asked["steps"]:
         for name, topic in topics.items():
             topic.taken.clear()
-            if name in step["topics"] or step["do"].startswith("broker"):
+            if step["do"] == "init":
+                _begins(topic, name in step["topics"], name in step["ineligible"])
+            elif name in step["topics"] or step["do"].startswith("broker"):
                 _do(topic, step)
         seen.append(_observe(topics))
     return {"afterStep": seen}
@@ -281,7 +291,7 @@ def _topic(question: Question, shape: Mapping[str, int]) -> Topic:
     asked = question["input"]
     replicas = asked["brokers"][: shape["rf"]]
     topic = Topic(
-        question, [replicas] * shape["partitions"], asked["brokers"], *DELETION, *TASKS,
+        question, [replicas] * shape["partitions"], asked["brokers"], *DELETION, *TASKS, STARTS[0],
         delete_topic_enable=asked["deleteTopicEnable"],
     )  # fmt: skip
     for number in range(shape["partitions"]):
@@ -290,6 +300,19 @@ def _topic(question: Question, shape: Mapping[str, int]) -> Topic:
         for broker in replicas:
             topic.replica(number, broker, "OnlineReplica")
     return topic
+
+
+def _begins(topic: Topic, requested: bool, ineligible: bool) -> None:
+    """A new controller finds the request, and whether a replica is on a dead broker."""
+    dead = next(iter(topic.ids.values()))
+    topic.put({
+        ("zk.requested", ()): requested,
+        ("zk.registered", (dead,)): not ineligible,
+        ("cache.task", (CONTROLLER,)): "reads_zookeeper",
+    })  # fmt: skip
+    topic.take(STARTS[0])
+    topic.lives(next(iter(topic.ids)))  # that it is ineligible is all that a question says
+    topic.remember(task="waits")
 
 
 def _do(topic: Topic, step: Mapping[str, Any]) -> None:

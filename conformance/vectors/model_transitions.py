@@ -58,8 +58,10 @@ def partition_effects(question: Question) -> dict[str, Any]:
 def _created(question: Question) -> dict[str, Any]:
     asked = question["input"]
     live = [one for one in asked["live"] if one not in asked.get("shuttingDown", ())]
-    exists = asked.get("zkCreateResult") == "NODEEXISTS"
-    made = model_topics.create(question, asked["assignment"], live, exists)
+    said = asked.get("zkCreateResult")
+    made = model_topics.create(
+        question, asked["assignment"], live, said == "NODEEXISTS", answers=said != "exception"
+    )
     if made is None:
         return {}
     receivers = made.pop("to")
@@ -72,7 +74,10 @@ def _created(question: Question) -> dict[str, Any]:
 
 def _elected(question: Question) -> dict[str, Any]:
     asked = question["input"]
-    state, name = asked["zkState"], str(asked["strategy"])
+    answers = "exception" not in (asked.get("zkReadResult"), asked.get("zkSetResult"))
+    electable = {"leader": -1, "isr": list(asked["assignment"])}  # if only it could be read
+    state = asked["zkState"] if answers else asked.get("zkState", electable)
+    name = str(asked["strategy"])
     if name == "Preferred" and model_controller.is_led_as_preferred(question, state["leader"]):
         return {"state": "OnlinePartition"}
     if name == "Reassign":
@@ -84,7 +89,7 @@ def _elected(question: Question) -> dict[str, Any]:
         scene = Scene(question, asked["assignment"], state["isr"], asked["live"], unclean, going)
         newer = state.get("controllerEpoch", 0) > asked["controllerEpoch"]
         scene.registered(state["leader"], 2 if newer else 1)
-        written, receivers = scene.elect(strategy)
+        written, receivers = scene.elect(strategy, answers)
     if written is None:
         return {}
     epoch = {"controllerEpoch": asked["controllerEpoch"]}
@@ -170,7 +175,22 @@ class MovedPartition:
         return bool(self.stage.read(after, "stop.what", 1, self.ids[broker]) == "stop")
 
 
-def _reassigned(question: Question) -> tuple[dict[str, Any] | None, list[int]]:
+def elect(question: Question) -> dict[str, Any]:
+    """An election by any strategy; that of a move is held where the leader is to be another."""
+    return model_controller.elect(question, _moves_leader)
+
+
+def _moves_leader(question: Question) -> model_controller.Election:
+    asked = question["input"]
+    target, live = asked.get("target", asked["assignment"]), asked["live"]
+    state = {"leader": -1, "isr": asked["isr"]}
+    moved = {"zkState": state, "assignment": target, "live": live}
+    written, sent = _reassigned({**question, "input": moved})
+    # A strategy names all targets; who is dead is then sent nothing.
+    return written, [one for one in target if one in sent or (written and one not in live)]
+
+
+def _reassigned(question: Question) -> model_controller.Election:
     """The Reassign strategy, where the leader is to be another."""
     asked = question["input"]
     moved = MovedPartition(question, asked.get("rar", asked["assignment"]), asked["live"])
@@ -221,6 +241,9 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
     # Of a state that is not written the others are sent the epoch that they know.
     after = moved.take("leaving", (REMOVES, number), (PASSES, number))
     written = moved.written(after)
+    release = question["release"]
+    if model_controller.leaves_empty(release, state["isr"], replica, bool(asked["unclean"])):
+        written = model_controller.last_member_leaves(release)
     if written is None:
         sent, receivers = dict(state), [one for one in others if one in live]
     else:

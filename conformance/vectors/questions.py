@@ -14,6 +14,10 @@ Question = Mapping[str, Any]
 Answer = Callable[[Question], Any]
 
 
+class NotInModel(Exception):
+    """What a case comes to has no step in the model; the message says what, as the reason."""
+
+
 def given(question: Question) -> dict[str, Any]:
     """The question's input; a field that it lacks says so itself (``shapes.Lacks``)."""
     asked: dict[str, Any] = question["input"]

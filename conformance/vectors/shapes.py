@@ -23,6 +23,9 @@ CONTROLLER_EPOCH = 50
 """The epoch of the controller of a case that does not name it."""
 
 
+KNOWN_TO_THE_TOOL = {"foo-0": [0, 1, 2], "foo-1": [1, 2, 3], "bar-0": [2, 3, 0]}
+"""The topics of ``ReassignPartitionsUnitTest``, where a question to the tool names none."""
+
 NULLS: dict[tuple[str, str], frozenset[str]] = {
     key: frozenset(names.split())
     for key, names in {
@@ -219,6 +222,13 @@ def _checkpoint(asked: Fields) -> None:
         asked.fill("file", default={})
     elif "file" in asked:
         asked.fill("fetch", default=list(asked["file"]))
+    asked.fill("version", "fileVersion")
+    if "version" in asked and asked.get("writes"):  # written under another version than is known
+        entries = asked["writes"][-1]
+        if isinstance(entries, Mapping):
+            entries = [[*name.rpartition("-")[::2], offset] for name, offset in entries.items()]
+        lines = [asked["version"], len(entries), *(" ".join(map(str, one)) for one in entries)]
+        asked.fill("fileContent", default="".join(f"{line}\n" for line in lines))
 
 
 def _assignment(asked: Fields) -> None:
@@ -303,7 +313,7 @@ def _leaders(asked: Fields) -> None:
     asked.fill("assignment", "replicas").fill("steps", default=list)
     asked["steps"] = [_step_in_words(one) for one in asked["steps"]]
     asked.fill("brokers", "live", "liveBrokers", default=list(asked["assignment"]))
-    asked.fill("unclean", "uncleanEnabled", *_UNCLEAN)  # else as in its release
+    asked.fill("unclean", *_unclean(asked))  # else as in its release
 
 
 def _flow_reassign(asked: Fields) -> None:
@@ -351,7 +361,11 @@ def _restarts(asked: Fields) -> None:
         asked["brokers"] = len(asked["brokers"])
 
 
-_UNCLEAN = ("unclean", "uncleanLeaderElection", "allowUnclean", "uncleanLeaderElectionEnabled")
+def _unclean(asked: Fields) -> list[str]:
+    """Whether unclean elections are allowed, however the field is called."""
+    return [name for name, said in asked.items() if "unclean" in name.lower() and said in (0, 1)]
+
+
 _STRATEGIES = ("Offline", "Reassign", "Preferred", "ControlledShutdown")
 
 
@@ -373,7 +387,7 @@ def _election(asked: Fields) -> None:
     everybody = _named(asked["assignment"], asked["isr"], asked.get("target"))
     asked.fill("live", "liveReplicas", "liveBrokers", "brokers", default=everybody)
     unclean = argument.startswith("true")
-    asked.fill("uncleanEnabled", *_UNCLEAN, default=unclean)
+    asked.fill("uncleanEnabled", *_unclean(asked), default=unclean)
     asked.fill("shuttingDown", default=list)
 
 
@@ -507,14 +521,16 @@ def _produce(asked: Fields) -> None:
 
 def _epoch_fetches(asked: Fields) -> None:
     if "ibp" in asked:
-        asked.fill("truncationOnFetch", default=Release.of(str(asked["ibp"])).since("2.7"))
+        protocol = Release.of(str(asked["ibp"]))
+        asked.fill("truncationOnFetch", default=protocol.since("2.7"))
+        asked.fill("epochRequestSupported", default=protocol.since("0.11"))
 
 
 def _place(asked: Fields) -> None:
     """A partition of which a state machine is asked, and what is known of it."""
     asked.fill("partition", default="t-0").fill("queuedForDeletion", "topicQueuedForDeletion")
     asked.fill("controllerEpoch", default=CONTROLLER_EPOCH).fill("self", "controller", default=5)
-    asked.fill("unclean", "uncleanEnabled", *_UNCLEAN, default=False)
+    asked.fill("unclean", *_unclean(asked), default=False)
     asked.fill("assignment", "replicas")
     states = [one for one in (asked.part("zkState"), asked.part("leadership")) if one is not None]
     known = _named(*[ids for one in states for ids in (one.get("isr"), one.get("leader"))])
@@ -590,7 +606,7 @@ def _plan(asked: Fields) -> None:
 
 def _move_map(asked: Fields) -> None:
     asked.fill("currentReassignments", "reassignments", "inProgress", default=dict)
-    asked.fill("proposed", "target", "targets", default=dict)
+    asked.fill("proposed", "proposedParts", "target", "targets", default=dict)
     for one in asked.rows("currentReassignments"):
         one.fill("adding", "addingReplicas", default=list)
         one.fill("removing", "removingReplicas", default=list)
@@ -605,10 +621,16 @@ def _execute(asked: Fields) -> None:
     current = asked.get("current")
     held = list(current.values()) if isinstance(current, Mapping) else []
     asked.fill("brokers", "live", "liveBrokers", default=sorted(_named(*ids, *held)))
+    asked.fill("current", default=KNOWN_TO_THE_TOOL)
 
 
 def _find_states(asked: Fields) -> None:
     asked.fill("inProgress", "reassigning", default={}).fill("query", "targets", "target")
+    for name, one in asked["inProgress"].items():
+        if isinstance(one, Fields):  # all replicas, with those that come and go
+            _assignment(one)
+            leaving = one["removing"]
+            asked["inProgress"][name] = [each for each in one["replicas"] if each not in leaving]
     asked.fill("query", default=dict(asked["inProgress"]) or None).fill("current", default={})
 
 
@@ -627,6 +649,7 @@ def _generate(asked: Fields) -> None:
     asked.fill("brokers", "live", "liveBrokers", default=ids)
     if isinstance(asked.get("brokers"), list):
         asked["brokers"] = ",".join(map(str, asked["brokers"]))
+    asked.fill("current", default=KNOWN_TO_THE_TOOL)
 
 
 def _list(asked: Fields) -> None:
@@ -808,6 +831,9 @@ def _validation(asked: Fields) -> None:
 def _loops(asked: Fields) -> None:
     asked.fill("reply", "leaderReply", default={}).fill("loops", "rounds", default=1)
     refused = {name: one["error"] for name, one in asked["reply"].items() if _is_error(one)}
+    asked.fill("partitionsLatestEpoch", "latestEpoch", "partitions")
+    if "error" in asked:  # the same for all
+        refused = dict.fromkeys(asked.get("partitionsLatestEpoch", asked["reply"]), asked["error"])
     asked.fill("errors", default=refused if refused else dict)
     replies = {name: _pair(one) for name, one in asked["reply"].items()}
     asked["reply"] = Fields(replies, asked.where)
@@ -878,6 +904,12 @@ def _compaction(asked: Fields) -> None:
     asked.fill("deleteRetentionMs", default=24 * 60 * 60 * 1000)
     asked.fill("minCompactionLagMs", default=0).fill("capacity", default=1_000_000)
     asked.fill("segmentBytes", default=1 << 30)
+
+
+def _registration(asked: Fields) -> None:
+    asked.fill("existingOwner", "owner", "existingOwners")
+    if isinstance(asked["existingOwner"], str):
+        asked["existingOwner"] = [asked["existingOwner"]]
 
 
 def _update_states(asked: Fields) -> None:
@@ -1025,6 +1057,7 @@ SHAPES: dict[tuple[str, str], _Complete] = {
     ("zk_store", "decodeReassign"): _filled("json<data,text,znode"),
     ("zk_store", "encodeReassign"): _filled("map<targets,target,reassignment"),
     ("zk_store", "propagateLogDir"): _log_dir_events,
+    ("zk_store", "registerBroker"): _registration,
     ("zk_store", "updateLeaderAndIsr"): _update_states,
 }
 """By file and operation, how an input is completed."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from conformance.web.board import Board, RunFrame, board
-from conformance.web.frozen import Packer, one_file
+from conformance.web.frozen import PageTable, one_file
 from conformance.web.known import RunNode
 from conformance.web.run_files import ReplayedRun
 from model.language import ProtocolError
@@ -220,7 +220,7 @@ def _counted(number: int, unit: str = "step") -> str:
 
 def packed(result: Comparison) -> dict[str, Any]:
     """What the page draws."""
-    packer = Packer()
+    packer = PageTable()
 
     def side(one: Side | None) -> Any:
         if one is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.web.board import Board, RunFrame
 from conformance.web.claims_of_state import Lamp
-from conformance.web.frozen import Packer, one_file
+from conformance.web.frozen import PageTable, one_file
 from conformance.web.run_files import ReplayedRun
 
 MOST_FRAMES = 2000
@@ -30,7 +30,7 @@ def embedded(run: ReplayedRun, frames: Sequence[RunFrame]) -> str:
 
 def packed(run: ReplayedRun, frames: Sequence[RunFrame]) -> dict[str, Any]:
     """The run as the page's script plays it."""
-    packer = Packer()
+    packer = PageTable()
     return {
         "title": run.title, "heading": run.heading, "diagnosis": run.diagnosis,
         "lines": run.lines[: len(frames) - 1], "frames": [packer.frame(one) for one in frames],

@@ -22,7 +22,7 @@ from specs.story.heading import heading_line
 from specs.story.read import parse
 
 if TYPE_CHECKING:
-    from specs.induction import InductionCounterexample
+    from specs.induction_counterexamples import InductionCounterexample
     from specs.surgery import Guard
 
 
@@ -122,7 +122,7 @@ def _code(sort: Sort, value: Any) -> int:
 
 
 def _brokers(recorded: RecordedSystem, leaves: dict[str, Any]) -> int:
-    """How many brokers a state speaks of."""
+    """How many brokers a state mentions."""
     names = {leaf.name.partition(".")[0] for leaf in recorded.fields.values()
              if leaf.dims and isinstance(leaf.dims[0], Enumeration)}  # fmt: skip
     keyed = [path.partition("[")[2].partition("]")[0] for path in leaves

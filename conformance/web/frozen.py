@@ -23,7 +23,7 @@ MOST_PLAIN = 300_000
 SCRIPTS = {"index.html": "app.js", "compare.html": "compare.js"}
 
 
-class Packer:
+class PageTable:
     """The table of a page: `put` gives the number of a value in it."""
 
     def __init__(self) -> None:

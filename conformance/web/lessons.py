@@ -30,12 +30,11 @@ from typing import Any
 from conformance.web.board import board
 from conformance.web.diagram import DiagramError, diagram
 from conformance.web.explain import frames_of
-from conformance.web.frozen import Packer, data_block
+from conformance.web.frozen import PageTable, data_block
 from conformance.web.played import run_of, run_of_story
 from conformance.web.run_files import NoRunError, read_run
-from specs.story.errors import StoryError
 from specs.story.play import play
-from specs.story.read import Story, parse
+from specs.story.read import Story, StoryError, parse
 from specs.story.rerecord import rerecorded
 
 FOLDER = Path(__file__).resolve().parents[2] / "specs" / "lessons"
@@ -256,7 +255,7 @@ def lesson_page(lesson: Lesson, place: PageContext = SERVED) -> str:
     """A lesson as a page: the text, and beside it the board that shows what is read."""
     from markdown_it import MarkdownIt
 
-    packer = Packer()
+    packer = PageTable()
     runs = [run_of_story(story, packer) for story in lesson.stories]
     named: dict[str, int] = {}
     pieces: list[str] = []
@@ -315,7 +314,7 @@ _LOOKS = {"step": "taken", "refused": "refused", "check": "check"}
 
 
 def _name(
-    shown: str, named: dict[str, int], runs: list[dict[str, Any]], packer: Packer, where: str
+    shown: str, named: dict[str, int], runs: list[dict[str, Any]], packer: PageTable, where: str
 ) -> None:
     """Sees to it that the run of a story that an answer names is among the page's runs."""
     name = shown.partition(" ")[0]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
-from conformance.pipeline.findings import Finding, FindingKind
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import Finding, FindingKind
 from conformance.web.compare import ComparedRow, Comparison, Side
 from conformance.web.run_files import NoRunError
 

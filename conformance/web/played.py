@@ -1,7 +1,7 @@
 """A story as frames that a page plays without a server, each with its state.
 
 A beat is a step, a step that is refused, or a claim that is checked. Frames stand packed in a table
-(`frozen.Packer`), so that a page with several runs says what repeats once.
+(`frozen.PageTable`), so that a page with several runs says what repeats once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.web.address import address
 from conformance.web.board import Board, RunFrame, board
-from conformance.web.frozen import Packer
+from conformance.web.frozen import PageTable
 from conformance.web.phrases import phrase
 from conformance.web.run_files import ReplayedRun, line_of
 from model.language import ProtocolError
@@ -20,7 +20,7 @@ from specs.story.heading import heading_line
 from specs.story.read import Story
 
 
-def run_of_story(story: Story, packer: Packer) -> dict[str, Any]:
+def run_of_story(story: Story, packer: PageTable) -> dict[str, Any]:
     """The run of a story: heading, address, lines, beats and frames.
 
     A beat has `state` (the number of steps before), `kind`, `words`, `note`, and `quiet` where the
@@ -47,7 +47,7 @@ def run_of_story(story: Story, packer: Packer) -> dict[str, Any]:
                 packer)  # fmt: skip
 
 
-def run_of(run: ReplayedRun, frames: Sequence[RunFrame], packer: Packer) -> dict[str, Any]:
+def run_of(run: ReplayedRun, frames: Sequence[RunFrame], packer: PageTable) -> dict[str, Any]:
     """The run of a replayed run: each step a beat."""
     lines = list(run.lines[: len(frames) - 1])
     beats = [_beat(0, "start", "the initial state")]
@@ -58,7 +58,7 @@ def run_of(run: ReplayedRun, frames: Sequence[RunFrame], packer: Packer) -> dict
 
 def _run(
     heading: str, lines: list[str], beats: list[dict[str, Any]], frames: Sequence[RunFrame],
-    packer: Packer,
+    packer: PageTable,
 ) -> dict[str, Any]:  # fmt: skip
     return {"heading": heading, "address": address(heading, lines), "lines": lines,
             "beats": beats, "frames": [packer.frame(one) for one in frames]}  # fmt: skip

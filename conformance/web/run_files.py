@@ -12,9 +12,8 @@ from model.language import ProtocolError
 from model.systems import system
 from specs.reading import text
 from specs.story.commands import Command
-from specs.story.errors import StoryError
 from specs.story.heading import heading_line
-from specs.story.read import read_story
+from specs.story.read import StoryError, read_story
 
 
 def read_run(path: Path, claim: str | None = None) -> ReplayedRun:

@@ -32,7 +32,7 @@ from conformance.web.answers import ANSWERS, way
 from conformance.web.board import board
 from conformance.web.dropped import Dropped, RefusedError
 from conformance.web.explain import frames_of
-from conformance.web.frozen import Packer
+from conformance.web.frozen import PageTable
 from conformance.web.lessons import index_page, lesson_page, lessons
 from conformance.web.played import run_of
 from conformance.web.run_files import read_run
@@ -237,7 +237,7 @@ def application(
 def _moving() -> dict[str, Any]:
     """The run of the start page, packed."""
     played = read_run(STORIES / f"{MOVING}.story")
-    packer = Packer()
+    packer = PageTable()
     run = run_of(played, frames_of(board(played.heading), played.lines), packer)
     return {"run": {**run, "begins": MOVING_BEGINS}, "table": packer.table}
 

@@ -1,4 +1,7 @@
-"""Configurations of a topic or a broker, changed in ZooKeeper (``AdminZkClient``)."""
+"""Configurations of a topic or a broker, changed in ZooKeeper (``AdminZkClient``).
+
+The names are those of replication throttles (KIP-73, KIP-113).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,12 @@ from collections.abc import Mapping
 from impl.znodes import decode_config, encode_config, paths
 from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+LEADERS = "leader.replication.throttled.replicas"
+FOLLOWERS = "follower.replication.throttled.replicas"
 
 
 def edit_config(

@@ -18,7 +18,7 @@ Directories = dict[tuple[TopicPartition, int], str]
 """By partition and broker, a directory."""
 
 MoveKinds = dict[tuple[TopicPartition, int], tuple[str, ...]]
-"""By partition and broker, the kind of move and the directories that it speaks of."""
+"""By partition and broker, the kind of move and the directories that it mentions."""
 
 
 def ask(admin: Admin, wanted: Directories) -> list[tuple[TopicPartition, int]]:

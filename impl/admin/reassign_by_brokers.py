@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from impl.admin import log_dir_moves, reassign_json
+from impl.admin.configs import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS, MOVE_RATE
 from impl.admin.errors import TEXTS, TerseReassignmentFailure
 from impl.admin.port import Admin, Errors
 from impl.admin.reassign_json import Plan
@@ -19,15 +20,8 @@ from impl.admin.reassign_lines import (
     directory_lines,
     find_states,
     list_lines,
-    verify_lines,
-)
-from impl.admin.throttles import (
-    FOLLOWER_RATE,
-    FOLLOWERS,
-    LEADER_RATE,
-    LEADERS,
-    MOVE_RATE,
     rates_set,
+    verify_lines,
 )
 from impl.releases import Release
 from impl.znodes import ReplicaAssignment, TopicPartition

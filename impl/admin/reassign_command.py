@@ -11,26 +11,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from impl.admin import log_dir_moves, reassign_json
-from impl.admin.configs import edit_config
-from impl.admin.errors import AdminCommandFailed, TerseReassignmentFailure
-from impl.admin.port import Admin
-from impl.admin.reassign_json import Plan, Proposal
-from impl.admin.reassign_lines import (
-    RUNNING,
-    MoveState,
-    directory_lines,
-    find_states,
-    old_directory_lines,
-    verify_lines,
-)
-from impl.admin.throttles import (
+from impl.admin.configs import (
     FOLLOWER_RATE,
     FOLLOWERS,
     LEADER_RATE,
     LEADERS,
     MOVE_RATE,
+    edit_config,
+)
+from impl.admin.errors import AdminCommandFailed, TerseReassignmentFailure
+from impl.admin.port import Admin
+from impl.admin.reassign_json import Plan, Proposal
+from impl.admin.reassign_lines import (
+    RUNNING,
     WARNING,
+    MoveState,
+    directory_lines,
+    find_states,
+    old_directory_lines,
     rates_set,
+    verify_lines,
 )
 from impl.admin.topic_command import TopicCommand
 from impl.releases import Release

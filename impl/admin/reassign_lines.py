@@ -16,6 +16,13 @@ RUNNING = (
 )
 
 
+WARNING = (
+    "Warning: You must run Verify periodically, until the reassignment completes, to ensure the "
+    "throttle is removed. You can also alter the throttle by rerunning the Execute command passing "
+    "a new value."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MoveState:
     """A move of a partition: where the partition is, where it should be, and whether it is done."""
@@ -146,3 +153,9 @@ def old_directory_lines(moves: Mapping[tuple[TopicPartition, int], Sequence[str]
 
 def _ids(replicas: Sequence[int]) -> str:
     return ",".join(map(str, replicas))
+
+
+def rates_set(rate: int, release: Release) -> str:
+    """What is said of a rate between brokers; up to 1.0 there was no other."""
+    between = "inter-broker " if release.since("1.1") else ""
+    return f"The {between}throttle limit was set to {rate} B/s"

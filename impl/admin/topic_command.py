@@ -339,28 +339,32 @@ TYPES = {"retention.ms": "LONG", "retention.bytes": "LONG", "segment.ms": "LONG"
 
 
 TRUTHS = ("unclean.leader.election.enable", "preallocate", "message.downconversion.enable")
-COMPRESSIONS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+CHOICES = {"compression.type": ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+           "cleanup.policy": ("compact", "delete"),
+           "message.timestamp.type": ("CreateTime", "LogAppendTime")}  # fmt: skip
+LEAST = {"flush.ms": ("LONG", 0), "min.insync.replicas": ("INT", 1)}
+"""Type and least value of a number that is no log's."""
 
 
 def check_value(name: str, value: str) -> None:
     """InvalidConfig in the words of ``ConfigDef`` for a value that the property cannot have."""
     refused = f"Invalid value {value} for configuration {name}: "
-    if name == "compression.type":
-        if value not in COMPRESSIONS:
-            raise InvalidConfig(f"{refused}String must be one of: {', '.join(COMPRESSIONS)}")
-    elif name == "flush.ms":
+    if name in CHOICES:
+        for one in value.split(",") if name == "cleanup.policy" else [value]:
+            if one.strip() not in CHOICES[name]:
+                raise InvalidConfig(
+                    f"Invalid value {one.strip()} for configuration {name}: String must be one of: "
+                    f"{', '.join(CHOICES[name])}"
+                )
+    elif name in LEAST:
+        kind, least = LEAST[name]
         if not re.fullmatch(r"-?\d+", value):
-            raise InvalidConfig(f"{refused}Not a number of type LONG")
-        if int(value) < 0:
-            raise InvalidConfig(f"{refused}Value must be at least 0")
+            raise InvalidConfig(f"{refused}Not a number of type {kind}")
+        if int(value) < least:
+            raise InvalidConfig(f"{refused}Value must be at least {least}")
     elif name in TRUTHS:
         if value.lower() not in ("true", "false"):
             raise InvalidConfig(f"{refused}Expected value to be either true or false")
-    elif name == "min.insync.replicas":
-        if not re.fullmatch(r"-?\d+", value):
-            raise InvalidConfig(f"{refused}Not a number of type INT")
-        if int(value) < 1:
-            raise InvalidConfig(f"{refused}Value must be at least 1")
     elif name in FIELDS:
         default = getattr(LogConfig(), FIELDS[name])
         whole = isinstance(default, int) and name != "message.format.version"
@@ -371,6 +375,9 @@ def check_value(name: str, value: str) -> None:
         try:
             LogConfig().but({name: value})
         except ValueError as error:
-            least = re.search(r"is (-?\d+) or more", str(error))
-            why = f"Value must be at least {least[1]}" if least else str(error)
+            bound = re.search(r"is (-?\d+) or more", str(error))
+            why = f"Value must be at least {bound[1]}" if bound else str(error)
+            if isinstance(default, float):
+                below = float(value) < 0
+                why = f"Value must be {'at least 0' if below else 'no more than 1'}"
             raise InvalidConfig(refused + why) from error

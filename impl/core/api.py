@@ -85,8 +85,12 @@ class ControllerApi:
         answer(NONE, answered[0])
         moving = controller.reassigner.in_progress()
         done = [one for one, came in answered[0].items() if came.error == NONE and one in moving]
+
+        async def isrs_altered() -> None:
+            await controller.isrs_altered(sorted(done))
+
         if done:
-            await controller.guarded(controller.reassignments_may_go_on)
+            await controller.guarded(isrs_altered)
 
     async def _altered(self, wanted: Mapping[TopicPartition, _State]) -> AlteredIsrs:
         core, found = self.controller.core, AlteredIsrs()

@@ -23,7 +23,7 @@ class BrokerEvents:
     """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
 
     def __init__(
-        self, core: ControllerCore, resume: Callable[[Iterable[int] | None], Awaitable[None]]
+        self, core: ControllerCore, resume: Callable[[Iterable[int]], Awaitable[None]]
     ) -> None:
         self.core = core
         self.resume = resume

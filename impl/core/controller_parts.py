@@ -138,10 +138,14 @@ class ControllerCore:
                     "2.4"
                 ):  # before it, UpdateMetadata has the old one (KAFKA-9212)
                     self.context.leadership[partition] = updated.done[partition]
-                await self.context.journal.log_line(
-                    f"Updated leader epoch for partition {partition} to {bumped.leader_epoch}"
+                done = updated.done[partition]
+                since_2_7 = f", zkVersion={done.zk_version}" if self.release.since("2.7") else ""
+                await self.context.journal.line_about(
+                    partition,
+                    f"Updated leader epoch for partition {partition} to {done.leader_epoch}"
+                    f"{since_2_7}",
                 )
-                return updated.done[partition]
+                return done
             if partition in updated.failed:
                 raise updated.failed[partition]
 

@@ -13,6 +13,8 @@ from impl.releases import Release
 from impl.znodes import TopicPartition, paths
 from impl.znodes.client import ZnodeClient
 
+MOVING = "topic reassignment in progress"
+
 
 class Action(Enum):
     """What to do for a queued topic."""
@@ -89,14 +91,12 @@ class DeletionManager:
             self.context.queued_for_deletion |= set(topics)
             await self.resume()
 
-    async def mark_ineligible(self, topics: Iterable[str]) -> None:
+    async def mark_ineligible(self, topics: Iterable[str], why: str) -> None:
         """Queued topics that have to wait for something."""
         queued = self.context.queued_for_deletion
         halted = queued & set(topics)
         if halted - self.context.ineligible_for_deletion:
-            await self.context.journal.deletion(
-                f"Halted deletion of topics {','.join(sorted(halted))}"
-            )
+            await self.context.journal.deletion_halted(sorted(halted), why)
         self.context.ineligible_for_deletion |= halted
 
     async def resume_for(self, topics: Iterable[str]) -> None:
@@ -112,7 +112,9 @@ class DeletionManager:
         failed = [replica for replica in replicas if replica.partition.topic in queued]
         if failed:
             await self.replicas.handle(failed, ReplicaState.DELETION_INELIGIBLE)
-            await self.mark_ineligible({replica.partition.topic for replica in failed})
+            await self.mark_ineligible(
+                {replica.partition.topic for replica in failed}, "replica deletion failure"
+            )
             await self.resume()
 
     async def replicas_deleted(self, replicas: Iterable[Replica]) -> None:
@@ -140,15 +142,11 @@ class DeletionManager:
                 continue
             if retries:
                 again = self.context.replicas_in(topic, ReplicaState.DELETION_INELIGIBLE)
-                named = ",".join(f"{one.partition}-{one.broker}" for one in again)
-                await self.context.journal.deletion(
-                    f"Retrying deletion of topic {topic} since replicas {named} were not "
-                    "successfully deleted"
-                )
+                await self.context.journal.deletion_retried(topic, again)
                 retry += again
             if action in (Action.START, Action.RETRY):
                 ready.append(topic)
-            elif blocked:
+            elif blocked and not self.release.since("2.3"):
                 await self.context.journal.deletion(
                     f"Not retrying deletion of topic {topic} at this time since it is marked "
                     "ineligible for deletion"
@@ -189,7 +187,9 @@ class DeletionManager:
         await self.replicas.handle(dead, ReplicaState.DELETION_INELIGIBLE)
         await self.replicas.handle(alive, ReplicaState.OFFLINE)
         await self.replicas.handle(alive, ReplicaState.DELETION_STARTED)
-        await self.mark_ineligible({replica.partition.topic for replica in dead})
+        await self.mark_ineligible(
+            {replica.partition.topic for replica in dead}, "offline replicas"
+        )
 
     async def _complete(self, topic: str) -> None:
         members = self.context.replicas_in(topic, ReplicaState.DELETION_SUCCESSFUL)

@@ -15,6 +15,7 @@ from impl.core import imbalance
 from impl.core.broker_events import BrokerEvents
 from impl.core.cluster_context import ContextMemory, Replica
 from impl.core.controller_parts import ControllerConfig, ControllerCore, StateChangeFailed
+from impl.core.deletion import MOVING
 from impl.core.journal import ControllerJournal
 from impl.core.partition_machine import PREFERRED, Failed
 from impl.core.reassigner import Reassigner
@@ -343,9 +344,7 @@ class EventController:
         if not partitions:
             return
         core = self.core
-        await self.journal.log_line(
-            f"New partition creation callback for {','.join(map(str, sorted(partitions)))}"
-        )
+        await self.journal.creates(sorted(partitions))
         topics = sorted({one.topic for one in partitions})
         wanted = set(partitions)
         members = [
@@ -376,7 +375,7 @@ class EventController:
         if known:
             core.context.queued_for_deletion |= known
             moving = {one.topic for one in self.reassigner.in_progress()}
-            await core.deletion.mark_ineligible(moving)
+            await core.deletion.mark_ineligible(moving, MOVING)
             await core.deletion.enqueue(known)
 
     async def isrs_changed(self) -> None:
@@ -414,17 +413,18 @@ class EventController:
             if await steps.caught_up(partition, self._target(partition), is_news=True):
                 await steps.go_on(partition)
 
-    async def reassignments_may_go_on(self, brokers: Iterable[int] | None = None) -> None:
-        """An ISR changed, or brokers came: finish what has caught up.
+    async def isrs_altered(self, partitions: Iterable[TopicPartition]) -> None:
+        """Leaders have asked for other ISRs of partitions that are moved: finish what has caught
+        up (AlterIsr)."""
+        for partition in partitions:
+            if await self.reassigner.caught_up(partition, self._target(partition)):
+                await self.reassigner.go_on(partition)
 
-        Reassignments that were waiting for a broker which has come take their first steps again.
-        """
-        came = set(brokers or ())
+    async def reassignments_may_go_on(self, brokers: Iterable[int]) -> None:
+        """Brokers came: reassignments that were waiting for one take their first steps again."""
+        came = set(brokers)
         for partition in sorted(self.reassigner.in_progress()):
-            target = self._target(partition)
-            if came & set(target) or (
-                not came and await self.reassigner.caught_up(partition, target)
-            ):
+            if came & set(self._target(partition)):
                 await self.reassigner.go_on(partition)
 
     def _target(self, partition: TopicPartition) -> tuple[int, ...]:

@@ -56,6 +56,9 @@ class ControllerJournal:
     async def log_line(self, text: str, level: str = "INFO") -> None:
         """Something worth a line of controller.log, in Kafka's words."""
 
+    async def line_about(self, partition: TopicPartition, text: str) -> None:
+        """The same of a partition that the text names, which releases write differently."""
+
     async def deletion(self, text: str) -> None:
         """Something worth a line of the deletion manager, in Kafka's words."""
 
@@ -85,8 +88,19 @@ class ControllerJournal:
     async def adding(self, partitions: Mapping[TopicPartition, ReplicaAssignment]) -> None:
         """A topic grew."""
 
+    async def creates(self, partitions: Collection[TopicPartition]) -> None:
+        """New partitions, and their replicas, are about to get their first states."""
+
     async def live_brokers_added(self, brokers: Iterable[int]) -> None:
         """Brokers are about to be known as live (``addLiveBrokers``)."""
+
+    async def deletion_retried(
+        self, topic: str, replicas: Sequence[tuple[TopicPartition, int]]
+    ) -> None:
+        """Replicas of a queued topic that were not deleted are to be tried again."""
+
+    async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
+        """Queued topics have to wait for something."""
 
     async def deletions_handled(self, topics: Collection[str]) -> None:
         """The deletion manager looks how far queued topics can go on (``resumeDeletions``)."""
@@ -107,12 +121,15 @@ class ControllerJournal:
         """An entry of ``/admin/reassign_partitions`` is looked at, to be begun or refused."""
 
     async def reassignment_refused(
-        self, partition: TopicPartition, target: Sequence[int], why: str
+        self, partition: TopicPartition, target: Sequence[int], why: str, live: Collection[int]
     ) -> None:
         """An entry of ``/admin/reassign_partitions`` is not begun, and will be dropped.
 
-        ``why`` is one of the reasons of ``Reassigner.refuse``.
+        ``why`` is one of the reasons of ``Reassigner.refuse``; ``live``: the brokers there are.
         """
+
+    async def reassignment_failed(self, partition: TopicPartition, why: str) -> None:
+        """The work of a reassignment ended in an error; its entry will be dropped."""
 
     async def reassignment_progress(
         self, partition: TopicPartition, target: Sequence[int], caught_up: Collection[int]

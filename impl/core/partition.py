@@ -30,7 +30,7 @@ from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
 from impl.znodes.text import MalformedZnode
-from impl.zookeeper.errors import ZooKeeperError
+from impl.zookeeper.errors import NoNode, ZooKeeperError
 
 NO_EPOCH = -1
 UNKNOWN_END = -1
@@ -381,8 +381,6 @@ class Partition(Generic[SomeLog]):
 
     async def change(self, isr: tuple[int, ...], now_ms: int) -> None:
         """Have another ISR: once it is written, or when the controller agrees (2.7)."""
-        if isr == self.isr:
-            return
         if self.isr_requests is not None:
             self.pending = isr
             self._ask(isr)
@@ -427,7 +425,7 @@ class Partition(Generic[SomeLog]):
         self.adopt(isr, now_ms, IsrUpdated(self.partition, isr, version, False, now_ms))
 
     async def written(self, wanted: LeaderIsrAndControllerEpoch) -> int | None:
-        """The version that a state got; None if another one is registered.
+        """The version that a state got; None if another one is registered, or none any more.
 
         A write that is refused may be one's own, whose answer was lost: then what is registered is
         what was wanted, and its version counts (KAFKA-1382).
@@ -437,8 +435,9 @@ class Partition(Generic[SomeLog]):
         updated = await client.update_states({self.partition: wanted})
         if self.partition in updated.done:
             return updated.done[self.partition].zk_version
-        if self.partition in updated.failed:
-            raise updated.failed[self.partition]
+        failure = updated.failed.get(self.partition)
+        if failure is not None and not isinstance(failure, NoNode):
+            raise failure
         there = await client.state(self.partition)
         if there is not None and there.with_zk_version(wanted.zk_version) == wanted:
             return there.zk_version

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerCore, StateChangeFailed
+from impl.core.deletion import MOVING
 from impl.core.partition_machine import REASSIGN
 from impl.core.states import PartitionState, ReplicaState
 from impl.error_codes import (
@@ -95,7 +96,8 @@ class Reassigner:
         await journal.reassignment_triggered(partition, target)
         why = self.refuse(partition, target)
         if why is not None:
-            await journal.reassignment_refused(partition, target, why)
+            live = self.core.context.live_or_shutting_down
+            await journal.reassignment_refused(partition, target, why, live)
             return False
         return await self.attempt(partition, lambda: self._begin(partition, target))
 
@@ -112,9 +114,7 @@ class Reassigner:
             raise
         except (StateChangeFailed, ZooKeeperError) as error:
             self.core.batch.clear()
-            await self.core.context.journal.log_line(
-                f"Error completing reassignment of partition {partition}: {error}", "ERROR"
-            )
+            await self.core.context.journal.reassignment_failed(partition, str(error))
             return False
         return True
 
@@ -123,14 +123,15 @@ class Reassigner:
             current = self.core.context.assignment(partition)
             await self.reassign_recorded(partition, current.reassign_to(target))
             return
-        await self.core.context.journal.log_line(
-            f"Handling reassignment of partition {partition} to new replicas {_ids(target)}"
+        await self.core.context.journal.line_about(
+            partition,
+            f"Handling reassignment of partition {partition} to new replicas {_ids(target)}",
         )
         self.targets[partition] = tuple(target)
         await self.core.client.again(
             lambda: self.core.client.port.exists(paths.state(*partition), watch=True)
         )
-        await self.core.deletion.mark_ineligible([partition.topic])
+        await self.core.deletion.mark_ineligible([partition.topic], MOVING)
         await self.go_on(partition)
 
     def refuse(self, partition: TopicPartition, target: Sequence[int]) -> str | None:
@@ -195,9 +196,10 @@ class Reassigner:
 
     async def _widen(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         context, old = self.core.context, self.core.context.replicas(partition)
-        await context.journal.log_line(
+        await context.journal.line_about(
+            partition,
             f"New replicas {_ids(target)} for partition {partition} being reassigned not yet "
-            "caught up with the leader"
+            "caught up with the leader",
         )
         both = tuple(dict.fromkeys((*target, *old)))
         await self._write_assignment(partition, ReplicaAssignment(both))  # 1
@@ -253,9 +255,10 @@ class Reassigner:
         partitions = dict(known if registered is None else registered.partitions)
         partitions[partition.partition] = assignment
         await self.core.client.set_topic(partition.topic, partitions, context.epoch_version)
-        await context.journal.log_line(
+        await context.journal.line_about(
+            partition,
             f"Updated assigned replicas for partition {partition} being reassigned to "
-            f"{_ids(assignment.replicas)}"
+            f"{_ids(assignment.replicas)}",
         )
         context.set_assignment(partition, assignment)
 
@@ -298,7 +301,7 @@ class Reassigner:
         """Begin, turn or cancel a reassignment that the topic's znode records."""
         context = self.core.context
         old = context.assignment(partition)
-        await self.core.deletion.mark_ineligible([partition.topic])
+        await self.core.deletion.mark_ineligible([partition.topic], MOVING)
         if goal != old:
             await self._write_assignment(partition, goal)  # U1, U2
             unneeded = [one for one in old.replicas if one not in goal.replicas]

@@ -7,7 +7,6 @@ with its ``indexes``, ``log``, ``loading`` (recovery), ``log_directory``, ``log_
 ``log_tasks``.
 """
 
-from impl.log.checkpoint import HighWatermarkCheckpoint
 from impl.log.config import LogConfig
 from impl.log.errors import InvalidBatch, OffsetOutOfRange, StorageError
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
@@ -16,7 +15,7 @@ from impl.log.log_directory import LogRemoval, LogSettings
 from impl.log.log_manager import LogManager
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch, records_of
-from impl.log.replica_log import Record, ReplicaLog
+from impl.log.replica_log import HighWatermarkCheckpoint, Record, ReplicaLog
 
 __all__ = [
     "UNDEFINED",

@@ -48,6 +48,7 @@ def producer_rules_of(release: Numbers, expiration_ms: int | None = None) -> Pro
         unsequenced=UNKNOWN if (2, 1) <= release < (2, 5) else OUT_OF_ORDER,
         tells_older=(1, 0) <= release < (1, 1),
         forgets_with_records=release < (2, 4),
+        kept_when_cut=release >= (2, 0),
         expiration_ms=ProducerRules().expiration_ms if expiration_ms is None else expiration_ms,
     )
 

@@ -1,4 +1,4 @@
-"""The files of a log as text, as ``kafka-dump-log.sh`` prints them (DumpLogSegments, 2.4 to 2.8).
+"""The files of a log as text, as ``kafka-dump-log.sh`` prints them (DumpLogSegments, 2.8).
 
 Whatever is damaged is reported with the byte where it begins, and what comes before it is printed.
 A file is given by its path and its content; the file beside it that it belongs to, by ``read``.
@@ -13,6 +13,7 @@ from posixpath import basename
 from impl.log.crc32c import Buffer
 from impl.log.errors import CorruptRecord
 from impl.log.indexes import OffsetIndex, TimeIndex
+from impl.log.legacy_messages import checksums_of
 from impl.log.producer_snapshots import SNAPSHOT
 from impl.log.producer_state import decode_snapshot
 from impl.log.record import StoredRecord
@@ -118,22 +119,32 @@ class Dump:
                 self._damaged(error.position, error.why)
             yield _batch_line(batch, data, at, valid)
             if self.options.deep or self.options.contents:
-                for record in self._records(data, at, valid):
+                records = self._records(data, at, batch, valid)
+                for record, crc in records:
                     if 0 <= before != record.offset - 1:
                         if not any(one.startswith("Non-consecutive") for one in self.findings):
                             self.findings.append(f"Non-consecutive offsets in {self.path}")
                         self.findings.append(f"  {before} is followed by {record.offset}")
                     before = record.offset
-                    yield _record_line(record, batch, self.options.contents)
+                    first = records[0][0].offset if batch.magic < 2 else batch.base_offset
+                    sure = batch._replace(base_offset=first)
+                    yield _record_line(record, sure, at, crc, self.options.contents)
             at += size
         if at < len(data):
             yield f"Found {len(data) - at} invalid bytes at the end of {basename(self.path)}"
 
-    def _records(self, data: Buffer, at: int, valid: bool) -> list[StoredRecord]:
+    def _records(
+        self, data: Buffer, at: int, batch: Batch, valid: bool
+    ) -> list[tuple[StoredRecord, str]]:
+        """Each record, and its checksum as text: since v2 only batches have one."""
         if not valid:
             return []
         try:
-            return records_of(data, at)
+            records = records_of(data, at)
+            if batch.magic == 2:
+                return [(record, "null") for record in records]
+            whole = bytes(data[at : at + batch.size])
+            return [*zip(records, map(str, checksums_of(whole)), strict=True)]
         except CorruptRecord as error:
             self._damaged(at, error.why)
             return []
@@ -195,12 +206,15 @@ class Dump:
         """The batch at an entry's position is not beyond the entry's offset."""
         try:
             batch = header_at(segment, position)
+            first = batch.base_offset
+            if batch.magic < 2 and batch.codec != "none":
+                first = records_of(segment, position)[0].offset
         except CorruptRecord as error:
             self._damaged(place, f"position {position} of the segment: {error.why}")
             return
-        if batch.base_offset > offset:
-            self._damaged(place, f"offset {offset} leads to offset {batch.base_offset}")
-        elif offset not in (batch.base_offset, batch.last_offset):
+        if first > offset:
+            self._damaged(place, f"offset {offset} leads to offset {first}")
+        elif offset not in (first, batch.last_offset):
             if not self.findings:
                 self.findings.append(f"Mismatches in :{self.path}")
             found = batch.last_offset
@@ -305,13 +319,20 @@ def _kind_of_time(batch: Batch) -> str:
     return "NoTimestampType" if batch.magic == 0 else batch.timestamp_type
 
 
-def _record_line(record: StoredRecord, batch: Batch, contents: bool) -> str:
+def _record_line(record: StoredRecord, batch: Batch, at: int, crc: str, contents: bool) -> str:
     sizes = [-1 if part is None else len(part) for part in (record.key, record.value)]
     line = (
-        f"| offset: {record.offset} {_kind_of_time(batch)}: {record.timestamp} "
-        f"keysize: {sizes[0]} valuesize: {sizes[1]}"
+        f"| offset: {record.offset} isValid: true crc: {crc} keySize: {sizes[0]} "
+        f"valueSize: {sizes[1]} {_kind_of_time(batch)}: {record.timestamp} "
+        f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} "
+        f"baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence} "
+        f"producerEpoch: {batch.producer_epoch} partitionLeaderEpoch: {batch.leader_epoch} "
+        f"batchSize: {batch.size} magic: {batch.magic} compressType: {batch.codec.upper()} "
+        f"position: {at}"
     )
-    if batch.magic == 2:
+    if batch.magic < 2:
+        line += f" crc: {crc} isvalid: true"
+    else:
         sequence = batch.base_sequence
         if sequence >= 0:
             sequence = (sequence + record.offset - batch.base_offset) & 0x7FFFFFFF

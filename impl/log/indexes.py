@@ -52,9 +52,11 @@ class OffsetIndex(IndexFile[OffsetPosition]):
         found = self._slots_up_to(lambda entry: entry.offset <= offset)
         return self.entry(found - 1) if found else OffsetPosition(self.base_offset, 0)
 
-    def truncate_to(self, offset: int) -> None:
-        """Drop the entries of this offset and above."""
-        self.keep(self._slots_up_to(lambda entry: entry.offset < offset))
+    def truncate_to(self, position: int) -> None:
+        """Drop the entries of batches from a position on: one may name an offset inside its batch
+        that is below the one to cut at.
+        """
+        self.keep(self._slots_up_to(lambda entry: entry.position < position))
 
 
 class TimeIndex(IndexFile[TimestampOffset]):

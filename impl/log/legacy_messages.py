@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from impl.log.compression import CODECS, compress, decompress
 from impl.log.crc32c import Buffer
@@ -52,15 +52,12 @@ def records_of(message: bytes) -> list[StoredRecord]:
     record, codec, magic, override = _parse(message, 0)
     if codec == "none":
         return [record]
-    inner = decompress(codec, record.value or b"")
     found: list[StoredRecord] = []
-    at = 0
-    while at < len(inner):
+    for at, inner in _messages_in(message):
         each, _, inner_magic, _ = _parse(inner, at)
         if inner_magic != magic:
             raise CorruptRecord(at + 16, f"a v{inner_magic} message in a v{magic} wrapper")
         found.append(each)
-        at += int.from_bytes(inner[at + 8 : at + 12], "big") + _OVERHEAD
     if not found:
         raise CorruptRecord(0, "a wrapper without messages")
     shift = record.offset - found[-1].offset if magic == 1 else 0
@@ -73,6 +70,21 @@ def records_of(message: bytes) -> list[StoredRecord]:
         )
         for each in found
     ]
+
+
+def checksums_of(message: bytes) -> list[int]:
+    """The checksum that each of those records has in its own message."""
+    return [int.from_bytes(data[at + 12 : at + 16], "big") for at, data in _messages_in(message)]
+
+
+def _messages_in(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where the message of each record begins, and the bytes that it lies in."""
+    record, codec, _, _ = _parse(message, 0)
+    data = message if codec == "none" else decompress(codec, record.value or b"")
+    at = 0
+    while at < len(data):
+        yield at, data
+        at += int.from_bytes(data[at + 8 : at + 12], "big") + _OVERHEAD
 
 
 def encode_message(

@@ -8,7 +8,7 @@ that was repaired or dropped is reported. Source: Log.loadSegments, recoverLog; 
 Stricter than Kafka in two places, so that a loss of power at any moment leaves a sound log: what
 was scanned is synced before the recovery point moves over it; and segments that begin above the
 end of a torn one are dropped, where Kafka would keep a log with a gap. A gap below the recovery
-point is kept, and reported. A log that is compacted has gaps; there they are nothing to speak of.
+point is kept, and reported. A log that is compacted has gaps; there they are nothing to mention.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ def load_log(
         why = f"the log ends at {log.log_end}, though {recovery_point} was durable"
         reported.notes.append(f"{directory}: {why}")
     log.recovery_point = log.log_end
+    log.producers.take(log.log_start)
     if not clean:
         disk.sync_directory(directory)
     return log, reported

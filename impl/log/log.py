@@ -182,7 +182,7 @@ class Log:
             if base <= self.recovery_point:
                 self.active.sync()  # a flush will not come by here again
             self.producers.states.end = base
-            self.producers.take()
+            self.producers.take(self.log_start)
         segment = Segment(self.disk, self.directory, base, self.config, self.now_ms())
         segment.create()
         self.segments.append(segment)
@@ -313,6 +313,8 @@ class Log:
         self.log_end = min(offset, self.active.next_offset())
         self._ended_at(self.log_end)
         self.load_producers()
+        if self.producers.states.rules.kept_when_cut:
+            self.producers.take(self.log_start)
         return True
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -465,7 +467,7 @@ class Log:
         """Trim the indexes, durably, and let go of all files; ``flush`` comes before."""
         self.active.become_inactive()
         self.active.sync()
-        self.producers.take()
+        self.producers.take(self.log_start)
         self.release()
 
     def release(self) -> None:

@@ -174,7 +174,7 @@ class LogDirectory:
         if kind == "delete":
             self.doomed.append(Doomed(partition, path, self._removal_due(partition)))
             return
-        # Checkpoints are by partition and speak of the current log; a future one is scanned whole.
+        # Checkpoints are by partition and mention the current log; a future one is scanned whole.
         point, start = (0, 0) if kind else (points.get(partition, 0), starts.get(partition, 0))
         try:
             log, reported = load_log(

@@ -1,9 +1,10 @@
 """The ``.snapshot`` files of a log: the state of its producers at the offset in the file's name.
 
-One is written when a segment is rolled and at a clean stop. After a start the newest one that is
-sound and lies within the log is read, and what the log has beyond it is read again. Files that are
+One is written when a segment is rolled, at a clean stop, and at the end of a log that was scanned
+at a start or truncated (2.0). After a start the newest one that is sound and lies within the log
+is read, and what the log has beyond it is read again. Files that are
 behind are removed after each checkpoint, files beyond the end before a truncation: so none ever
-speaks of records that are others now. Source: ProducerStateManager, Log.loadProducerState.
+mentions records that are others now. Source: ProducerStateManager, Log.loadProducerState.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class ProducerSnapshots:
             self._offsets = sorted(int(stem) for stem in stems if stem.isdigit())
         return self._offsets
 
-    def take(self) -> None:
-        """Write a snapshot of what is known now, unless there is one."""
+    def take(self, log_start: int) -> None:
+        """Write a snapshot of what is known now, if there are records beyond the newest one."""
         offset = self.states.end
-        if self.kept and offset not in self.offsets:
+        if self.kept and offset > max(self.offsets, default=log_start):
             replace_file(self.disk, self.path(offset), self.states.snapshot())
             self._offsets = sorted([*self.offsets, offset])
 

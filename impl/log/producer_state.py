@@ -38,6 +38,7 @@ class ProducerRules:
     none since 2.5 (KIP-360). ``unsequenced``: the error if only its epoch is known.
     ``tells_older``: a batch before all that are known is DUPLICATE_SEQUENCE_NUMBER (1.0).
     ``forgets_with_records``: a producer goes with its last record (up to 2.3, KAFKA-7190).
+    ``kept_when_cut``: a snapshot is written where a log was truncated to (2.0).
     """
 
     batches: int = 5
@@ -45,6 +46,7 @@ class ProducerRules:
     unsequenced: str = OUT_OF_ORDER
     tells_older: bool = False
     forgets_with_records: bool = False
+    kept_when_cut: bool = True
     expiration_ms: int = 7 * DAY_MS
 
 

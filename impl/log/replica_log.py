@@ -1,4 +1,4 @@
-"""One replica's log: the records that survive a crash of the process, and their epochs."""
+"""What of one replica survives a crash of the process: records, their epochs, the checkpoint."""
 
 from __future__ import annotations
 
@@ -59,3 +59,18 @@ class ReplicaLog:
         """Become what was saved."""
         self.records = list(saved[0])
         self.epochs.entries = list(saved[1])
+
+
+class HighWatermarkCheckpoint:
+    """``replication-offset-checkpoint`` for one partition, in memory."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+
+    def write(self, high_watermark: int) -> None:
+        """Replace the checkpointed high watermark."""
+        self.offset = high_watermark
+
+    def read_bounded(self, log_end: int) -> int:
+        """The checkpointed high watermark, no lower than 0 and no higher than the log end."""
+        return max(0, min(self.offset, log_end))

@@ -167,7 +167,7 @@ class Control(threading.Thread):
 
     def _thread_line(self, text: str) -> None:
         if not self.config.release.since("1.0"):
-            if text == "Starting":
+            if text == "Starting" and not self.config.release.since("0.11"):
                 self.files.controller("Controller starting up")
             return
         head = f"[ControllerEventThread controllerId={self.broker}] "

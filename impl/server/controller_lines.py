@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from impl.core.journal import ChangeFailure, ControllerJournal
-from impl.core.reassigner import ASSIGNED, DELETED, UNKNOWN
+from impl.core.reassigner import ASSIGNED, DEAD, DELETED, UNKNOWN
 from impl.core.requests import LeaderAndIsr, PartitionMetadata, StopReplica
 from impl.core.states import PartitionState, ReplicaState
 from impl.server.log4j_files import CONTROLLER, SERVER, Log4jFiles
@@ -83,12 +83,34 @@ class ControllerLines(ControllerJournal):
     async def log_line(self, text: str, level: str = "INFO") -> None:
         self.files.controller(text, level)
 
-    async def deletion(self, text: str) -> None:
+    async def line_about(self, partition: TopicPartition, text: str) -> None:
+        self.files.controller(text.replace(str(partition), self.files.name(partition), 1))
+
+    async def creates(self, partitions: Collection[TopicPartition]) -> None:
+        named = ",".join(map(self.files.name, partitions))
+        self.files.controller(f"New partition creation callback for {named}")
+
+    async def deletion_retried(
+        self, topic: str, replicas: Sequence[tuple[TopicPartition, int]]
+    ) -> None:
+        named = ",".join(
+            f"[Topic={topic},Partition={one.partition},Replica={broker}]"
+            for one, broker in replicas
+        )
+        what = "deletion of topics" if self.release.since("2.5") else "deletion of topic"
+        if not self.release.since("2.3"):
+            what = "delete topic for topic"
+        text = f"Retrying {what} {topic} since replicas {named} were not successfully deleted"
+        await self.deletion(text, "DEBUG" if self.release.since("2.5") else "INFO")
+
+    async def deletion_halted(self, topics: Sequence[str], why: str) -> None:
+        reason = f" due to {why}" if self.release.since("2.3") else ""
+        await self.deletion(f"Halted deletion of topics {','.join(topics)}{reason}")
+
+    async def deletion(self, text: str, level: str = "INFO") -> None:
         comma = "," if not self.release.since("2.4") else ""
         head = f"[Topic Deletion Manager {self.files.broker}]{comma} "
-        self.files.line(
-            CONTROLLER, "INFO", head + text, "kafka.controller.TopicDeletionManager"
-        )  # fmt: skip
+        self.files.line(CONTROLLER, level, head + text, "kafka.controller.TopicDeletionManager")
 
     async def deletions_handled(self, topics: Collection[str]) -> None:
         await self.deletion(f"Handling deletion for topics {','.join(topics)}")
@@ -126,7 +148,7 @@ class ControllerLines(ControllerJournal):
     # Reassignments
 
     async def reassignment_refused(
-        self, partition: TopicPartition, target: Sequence[int], why: str
+        self, partition: TopicPartition, target: Sequence[int], why: str, live: Collection[int]
     ) -> None:
         name = self.files.name(partition)
         if why == DELETED:
@@ -138,9 +160,20 @@ class ControllerLines(ControllerJournal):
             if self.release.since("1.1"):
                 self.files.controller(f"{text}. Ignoring request for partition reassignment.")
             else:
-                self._fails_to_begin(name, f"{text}. Ignoring request for partition reassignment")
+                await self.reassignment_failed(
+                    partition, f"{text}. Ignoring request for partition reassignment"
+                )
+        elif why == DEAD:
+            await self.reassignment_failed(
+                partition,
+                f"Only {ids(one for one in target if one in live)} replicas out of the new set of "
+                f"replicas {ids(target)} for partition {name} to be reassigned are alive. Failing "
+                "partition reassignment",
+            )
         elif why == UNKNOWN and not self.release.since("1.1"):
-            self._fails_to_begin(name, f"Attempt to reassign partition {name} that doesn't exist")
+            await self.reassignment_failed(
+                partition, f"Attempt to reassign partition {name} that doesn't exist"
+            )
         elif why == UNKNOWN and not self.release.since("2.4"):
             self.files.controller(
                 f"Ignoring request to reassign partition {name} that doesn't exist.", "ERROR"
@@ -161,10 +194,9 @@ class ControllerLines(ControllerJournal):
         kind = "PartitionsReassignedListener"
         self._heard(kind, kind, text, level)
 
-    def _fails_to_begin(self, name: str, why: str) -> None:
-        """Up to 1.0 an exception, which is logged with the error that it ends in."""
+    async def reassignment_failed(self, partition: TopicPartition, why: str) -> None:
         self.files.controller(
-            f"Error completing reassignment of partition {name}",
+            f"Error completing reassignment of partition {self.files.name(partition)}",
             "ERROR",
             thrown=f"kafka.common.KafkaException: {why}",
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from impl.admin.throttles import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
+from impl.admin.configs import FOLLOWER_RATE, LEADER_RATE, MOVE_RATE
 from impl.log.config import FIELDS, LogConfig
 from impl.releases import Release
 from impl.server.properties import KNOWN, LOG_KEYS, BrokerProperties

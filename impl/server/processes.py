@@ -48,7 +48,7 @@ class Processes:
         self.wait_gone([name], 10.0)
 
     def pause(self, process: int | str) -> None:
-        """Stop a process where it is (SIGSTOP), as a long collection of garbage would."""
+        """Pause a process (SIGSTOP), as a long GC pause would."""
         self.signal(self.living(process), signal.SIGSTOP)
 
     def resume(self, process: int | str) -> None:

@@ -245,8 +245,14 @@ class ReplicaLines:
         partition = event.partition
         match event:
             case LogCreated():
-                text = f"Created log for partition {partition} in {event.directory} with "
-                self.files.line("server.log", "INFO", f"{text}properties {{}}", _LOG_MANAGER)
+                named, folder = str(partition), event.directory
+                if not self.release.since("1.1"):
+                    named = f"[{partition.topic},{partition.partition}]"
+                if not self.release.since("2.4"):
+                    folder = folder.rpartition("/")[0]
+                stop = "" if self.release.since("2.8") else "."
+                text = f"Created log for partition {named} in {folder} with properties {{}}{stop}"
+                self.files.line("server.log", "INFO", text, _LOG_MANAGER)
                 self.files.partition(
                     partition, f"No checkpointed highwatermark is found for partition {partition}"
                 )

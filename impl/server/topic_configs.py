@@ -22,7 +22,7 @@ NAMES_OF_KEPT = {
 
 
 class UncleanTopics(Mapping[str, bool]):
-    """Topics whose own configuration speaks of unclean elections; read when it is asked for."""
+    """Topics whose own configuration mentions unclean elections; read when it is asked for."""
 
     def __init__(self, configs: TopicConfigs, client: Callable[[], ZnodeClient]) -> None:
         self.configs = configs

@@ -5,8 +5,7 @@ API key and version, with the header that goes with them, and batches of records
 they are. Nothing here knows a socket or a broker, so that a proxy may use it as a broker does.
 """
 
-import impl.wire.library  # first: it imports kio as brokers need it  # noqa: F401
-from impl.wire.errors import error_code, error_name
+import impl.wire.kio_without_hypothesis  # first: it imports kio as brokers need it  # noqa: F401
 from impl.wire.frames import FrameTooLarge, frames_in, size_of
 from impl.wire.messages import (
     API_VERSIONS,
@@ -25,6 +24,8 @@ from impl.wire.messages import (
     decode_response,
     encode_request,
     encode_response,
+    error_code,
+    error_name,
     versions_of,
 )
 

@@ -1,4 +1,4 @@
-"""Requests and responses of any API in any version, with their headers.
+"""Requests and responses of any API in any version, with their headers and error codes.
 
 Which header goes with a message, kio's classes say: that of a flexible version has tagged fields
 (KIP-482), ControlledShutdown v0 names no client, and an answer to ApiVersions has header v0 always,
@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from kio.index import UnknownEntity, load_request_schema, load_response_schema
+from kio.schema.errors import ErrorCode
 from kio.schema.index import api_key_map, schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
@@ -30,6 +31,14 @@ _CORRELATION = struct.Struct(">i")
 _NAMES = {key: name.title().replace("_", "") for key, name in api_key_map.items()}
 _NAMES[56] = "AlterIsr"  # up to 2.8; kio has its name of 3.0, AlterPartition
 _KEYS = {name: key for key, name in _NAMES.items()}
+_OTHER_ERROR_NAMES = {
+    "NOT_LEADER_FOR_PARTITION": "not_leader_or_follower",  # up to 2.5
+    "GROUP_LOAD_IN_PROGRESS": "coordinator_load_in_progress",  # up to 0.11
+    "GROUP_COORDINATOR_NOT_AVAILABLE": "coordinator_not_available",
+    "NOT_COORDINATOR_FOR_GROUP": "not_coordinator",
+    "PREFERRED_LEADER_NOT_AVAILABLE": "preferred_leader_not_available",
+    "INVALID_TOPIC": "invalid_topic_exception",
+}
 
 
 class Malformed(ValueError):
@@ -229,3 +238,13 @@ def _read(schema: Any, frame: bytes, at: int) -> tuple[Any, int]:
     except (SerialError, ValueError, KeyError, TypeError, ArithmeticError) as error:
         raise Malformed(f"no {schema.__name__}: {error}") from error
     return found, at + size
+
+
+def error_code(name: str) -> ErrorCode:
+    """The code of an error that is named as Kafka names it; KeyError for what is none."""
+    return ErrorCode[_OTHER_ERROR_NAMES.get(name, name.lower())]
+
+
+def error_name(code: int) -> str:
+    """Kafka's (present) name of a code; ValueError for what is none."""
+    return ErrorCode(code).name.upper()

@@ -1,4 +1,4 @@
-"""Steps of replication: epoch questions, fetches, the high watermark."""
+"""Steps of replication: epoch questions, fetches, the high watermark and its checkpoint."""
 
 from __future__ import annotations
 
@@ -178,7 +178,22 @@ def leader_advances_hw(world: PartitionCluster, broker: int) -> None:
     world.brokers[broker].replicas.partition.advance_now()
 
 
+def _checkpoint_unmet(world: PartitionCluster, broker: int) -> str | None:
+    if not world.brokers[broker].up:
+        return PROCESS_IS_UP
+    if world.brokers[broker].checkpoint.offset == world.brokers[broker].replicas.log.high_watermark:
+        return "the high watermark differs from the checkpointed one"
+    return None
+
+
+def broker_checkpoints_hw(world: PartitionCluster, broker: int) -> None:
+    """``checkpointHighWatermarks``, every 5 s in Kafka."""
+    server = world.brokers[broker]
+    server.checkpoint.write(server.replicas.log.high_watermark)
+
+
 KINDS = (
+    refusable(broker_checkpoints_hw, each_broker, _checkpoint_unmet),
     refusable(follower_asks, each_broker, _asks_epoch_unmet, name="follower_asks_epoch"),
     refusable(leader_answers, each_question, _answers_epoch_unmet, "leader follower",
               name="leader_answers_epoch"),

@@ -7,15 +7,16 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 from __future__ import annotations
 
 from impl.sim.steps import StepKind
-from impl.world import clients, control, delivery, isr, lifecycle, replication
+from impl.world import clients, control, delivery, isr, replication
 from impl.world.cluster import PartitionCluster
 from impl.world.observation import Observation, observe
+from impl.world.processes import PROCESSES
 
 KINDS: dict[str, StepKind] = {
     kind.name: kind
     for kind in sorted(
         (
-            *lifecycle.KINDS,
+            *PROCESSES.values(),
             *control.KINDS,
             *delivery.KINDS,
             *replication.KINDS,

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Loss(Enum):
-    """What befalls the next operation."""
+    """What goes wrong with the next operation."""
 
     REQUEST = "request"
     """It never arrives: nothing is done."""
@@ -66,7 +66,7 @@ class EmbeddedSession:
         return self.zookeeper.zxid
 
     def lose(self, *losses: Loss) -> None:
-        """Let this befall the next operations, one each."""
+        """Let this happen to the next operations, one each."""
         self.losses.extend(losses)
 
     def deny(self, after: int) -> None:

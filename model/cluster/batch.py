@@ -37,7 +37,7 @@ def cached(now, broker, partition):
 
 
 def about(rule):
-    """The states that a request speaks of: `rule(partition)` is a version, or none."""
+    """The states that a request mentions: `rule(partition)` is a version, or none."""
     return lam(PARTITIONS, rule)
 
 

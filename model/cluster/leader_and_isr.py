@@ -47,7 +47,7 @@ def require_state(now, broker, sender, partition):
     require_arrival(now, broker, sender)
     require(request.kind == "leader_and_isr",        "it is a LeaderAndIsr")
     require_current(now, broker, sender)
-    require(not_(is_none(request.about[partition])), "it speaks of the partition")
+    require(not_(is_none(request.about[partition])), "it names the partition")
 
 
 def require_log(now, broker):

@@ -84,14 +84,14 @@ class Evaluator:
         """A claim's condition in a state."""
         about, condition = self.recorded.claim(claim)
         if about.is_about_steps:
-            raise ProtocolError(f"{claim} speaks of steps: ask holds_of_step(claim, now, after)")
+            raise ProtocolError(f"{claim} is about steps: ask holds_of_step(claim, now, after)")
         return bool(self.value(condition, state, {}))
 
     def holds_of_step(self, claim: str, now: SparseState, after: SparseState) -> bool:
         """The condition of a claim about steps, of the step between two states."""
         about, condition = self.recorded.claim(claim)
         if not about.is_about_steps:
-            raise ProtocolError(f"{claim} speaks of one state: ask holds(claim, state)")
+            raise ProtocolError(f"{claim} is about one state: ask holds(claim, state)")
         both = {**now, **{name + AFTER: cells for name, cells in after.items()}}
         return bool(self.value(condition, both, {}))
 

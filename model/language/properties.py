@@ -73,7 +73,7 @@ def _declare(kind: str, sentence: str, **more: Any) -> Callable[[Condition], Cla
                 "reachable: else the claim may hold because nothing happens"
             )
         if kind == "always_step" and len(inspect.signature(function).parameters) != 2:
-            raise ProtocolError(f"{name} speaks of a step: write {name}(now, after)")
+            raise ProtocolError(f"{name} is about a step: write {name}(now, after)")
         return Claim(name, kind, sentence, function, **more)
 
     return declare

@@ -44,7 +44,7 @@ def why_not_symmetric(recorded: RecordedSystem, claims: Sequence[str]) -> str | 
                 for sort in (*leaf.dims, leaf.sort) if isinstance(sort, Enumeration)}  # fmt: skip
     if len(families) > 1:
         return f"there are several kinds of brokers: {', '.join(sorted(families))}"
-    return None if families else "no field speaks of brokers"
+    return None if families else "no field mentions brokers"
 
 
 def _parts(term: Term) -> Iterator[Term]:

@@ -38,6 +38,7 @@ from model.reassignment.lists import (
     members,
     nothing,
     those,
+    where,
 )
 from model.reassignment.state import NOBODY
 from model.reassignment.writing import (
@@ -229,10 +230,11 @@ def require_leaver(now, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_takes_old_replica_offline(now, new, broker, replica):
-    """Step 8: StopReplica to an old replica, and it is taken out of the ISR under a new epoch.
+    """Step 8: an old replica is taken out of the ISR, in a write of its own, under a new epoch.
 
-    The last member of an ISR is kept, and a leader that goes leaves none behind.
-    Kafka: ZkReplicaStateMachine.removeReplicasFromIsr
+    The last member of an ISR is kept, and a leader that goes leaves none behind. What there is to
+    send goes out in one batch, with the last of them: LeaderAndIsr, StopReplica, UpdateMetadata.
+    Kafka: ZkReplicaStateMachine.handleStateChanges, removeReplicasFromIsr
     """
     cache = now.cache[broker]
     require_leaver(now, broker, replica)
@@ -240,14 +242,12 @@ def controller_takes_old_replica_offline(now, new, broker, replica):
     require_current(now, broker)
 
     leader, isr = without(cache, replica)
+    last        = cache.leaving.is_only(replica)
     write_state(
         now, new, broker, leader, isr, to=members(cache.assignment),
-        replicas=members(cache.assignment), leaving=cache.leaving.without(replica))
-    stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch + 1)
-
-
-def only(replica):
-    return those(lambda b: b == replica)
+        replicas=members(cache.assignment), sends=last,
+        leaving=cache.leaving.without(replica), unsent=not_(last))
+    stop(now, new, broker, where(last, cache.old), "stop", now.zk.leader_epoch + 1)
 
 
 def without(cache, replica):
@@ -271,22 +271,24 @@ def controller_removal_is_unheard(now, new, broker, replica):
 
 @transition(broker=BROKERS, replica=BROKERS)
 def controller_passes_over_old_replica(now, new, broker, replica):
-    """Step 8, and the replica is not in the ISR: StopReplica is sent and nothing written."""
+    """Step 8, and the replica is not in the ISR: nothing is written. The last one sends."""
     cache = now.cache[broker]
     require_leaver(now, broker, replica)
     require(not_(now.zk.isr.has(replica)),          "it is not in the registered ISR")
 
     # LeaderAndIsr to the others has an epoch that they know, and is refused; UpdateMetadata is not.
-    # Nobody knows it where the answer to the write that took the replica out was lost.
+    # Nobody knows it where another was taken out before, or where the answer to that was lost.
+    last, unsent = cache.leaving.is_only(replica), any_of(
+        cache.unsent, cache.epoch < now.zk.leader_epoch)
     send(now, new, broker, now.zk.leader_epoch, those(lambda b: all_of(
-        cache.epoch < now.zk.leader_epoch, listed(cache.assignment, b), b != replica,
-        cache.reached.has(b))), {
+        last, unsent, listed(cache.assignment, b), b != replica, cache.reached.has(b))), {
             "leader": now.zk.leader, "isr": now.zk.isr, "version": now.zk.version,
             "replicas": members(cache.assignment)})
-    stop(now, new, broker, only(replica), "stop", now.zk.leader_epoch)
+    stop(now, new, broker, where(last, cache.old), "stop", now.zk.leader_epoch)
     new.cache[broker] = cache.but(
-        leaving=cache.leaving.without(replica), **read_state(now))
-    tell(now, new, broker, now.zk.leader_epoch, now.zk.leader)
+        leaving=cache.leaving.without(replica), unsent=all_of(unsent, not_(last)),
+        **read_state(now))
+    tell(now, new, broker, now.zk.leader_epoch, now.zk.leader, to=where(last, cache.reached))
 
 
 @transition(broker=BROKERS)

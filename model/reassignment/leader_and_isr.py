@@ -28,9 +28,9 @@ from model.protocol.leader_and_isr import (
     require_to_lead,
 )
 from model.protocol.state import BROKERS, LEADER_EPOCHS
-from model.reassignment.committed import committed_by
 from model.reassignment.kip_455 import is_kip_455
 from model.reassignment.lists import listed, those
+from model.reassignment.replicas import committed_by
 from model.reassignment.state import CONTROLLERS
 
 

@@ -30,6 +30,11 @@ def those(rule):
     return as_set((BROKERS,), ALL).such_that(rule)
 
 
+def where(condition, brokers):
+    """These brokers, or nobody."""
+    return those(lambda b: all_of(condition, brokers.has(b)))
+
+
 def as_list(place):
     """A list by a rule: the place of each broker."""
     return coerce(LIST, lam(BROKERS, place))

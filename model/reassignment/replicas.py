@@ -6,7 +6,19 @@ the same in its true steps.
 Source: Partition.maybeShrinkIsr, maybeExpandIsr, updateFollowerLogReadResults (2.3)
 """
 
-from model.language import all_of, any_of, not_, require, some, transition, version
+from model.language import (
+    ALL,
+    all_of,
+    any_of,
+    every,
+    implies,
+    not_,
+    require,
+    some,
+    transition,
+    version,
+)
+from model.language.sets import as_set
 from model.protocol.isr import (
     register_isr,
     require_cached_version,
@@ -16,9 +28,25 @@ from model.protocol.isr import (
     require_outsider,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.committed import committed_by
 from model.reassignment.lists import listed
+from model.reassignment.state import RECORDS
 from model.reassignment.writing import is_at
+
+
+def committed_by(now, leader, replicas, isr, caught_up, log):
+    """What is committed once a leader has these replicas, this ISR and log, and these followers
+    with it.
+
+    A leader looks after every append, fetch and change of ISR. Kafka's asks only the members of the
+    ISR that are among its replicas: towards the end of a move they are the target, and the ISR is
+    still the old and the new replicas'. Kafka: Partition.maybeIncrementLeaderHW (0.10 to 3.9)
+    """
+    members, followers = as_set((BROKERS,), isr), as_set((BROKERS,), caught_up)
+    known = as_set((BROKERS,), ALL if version.high_watermark_waits_for_isr else replicas)
+    everywhere = every(BROKERS, lambda b: implies(
+        all_of(members.has(b), known.has(b)), any_of(b == leader, followers.has(b))))
+    return as_set((RECORDS,), ALL).such_that(lambda record: any_of(
+        now.committed.has(record), all_of(everywhere, log.has(record))))
 
 
 @transition(shows="produce", leader=BROKERS)
@@ -109,7 +137,7 @@ def note_drop(now, new, replica):
 
 
 def require_known(now, leader, replica):
-    """The look for laggards goes through the ISR, and throws over whom it does not know."""
+    """The check for lagging followers throws at an ISR member that the leader does not know."""
     if not version.leader_drops_strangers:
         require(now.replica[leader].replicas.has(replica), "the leader knows it as a replica")
         require(now.replica[leader].isr.within(now.replica[leader].replicas)

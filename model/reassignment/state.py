@@ -65,6 +65,7 @@ STATE = Record(
         live=SetOf(BROKERS), reached=SetOf(BROKERS),
         assignment=LIST, target=LIST,           # and where the partition is to go, if it moves
         old=SetOf(BROKERS), leaving=SetOf(BROKERS),     # who is to go, and has not gone offline yet
+        unsent=BOOL,                            # one has left the ISR in ZooKeeper: nobody knows
         other=OTHERS,
         begins=BOOL,                            # what was asked for when it looked; no more is seen
         resumes=BOOL)),                         # what it found comes when it is done with the dead

@@ -30,7 +30,7 @@ from model.protocol.controllership import (
     resign,
 )
 from model.protocol.state import BROKERS
-from model.reassignment.lists import chosen, is_empty, is_same, listed, those
+from model.reassignment.lists import chosen, is_empty, is_same, listed, those, where
 from model.reassignment.state import TASKS
 
 
@@ -120,16 +120,22 @@ def read_state(now, **more):
     return {**look(now), "epoch": now.zk.leader_epoch, **more}
 
 
-def write_state(now, new, broker, leader, isr, to, replicas, sent=None, **more):
-    """Registers a state, keeps what was written, sends LeaderAndIsr and UpdateMetadata."""
-    epoch, version_after = now.zk.leader_epoch + 1, now.zk.version + 1
+def write_state(now, new, broker, leader, isr, to, replicas, sent=None, sends=None, **more):
+    """Registers a state, keeps what was written, sends LeaderAndIsr and UpdateMetadata.
+
+    It `sends` now, or when it has written more; None: now.
+    """
+    epoch, version_after, reached = (
+        now.zk.leader_epoch + 1, now.zk.version + 1, now.cache[broker].reached)
+    if sends is not None:
+        reached = where(sends, reached)
     register_state(now, new, leader, isr)
-    send(now, new, broker, epoch, to.within(now.cache[broker].reached), {
+    send(now, new, broker, epoch, to.within(reached), {
         "leader": leader, "isr": isr, "version": version_after, "replicas": replicas})
     sent = epoch if sent is None else sent
     new.cache[broker] = now.cache[broker].but(
         leader=leader, isr=isr, version=version_after, epoch=sent, **more)
-    tell(now, new, broker, sent, leader)
+    tell(now, new, broker, sent, leader, to=reached)
 
 
 def send(now, new, broker, epoch, to, state):
@@ -161,18 +167,20 @@ def tell(now, new, broker, epoch, leader, to=None, says=None):
 
     Each LeaderAndIsr brings one with it. It arrives at once, except where the connection is slow.
     If it `says` nothing of the partition, brokers learn only who the controller is; None: it does.
+    Nobody is told where it is `to` nobody.
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]
     to, update  = cache.reached if to is None else to, now.update[mine]
     if says is None:
-        said, newest = to, fence_is_passed(now, broker)
+        said, newest = to, all_of(not_(to.is_empty()), fence_is_passed(now, broker))
     else:
         said   = those(lambda b: all_of(says, to.has(b)))
         newest = all_of(says, fence_is_passed(now, broker))
     late = said.within(update.slow)
-    new.update[mine] = update.but(
-        to=late, leader=when(late.is_empty(), None, leader), epoch=when(late.is_empty(), 0, epoch))
+    new.update[mine] = when(to.is_empty(), update, update.but(
+        to=late, leader=when(late.is_empty(), None, leader),
+        epoch=when(late.is_empty(), 0, epoch)))
     new.metadata = lam(BROKERS, lambda b: when(
         all_of(to.has(b), not_(update.slow.has(b)), now.up.has(b), not_(is_outdated(now, b, mine))),
         now.metadata[b].but(

@@ -17,8 +17,16 @@ from model.protocol.controllership import (
 )
 from model.protocol.zookeeper import session_expires
 from model.replication.claims import CLAIMS
-from model.replication.clients import CLIENTS
-from model.replication.consumer import consumer_reads
+from model.replication.client_claims import CLIENTS
+from model.replication.clients import (
+    consumer_reads,
+    leader_acknowledges,
+    leader_acknowledges_for_isr,
+    leader_appends,
+    leader_appends_for_isr,
+    leader_has_too_few_in_sync,
+    leader_is_left_with_too_few,
+)
 from model.replication.controller import (
     controller_election_conflicts,
     controller_election_is_fenced,
@@ -68,14 +76,6 @@ from model.replication.lifecycle import (
     broker_reconnects,
     broker_starts,
     broker_starts_empty,
-)
-from model.replication.producer import (
-    leader_acknowledges,
-    leader_acknowledges_for_isr,
-    leader_appends,
-    leader_appends_for_isr,
-    leader_has_too_few_in_sync,
-    leader_is_left_with_too_few,
 )
 from model.replication.state import STATE
 from model.replication.truncation import (

@@ -1,83 +1,146 @@
-"""Claims about clients: records acknowledged with acks=all stay, and so do records once read.
+"""Producers and consumers: when a record is acknowledged, and when it may be read.
 
-With acks=1 a record may be lost after it was acknowledged.
+A record is sent with acks=0, 1 or all. Only its producer knows which, so that it is history here. A
+leader acknowledges acks=1 when the record is in its log, and acks=all when its high watermark has
+passed it. Left out: a leader that answers in a later epoch of its own (its purgatory outlives the
+epoch), as the answer is the same.
+
+Consumers read below the high watermark of a broker that believes that it leads. They cannot know
+whether it still does: a consumer of a deposed leader must read what consumers of its successor
+read. What was read is history, kept by offset.
+
+Source: ReplicaManager.appendRecords, readFromLocalLog, Partition.appendRecordsToLeader,
+checkEnoughReplicasReachOffset, readRecords (2.3)
 """
 
-from model.language import (
-    all_of,
-    always,
-    below,
-    every,
-    how_many,
-    implies,
-    not_,
-    some,
-    sometimes,
-    version,
-)
+from model.language import all_of, any_of, how_many, not_, require, transition, version, when
 from model.protocol.state import BROKERS
-from model.replication.state import OFFSETS, RECORDS
+from model.replication.state import OFFSETS, is_unlocked
 
 
-def holds(now, broker, record):
-    """The record is somewhere in the broker's log."""
-    return some(below(OFFSETS, now.log[broker].end), lambda o: now.log[broker][o].id == record)
+def asks_for_more(v):
+    return v.min_insync_replicas > 1
 
 
-def is_acknowledged(now, record, acks):
-    return all_of(now.acknowledged.has(record), now.acks[record] == acks)
+def enough(now, leader):
+    """The leader's ISR, itself included, has min.insync.replicas members."""
+    isr = now.replica[leader].isr
+    return how_many(BROKERS, lambda b: isr.has(b)) >= version.min_insync_replicas
 
 
-@always("a record acknowledged with acks=all is committed, and in the log of the registered leader "
-        "from then on",
-        companion="a_record_is_acknowledged_by_the_isr")
-def acknowledged_is_never_lost(now):
-    return every(RECORDS, lambda r: implies(is_acknowledged(now, r, "all"), all_of(
-        some(below(OFFSETS, now.committed.end), lambda o: now.committed.at[o].id == r),
-        every(BROKERS, lambda b: implies(now.zk.leader == b, holds(now, b, r))))))
+def append(now, new, leader, acks):
+    mine = now.replica[leader]
+    new.log[leader]            = now.log[leader].append(id=now.next_record, epoch=mine.epoch)
+    if version.epoch_recorded == "on_append":              # up to 1.1, KAFKA-7415
+        new.replica[leader].latest_epoch = mine.epoch
+    new.next_record            = now.next_record + 1
+    new.acks[now.next_record]  = acks
 
 
-@always("a record acknowledged with acks=all is in as many logs as min.insync.replicas asks for, "
-        "from then on",
-        companion="a_record_is_acknowledged_by_the_isr")
-def acknowledged_has_copies(now):
-    return every(RECORDS, lambda r: implies(
-        is_acknowledged(now, r, "all"),
-        how_many(BROKERS, lambda b: holds(now, b, r)) >= version.min_insync_replicas))
+@transition(shows="produce", broker=BROKERS)
+def leader_appends(now, new, broker):
+    """A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
+
+    With acks=0 nobody waits for an answer: such a record is never acknowledged.
+    """
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a record more changes no ISR: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+
+    append(now, new, broker, "one")
 
 
-@always("two reads of one offset give the same record, and the registered leader has it",
-        companion="a_record_is_read")
-def reads_agree(now):
-    return all_of(
-        not_(now.read_differed),
-        every(OFFSETS, lambda o: every(BROKERS, lambda b: implies(
-            all_of(now.read[o].done, now.zk.leader == b),
-            all_of(
-                o < now.log[b].end,
-                now.log[b][o].id == now.read[o].id,
-                now.log[b][o].epoch == now.read[o].epoch)))))
+@transition(shows="produce", broker=BROKERS)
+def leader_appends_for_isr(now, new, broker):
+    """A record with acks=all is appended, where the ISR is large enough to be asked.
+
+    Refused: leader_has_too_few_in_sync
+    """
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a record more changes no ISR: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+    if version.min_insync_replicas > 1:
+        # redundant because it is asked again when the record is acknowledged.
+        require(enough(now, broker),                      "its ISR has min.insync.replicas members")
+
+    append(now, new, broker, "all")
 
 
-@sometimes("a record is acknowledged with acks=all")
-def a_record_is_acknowledged_by_the_isr(now):
-    return some(RECORDS, lambda r: is_acknowledged(now, r, "all"))
+@transition(only=asks_for_more, broker=BROKERS)
+def leader_has_too_few_in_sync(now, new, broker):
+    """NOT_ENOUGH_REPLICAS: a record with acks=all is not appended; nothing changes."""
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because a refusal changes nothing: it waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+    # redundant because a refusal changes nothing.
+    require(not_(enough(now, broker)),                    "its ISR has too few members")
 
 
-@sometimes("a record acknowledged with acks=1 is lost: the registered leader leads without it")
-def an_acknowledged_record_is_lost(now):
-    return some(RECORDS, lambda r: all_of(
-        is_acknowledged(now, r, "one"),
-        some(BROKERS, lambda b: all_of(
-            now.zk.leader == b, now.replica[b].role == "leader",
-            now.replica[b].epoch == now.zk.leader_epoch, not_(holds(now, b, r))))))
+def require_own(now, broker, offset):
+    log, mine = now.log[broker], now.replica[broker]
+    require(mine.role == "leader",                         "the broker believes it leads")
+    # redundant because beyond the end of its log nothing is of the leader's epoch.
+    require(offset < log.end,                             "the record is in its log")
+    require(log[offset].epoch == mine.epoch,              "the record is of the leader's own epoch")
 
 
-@sometimes("a consumer has read a record")
-def a_record_is_read(now):
-    return some(OFFSETS, lambda o: now.read[o].done)
+def answer(now, new, record, acks):
+    """The producer hears that its record is written, if that is what it asked for."""
+    new.acknowledged = when(
+        now.acks[record] == acks, now.acknowledged.including(record), now.acknowledged)
 
 
-CLIENTS = (
-    acknowledged_is_never_lost, acknowledged_has_copies, reads_agree,
-    a_record_is_acknowledged_by_the_isr, an_acknowledged_record_is_lost, a_record_is_read)
+@transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
+def leader_acknowledges(now, new, broker, offset):
+    """acks=1: the leader has the record, and its producer is acknowledged; it may be lost yet."""
+    require_own(now, broker, offset)
+
+    answer(now, new, now.log[broker][offset].id, "one")
+
+
+@transition(shows="acknowledge", broker=BROKERS, offset=OFFSETS)
+def leader_acknowledges_for_isr(now, new, broker, offset):
+    """acks=all: the high watermark has passed the record, and its producer is acknowledged.
+
+    Kafka: DelayedProduce.tryComplete
+    Refused: leader_is_left_with_too_few
+    """
+    require_own(now, broker, offset)
+    require(offset < now.replica[broker].hw,              "the high watermark has passed it")
+    if version.min_insync_replicas > 1:
+        require(enough(now, broker),                      "its ISR has min.insync.replicas members")
+
+    answer(now, new, now.log[broker][offset].id, "all")
+
+
+@transition(only=asks_for_more, broker=BROKERS, offset=OFFSETS)
+def leader_is_left_with_too_few(now, new, broker, offset):
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record stays, and its producer is answered with an
+    error.
+    """
+    require_own(now, broker, offset)
+    require(offset < now.replica[broker].hw,              "the high watermark has passed it")
+    require(not_(enough(now, broker)),                    "its ISR has too few members")
+
+    record = now.log[broker][offset].id
+    new.acks[record] = when(
+        all_of(now.acks[record] == "all", not_(now.acknowledged.has(record))), "none",
+        now.acks[record])
+
+
+@transition(shows="consume", broker=BROKERS, offset=OFFSETS)
+def consumer_reads(now, new, broker, offset):
+    """A consumer is given the record at an offset below the high watermark."""
+    record, was = now.log[broker][offset], now.read[offset]
+    require(now.replica[broker].role == "leader",          "the broker believes it leads")
+    if version.isr_write_locks:
+        # redundant because it is the same record later: a read waits as Kafka's does.
+        require(is_unlocked(now, broker),                 "no ISR write of it waits for an answer")
+    require(offset < now.replica[broker].hw,              "the offset is below the high watermark")
+
+    new.read[offset]  = {"done": True, "id": record.id, "epoch": record.epoch}
+    new.read_differed = any_of(now.read_differed, all_of(
+        was.done, any_of(was.id != record.id, was.epoch != record.epoch)))

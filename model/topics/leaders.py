@@ -123,7 +123,7 @@ def controller_stops_followers(now, new, broker):
     notified.
 
     Why:   since 2.6 it goes on following, whoever leads: the StopReplica has the leader epoch that
-           it knows (KIP-570; mended in 3.5). Only that of a partition without a leader is newer.
+           it knows (KIP-570; fixed in 3.5). Only that of a partition without a leader is newer.
     """
     cache = now.cache[broker]
     require_task(now, broker, "stops_followers",    "what the broker led is moved")

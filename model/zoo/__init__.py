@@ -1,6 +1,6 @@
 """The zoo: 51 historic bugs and limits of Kafka's ZooKeeper era, as data.
 
-An entry is either shown by a system (a preset with switches thrown back, bounds, and the claim
+An entry is either shown by a system (a preset with switches reverted, bounds, and the claim
 that breaks) or says what it lacks. Nothing here is a stored run: `insync zoo` finds each again.
 """
 

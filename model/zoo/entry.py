@@ -13,9 +13,9 @@ from model.systems import system
 
 @dataclass(frozen=True)
 class Expression:
-    """How to see a bug: `claim` breaks in `base` with the switches `thrown`, within `bounds`.
+    """How to see a bug: `claim` breaks in `base` with the switches `reverted`, within `bounds`.
 
-    As history fixed it, it is `fixed` (by default `base`, with nothing thrown): there the claim
+    As history fixed it, it is `fixed` (by default `base`, with nothing reverted): there the claim
     holds within the same bounds. `world` are switches that both have, for what whoever hunts wants
     to go wrong besides. `quick`: both take a few seconds; the others up to minutes. `plain`: few
     states are enough, and generated Python is through with them before machine code is made.
@@ -26,7 +26,7 @@ class Expression:
     base: str
     claim: str
     bounds: Mapping[str, int] = field(default_factory=dict)
-    thrown: Mapping[str, object] = field(default_factory=dict)
+    reverted: Mapping[str, object] = field(default_factory=dict)
     fixed: str | None = None
     world: Mapping[str, object] = field(default_factory=dict)
     quick: bool = False
@@ -34,9 +34,9 @@ class Expression:
 
     def broken(self) -> RecordedSystem:
         """The system with the bug in it."""
-        return system(self.system).recorded(self.base, {**self.thrown, **self.world})
+        return system(self.system).recorded(self.base, {**self.reverted, **self.world})
 
-    def mended(self) -> RecordedSystem:
+    def as_fixed(self) -> RecordedSystem:
         """The system as history fixed it."""
         return system(self.system).recorded(self.fixed or self.base, self.world)
 

@@ -1,7 +1,7 @@
 """Flags of the published list of bugs, each with the switch and the value that it is here.
 
 A flag names the guard that a bug lacks; a switch names what the protocol decides, and so several
-flags may be one switch. What an entry of the zoo throws back is what its flag is; flags that the
+flags may be one switch. What an entry of the zoo reverts is what its flag is; flags that the
 sheet has beside its table, and those that share a line with another, stand in `BESIDE`.
 """
 
@@ -59,7 +59,7 @@ BESIDE: tuple[Flag, ...] = (
 
 
 def flags_of(entry: ZooEntry) -> tuple[str, ...]:
-    """The flags of one entry: a line may name two that are thrown together, or two bugs.
+    """The flags of one entry: a line may name two that are reverted together, or two bugs.
 
     What was added after the sheet has none.
     """
@@ -80,8 +80,8 @@ def _derived() -> dict[str, Flag]:
         if shown is None:
             found[name] = Flag(name, ids, None, {}, entries[0].excuse)
         else:
-            # A design of `classic` is a version by itself, with nothing thrown back.
-            found[name] = Flag(name, ids, shown.system, shown.thrown or {"design": shown.base})
+            # A design of `classic` is a version by itself, with nothing reverted.
+            found[name] = Flag(name, ids, shown.system, shown.reverted or {"design": shown.base})
     return found
 
 

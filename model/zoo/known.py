@@ -42,7 +42,7 @@ def known_for(recorded: RecordedSystem, claim: str) -> KnownBug | None:
 
 def _bug(shown: Expression) -> dict[str, object]:
     """The switches that make the difference between the bug and its fix."""
-    fixed = shown.mended().switches
+    fixed = shown.as_fixed().switches
     return {
         name: value for name, value in shown.broken().switches.items() if fixed.get(name) != value
     }

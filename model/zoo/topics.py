@@ -72,7 +72,7 @@ ENTRIES = (
             "replication", "2.5", "no_message_loss", {"crashes": 1},
             {"log_survives_crash": False}, quick=True,
         ),
-        remark="A limit and no bug: what is thrown back is an assumption, which no release "
+        remark="A limit and no bug: what is reverted is an assumption, which no release "
         "enforces. A broker with an empty disk under its old id loses as much (disk_lost=by_any); "
         "outside the ISR it does too, as long as a leader remembers how far it was (outside_isr).",
     ),

@@ -115,14 +115,14 @@ def _refuse_what_has_no_unbounded_form(
                     f"{where} says {word} over every {part.args[0].sort.name}, which has no form "
                     f"without the bound {name}; write --bound {name}=N"
                 )
-        if _speaks_of(term, name) and not _is_upper_limit(term):
+        if _mentions(term, name) and not _is_upper_limit(term):
             raise ProtocolError(
-                f"{where} speaks of the bound {name} itself, which has no form without it; "
+                f"{where} mentions the bound {name} itself, which has no form without it; "
                 f"write --bound {name}=N"
             )
 
 
-def _speaks_of(term: Term, name: str) -> bool:
+def _mentions(term: Term, name: str) -> bool:
     return any(part.op == "bound" and part.args[0] == name for part in _parts(term))
 
 
@@ -175,7 +175,7 @@ def _at_the_top(runs: Unrolling, name: str) -> Iterator[Any]:
             yield value != bits.code(cell, int(blank))
     for instance in runs.instances:
         for requirement in instance.step.requires:
-            if _speaks_of(requirement.condition, name):
+            if _mentions(requirement.condition, name):
                 condition = runs.grounded.ground(requirement.condition, _chosen(instance))
                 yield z3.Not(frame.formula(condition))
 

@@ -2,7 +2,7 @@
 
 Of all runs of one length that settle a claim, the search wants the first in the order of the
 instances. That one never has two neighbouring steps that could as well be exchanged and are in the
-wrong order, and never speaks of a broker while one with a smaller name, that nobody has spoken of,
+wrong order, and never mentions a broker while one with a smaller name, that nobody has mentioned,
 would do as well: otherwise an exchange would give an earlier run. So both may be forbidden.
 """
 
@@ -72,7 +72,7 @@ class Introductions:
         return {broker for group in self._groups(instance) for broker in group}
 
     def presumed(self, instance: Instance) -> set[int]:
-        """The brokers that earlier steps must have spoken of."""
+        """The brokers that earlier steps must have mentioned."""
         said: set[int] = set()
         presumed: set[int] = set()
         for group in self._groups(instance):

@@ -1,14 +1,14 @@
 """The refinement: every step of the executable `replication` is one of the form that is proved.
 
-`lines` says which steps of `replication_history` each transition is; `composed` takes both along as
-one system; `refinement` proves by induction what the two have in common, for any number of brokers,
-records and epochs; `graphs` asks the same of every state of complete small state spaces.
+`refinement_map` says which steps of `replication_history` each transition is; `composed` takes both
+along as one system; `refinement` proves by induction what the two have in common, for any number of
+brokers, records and epochs; `graphs` asks the same of every state of complete small state spaces.
 """
 
 from specs.chain.composed import Composed, compose
 from specs.chain.graphs import ChainResult, follow_everywhere
-from specs.chain.lines import LINES, WITHOUT_LINE, Line
 from specs.chain.refinement import refinement
+from specs.chain.refinement_map import LINES, WITHOUT_LINE, MapLine
 
 QUICK: tuple[dict[str, int], ...] = (
     {"epoch": 1, "versions": 1, "crashes": 1, "expiries": 1},
@@ -34,7 +34,7 @@ __all__ = [
     "WITHOUT_LINE",
     "ChainResult",
     "Composed",
-    "Line",
+    "MapLine",
     "compose",
     "follow_everywhere",
     "refinement",

@@ -1,9 +1,9 @@
 """`replication` and the form that is proved, composed as one system whose steps move both.
 
-A step of the one is recorded with the steps of the other that its line names (`specs.chain.lines`):
-their writes are added to its own, each reading what the one before it left, and what they require
-becomes what is to be shown (`Composed.entails`), never what is assumed. So a proof by induction
-over this system is a proof that the one refines the other.
+A step of the one is recorded with the steps of the other that its line of the refinement map names
+(`specs.chain.refinement_map`): their writes are added to its own, each reading what the one before
+it left, and what they require becomes what is to be shown (`Composed.entails`), never what is
+assumed. So a proof by induction over this system is a proof that the one refines the other.
 
 Both are over the same sorts; a record there is the number that producers give it here.
 """
@@ -35,7 +35,7 @@ from model.replication import SYSTEM as REPLICATION
 from model.replication.history import SYSTEM as HISTORY
 from model.replication.history.state import RECORDS as RECORDS_THERE
 from model.replication.state import RECORDS
-from specs.chain.lines import LINES, Alternative, Edge, Line
+from specs.chain.refinement_map import LINES, Alternative, MapLine, ReplicationStep
 
 THERE = "there"
 """The part of the state that is the proof's form."""
@@ -85,7 +85,7 @@ class Composed:
     recorded: RecordedSystem
     entails: dict[str, tuple[Requirement, ...]]
     """By step: what must be so for the other side to take its steps, in order."""
-    taken: dict[str, Line]
+    taken: dict[str, MapLine]
     """By step: its line; one that has none has nothing that it could be on the other side."""
     cut: Cut
     """What `follower_truncates` of this system does: see `_Composer.where_it_cuts`."""
@@ -95,7 +95,7 @@ def compose(
     system: System = REPLICATION,
     version: str | None = None,
     changed: Mapping[str, object] | None = None,
-    lines: Sequence[Line] = LINES,
+    lines: Sequence[MapLine] = LINES,
     alike: bool = False,
     form: System = HISTORY,
 ) -> Composed:
@@ -113,7 +113,7 @@ class _Composer:
         system: System,
         version: str | None,
         changed: Mapping[str, object] | None,
-        lines: Sequence[Line],
+        lines: Sequence[MapLine],
         alike: bool,
         form: System,
     ) -> None:
@@ -148,7 +148,7 @@ class _Composer:
 
     # -- one step -----------------------------------------------------------------------------
 
-    def _joined(self, step: Recorded, line: Line) -> tuple[Recorded, tuple[Requirement, ...]]:
+    def _joined(self, step: Recorded, line: MapLine) -> tuple[Recorded, tuple[Requirement, ...]]:
         own = Substitution(step.writes, t.AFTER)
         requires = [one for one in step.requires if not _counts(one.condition)]
         writes: list[Write] = []
@@ -217,14 +217,14 @@ class _Composer:
         value = before(own(write.value))
         return Write(write.field, keys, write.variables, t.ite(taken, value, kept))
 
-    def _edge(self, now: Any, parameters: Mapping[str, Any]) -> Edge:
+    def _edge(self, now: Any, parameters: Mapping[str, Any]) -> ReplicationStep:
         after = read(self.state, "", mark=t.AFTER)
 
         def cut(follower: Scalar, leader: Scalar) -> tuple[Scalar, Scalar]:
             end, again, _ = self.where_it_cuts(follower.term, leader.term)
             return Scalar(marked(end)), Scalar(marked(again))
 
-        return Edge(now, after, parameters, cut)
+        return ReplicationStep(now, after, parameters, cut)
 
     def where_it_cuts(
         self, follower: Term, leader: Term, looked_up: Term | None = None
@@ -366,7 +366,7 @@ class Substitution:
 
     def _go(self, term: Term) -> Term:
         if term.op in QUANTIFIERS:
-            # What is put in speaks of the step's parameters only: nothing of it is bound here.
+            # What is put in mentions the step's parameters only: nothing of it is bound here.
             low, high, body, *rest = (None if one is None else self(one) for one in term.args[1:])
             return t.make(term.op, (term.args[0], low, high, body, *rest), term.sort)
         args = [self(one) if isinstance(one, Term) else one for one in term.args]

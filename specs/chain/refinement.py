@@ -2,9 +2,9 @@
 
 A simulation: these invariants say of a state of `replication` and one of the proof's form what they
 have in common. They hold initially, and every step of the one, taken with the steps that its line
-names (`specs.chain.lines`), keeps them; and those steps are possible. So every run of the one is a
-run of the other, where the invariants of `no_message_loss` hold: they are premises here. What
-follows are the claims of `replication` itself.
+of the map names (`specs.chain.refinement_map`), keeps them; and those steps are possible. So every
+run of the one is a run of the other, where the invariants of `no_message_loss` hold: they are
+premises here. What follows are the claims of `replication` itself.
 
 High watermarks are not the same: in the proof's form one may stay where a checkpoint would take it
 back to.
@@ -22,7 +22,7 @@ from model.protocol.state import BROKERS
 from model.replication.history import claims as history_claims
 from model.replication.state import CONTROLLERS, ELECTED, ENDS, OFFSETS, RECORDS
 from specs.chain.composed import Composed, over_same_sorts
-from specs.chain.lines import waits
+from specs.chain.refinement_map import waits
 from specs.invariants import Hint, Invariant, Proof, given, invariant
 from specs.proofs.no_message_loss import GROUPS, cuts
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
@@ -62,7 +62,7 @@ def the_registered_isr_is_the_same(now, b):
 
 
 @invariant("the registered leader, or that there is none, is the same",
-           why="the claim speaks of its log")
+           why="the claim mentions its log")
 def the_registered_leader_is_the_same(now):
     seen = now.there.zk
     return all_of(implies(seen.named, now.zk.leader == seen.leader),

@@ -1,9 +1,9 @@
 """The refinement of 2.7, whose leaders go on while an ISR write is pending (AlterIsr).
 
-The same as of 2.5 (`specs.chain.lines`, `specs.chain.refinement`) but for the ways of an ISR write.
-It is sent to the controller, and written by it later, as in the proof's form; which goes on waiting
-where an answer is lost, or a refusal leaves the leader with both ISRs. An AlterIsr outlives the
-process that asked, and stands in the way of no LeaderAndIsr.
+The same as of 2.5 (`specs.chain.refinement_map`, `specs.chain.refinement`) but for the ways of an
+ISR write. It is sent to the controller, and written by it later, as in the proof's form; which
+goes on waiting where an answer is lost, or a refusal leaves the leader with both ISRs. An AlterIsr
+outlives the process that asked, and stands in the way of no LeaderAndIsr.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from model.language import all_of, any_of, implies, is_none, not_
 from model.protocol.state import BROKERS
 from model.replication.alter_isr import SYSTEM
 from model.replication.state import CONTROLLERS, ELECTED
-from specs.chain import lines
+from specs.chain import refinement_map
 from specs.chain.composed import Composed, compose
-from specs.chain.lines import Edge, Line
 from specs.chain.refinement import INVARIANTS as BEFORE
 from specs.chain.refinement import (
     is_for_its_leader,
@@ -26,42 +25,44 @@ from specs.chain.refinement import (
     leads,
     refinement,
 )
+from specs.chain.refinement_map import MapLine, ReplicationStep
 from specs.invariants import Hint, Proof, invariant
 from specs.proofs.since_2_7 import PROOF as FORM
 
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def _asked_in(e: Edge):
+def _asked_in(e: ReplicationStep):
     return {"epoch": e.now.isr_write[e["leader"]].epoch}
 
 
-def _is_sent_to_a_new_process(e: Edge):
-    return all_of(lines._is_sent_again(e), e.now.up.has(e["replica"]))
+def _is_sent_to_a_new_process(e: ReplicationStep):
+    return all_of(refinement_map._is_sent_again(e), e.now.up.has(e["replica"]))
 
 
 # fmt: off
 OTHER_LINES = (
-    Line("controller_informs",
+    MapLine("controller_informs",
          "the epoch's request again, to a leader that came back; to a process that has died it "
          "says nothing",
-         (lines._is("controller_repeats_the_state", lambda e: {}, _is_sent_to_a_new_process),)),
-    Line("leader_asks_to_shrink_isr", "the same", (lines.SMALLER,)),
-    Line("leader_asks_to_expand_isr", "the same", (lines.LARGER,)),
-    Line("controller_writes_isr", "the same, the leader alive or not",
-         (lines._is("isr_write_is_executed", _asked_in),)),
-    Line("controller_refuses_isr", "there it is on its way still, and its version old"),
-    Line("controller_finds_isr_written", "there it is answered as it was at first"),
-    Line("leader_learns_isr_is_written", "the same",
-         (lines._is("isr_write_is_heard", _asked_in),)),
-    Line("isr_answer_is_lost", "there the answer may still arrive"),
+         (refinement_map._is(
+             "controller_repeats_the_state", lambda e: {}, _is_sent_to_a_new_process),)),
+    MapLine("leader_asks_to_shrink_isr", "the same", (refinement_map.SMALLER,)),
+    MapLine("leader_asks_to_expand_isr", "the same", (refinement_map.LARGER,)),
+    MapLine("controller_writes_isr", "the same, the leader alive or not",
+         (refinement_map._is("isr_write_is_executed", _asked_in),)),
+    MapLine("controller_refuses_isr", "there it is on its way still, and its version old"),
+    MapLine("controller_finds_isr_written", "there it is answered as it was at first"),
+    MapLine("leader_learns_isr_is_written", "the same",
+         (refinement_map._is("isr_write_is_heard", _asked_in),)),
+    MapLine("isr_answer_is_lost", "there the answer may still arrive"),
 )
 # fmt: on
 
 _HERE = {one.name for one in SYSTEM.transitions}
 _OTHER = {one.transition for one in OTHER_LINES}
 LINES = (
-    *(one for one in lines.LINES if one.transition in _HERE - _OTHER),
+    *(one for one in refinement_map.LINES if one.transition in _HERE - _OTHER),
     *OTHER_LINES,
 )
 

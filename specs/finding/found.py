@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from model.language import RecordedSystem
 from specs.finding.houdini import InvariantCandidate
-from specs.induction import InductionCounterexample
+from specs.induction_counterexamples import InductionCounterexample
 from specs.invariants import Invariant, Proof
 from specs.prover import ProofResult
 from specs.verdict import Verdict

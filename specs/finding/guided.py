@@ -24,9 +24,9 @@ import z3
 
 from model.language import terms as t
 from model.language.schema import SetOf
-from model.language.sorts import BOOL, INTEGER, Names, Sort
+from model.language.sorts import BOOL, INTEGER, Sort
 from model.language.terms import Term
-from specs.finding.houdini import InvariantCandidate, Scope, State, cells_of
+from specs.finding.houdini import InvariantCandidate, Scope, State
 from specs.finding.observed import (
     LOOK,
     TRIES,
@@ -137,17 +137,8 @@ PLAINEST = 6
 MADE = 8
 """Ways to make clauses of a reason each time."""
 
-SMALL = 3
-"""Variables of the slices that are tried first."""
-
-LARGE = 5
-"""Variables of a slice at most."""
-
 ROWS = 60_000
 """Rows of a slice, of each kind of states that were reached."""
-
-FAR = 3
-"""What a literal costs more that speaks of what the counterexample does not hang on."""
 
 BEST = 4
 """Choices of values for a slice's variables of which more than one clause is made."""
@@ -166,13 +157,11 @@ class Generalising:
         self, scope: Scope, blocks: Sequence[Rows], literals_of: Callable[[Slice], list[Literal]],
         seed: int, report: Report,
         definitions: Definitions = NO_DEFINITIONS,
-        literals_beside: Callable[[Slice], list[Literal]] = lambda one: [],
     ) -> None:  # fmt: skip
         self._scope, self._blocks, self._literals_of = scope, blocks, literals_of
         self._seed, self._report, self._definitions = seed, report, definitions
         self._looked_at = [block.thinned(LOOK) for block in blocks]
         self._samples: dict[Slice, Sample] = {}
-        self._literals_beside = literals_beside
         self._wider: dict[Slice, list[Literal]] = {}
         self._facts: set[Term] = set()
         self._known: dict[Slice, tuple[list[Literal], Generaliser]] = {}
@@ -219,7 +208,7 @@ class Generalising:
             for _ in range(CORRECTED):
                 generaliser = Generaliser(*sample.columns(facts))
                 made = dict.fromkeys(generaliser.against(
-                    truth, costs, np.ones(len(facts), bool), random, MADE))  # fmt: skip
+                    truth, costs, random, MADE))  # fmt: skip
                 for parts in made:
                     if parts not in found and not sample.refutes(
                             [facts[i].negated for i in parts]):  # fmt: skip
@@ -238,44 +227,35 @@ class Generalising:
         for count in range(level + 1 if level else 0):
             for some in itertools.combinations(one.variables, count):
                 if (few := Slice(some)) not in self._wider:
-                    self._wider[few] = self._literals_beside(few)
+                    self._wider[few] = self._literals_of(few)
                 for part in self._wider[few]:
                     found.setdefault(part.term, part)
         return sorted(found.values(), key=lambda part: part.cost)[:BESIDE]
 
     def against(
-        self,
-        state: State,
-        slices: Iterable[Slice],
-        cells: frozenset[int] = frozenset(),
-        before: int = 0,
+        self, state: State, slices: Iterable[Slice]
     ) -> list[tuple[Slice, tuple[Literal, ...]]]:
-        """Clauses about these variables that a state breaks, and none that was reached.
-
-        Literals that speak of these cells alone are preferred. `before`: how often it was asked
-        against this state, so that others are made each time.
-        """
+        """Clauses about these variables that a state breaks, and none that was reached."""
         found: dict[tuple[Slice, tuple[int, ...], tuple[bool, ...]], float] = {}
         for one in slices:
             literals, generaliser = self._of(one)
             self._report(f"clauses about {one}: {len(literals)} literals, {len(found)} so far")
-            random = np.random.default_rng([self._seed, before])
+            random = np.random.default_rng([self._seed, 0])
             names = {v.args[0] for v in one.variables}
             costs = np.array([part.cost for part in literals], float)
-            ways = self._ways(one, literals, state, cells)
-            first = [(next(generaliser.against(truth, costs, near, random, 1), None), at)
-                     for at, (truth, near) in enumerate(ways)]  # fmt: skip
+            ways = self._ways(one, literals, state)
+            first = [(next(generaliser.against(truth, costs, random, 1), None), at)
+                     for at, truth in enumerate(ways)]  # fmt: skip
             made = [(parts, at) for parts, at in first if parts is not None]
-            price = [costs + FAR * ~near for _, near in ways]
-            made.sort(key=lambda pair: (sum(price[pair[1]][list(pair[0])]), pair[1]))
+            made.sort(key=lambda pair: (sum(costs[list(pair[0])]), pair[1]))
             for _, at in made[:BEST]:
                 made += [(parts, at) for parts in generaliser.against(
-                    ways[at][0], costs, ways[at][1], random, TRIES)]  # fmt: skip
+                    ways[at], costs, random, TRIES)]  # fmt: skip
             for parts, at in made:
-                signs = tuple(bool(ways[at][0][i]) for i in parts)
+                signs = tuple(bool(ways[at][i]) for i in parts)
                 said = [literals[i] for i in parts]
                 if frozenset(names) == frozenset().union(*(p.term.free for p in said)):
-                    found[one, parts, signs] = float(sum(price[at][list(parts)]) + len(parts))
+                    found[one, parts, signs] = float(sum(costs[list(parts)]) + len(parts))
         ordered = sorted(found, key=lambda key: (found[key] + len(key[0].variables), str(key[0]),
                                                  key[1:]))  # fmt: skip
         return [
@@ -285,16 +265,15 @@ class Generalising:
         ]  # fmt: skip
 
     def _ways(
-        self, one: Slice, literals: Sequence[Literal], state: State, cells: frozenset[int]
-    ) -> list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
-        """Which literals are true there, by choice of values, and which speak of `cells` alone."""
+        self, one: Slice, literals: Sequence[Literal], state: State
+    ) -> list[npt.NDArray[np.bool_]]:
+        """Which literals are true there, by choice of values."""
         here = self._scope.rows([state])
-        found: dict[bytes, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
+        found: dict[bytes, npt.NDArray[np.bool_]] = {}
         for chosen in chosen_values(one, self._scope.grounded.bounds):
             terms = [self._scope.grounded.ground(part.atom, chosen) for part in literals]
             truth = np.array([bool(here.wide(here.of(term))[0]) for term in terms], bool)
-            near = np.array([not cells or cells_of(term) <= cells for term in terms], bool)
-            found.setdefault(truth.tobytes(), (truth, near))
+            found.setdefault(truth.tobytes(), truth)
         return list(found.values())
 
 
@@ -326,19 +305,6 @@ def replaced(one: Literal, holds: bool) -> Literal:
     return one if one.holds == holds else one.negated
 
 
-def slices_of(sorts: Sequence[Sort], fewest: int, most: int) -> list[Slice]:
-    """Every choice of up to two variables of each sort, the fewest first."""
-    distinct = list({sort.name: sort for sort in sorts if not isinstance(sort, Names)}.values())
-    counts = [min(2, max(1, sum(s.name == sort.name for s in sorts))) for sort in distinct]
-    found = []
-    for chosen in itertools.product(*(range(count + 1) for count in counts)):
-        if fewest <= sum(chosen) <= most:
-            found.append([s for s, times in zip(distinct, chosen, strict=True)
-                          for _ in range(times)])  # fmt: skip
-    found.sort(key=lambda parts: (len(parts), [distinct.index(s) for s in parts]))
-    return [slice_over(parts) for parts in found]
-
-
 @dataclass
 class Guided:
     """A search as it stands, so that it can go on from a file."""
@@ -350,7 +316,7 @@ class Guided:
     pairs: list[tuple[State, int]] = field(default_factory=list)
     """Steps that do not keep some candidate: the state before, and the instance."""
     made: list[tuple[State, int]] = field(default_factory=list)
-    """States against which clauses were made, and of how many variables, or for which goal."""
+    """States against which clauses were made, and for which goal."""
 
     @staticmethod
     def of(said: Mapping[str, Any]) -> Guided:
@@ -411,13 +377,11 @@ class Choosing:
 
     def __init__(
         self, scope: Scope, open_ones: Sequence[tuple[InvariantCandidate, Instance | None]],
-        sorts_of: Mapping[int, Sequence[Sort]], generalising: Generalising,
-        keep: Callable[[Guided], None], report: Report,
+        generalising: Generalising, keep: Callable[[Guided], None], report: Report,
     ) -> None:  # fmt: skip
-        """`open_ones`: what is not so after which step, or (None) of every state; `sorts_of` has
-        the sorts of the goals' variables."""
+        """`open_ones`: what is not so after which step, or (None) of every state."""
         self._scope, self._open = scope, list(open_ones)
-        self._sorts_of, self._make = dict(sorts_of), generalising
+        self._make = generalising
         self._keep, self._report = keep, report
         self._sorts = _sorts(scope)
         self._kept_terms = _KeptTerms(scope)
@@ -442,7 +406,7 @@ class Choosing:
                          f"keep {len(alive)}, {len(lost)} states to keep out")  # fmt: skip
             if not lost or until():
                 return alive, lost
-            if not self._answered(guided, lost, alive, killers):
+            if not self._answered(guided, lost, killers):
                 return alive, lost
             self._keep(guided)
 
@@ -471,7 +435,7 @@ class Choosing:
         )
         return True
 
-    def _by_reason(
+    def _against(
         self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None
     ) -> int:  # fmt: skip
         before = guided.made.count((state, goal.number))
@@ -484,51 +448,24 @@ class Choosing:
             for one, clause in self._make.by_reason(goal, instance, state, before, level)
         )
 
-    def _against(
-        self, guided: Guided, state: State, goal: InvariantCandidate, instance: Instance | None,
-        most: int,
-    ) -> int:  # fmt: skip
-        if most == REASON:
-            return self._by_reason(guided, state, goal, instance)
-        fewest = 0 if most == SMALL else SMALL + 1
-        before = guided.made.count((state, most))
-        if before == AGAIN:
-            return 0
-        guided.made.append((state, most))
-        made = self._make.against(state, slices_of(self._about(goal, instance), fewest, most),
-                                  self._scope.hangs_on(state, instance, goal), before)  # fmt: skip
-        return sum(self._join(guided, one, clause) for one, clause in made)
-
     def _answered(
-        self, guided: Guided, lost: Sequence[Lost], alive: Sequence[int],
-        killers: Mapping[int, tuple[State, Instance]],
+        self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
     ) -> bool:  # fmt: skip
-        """Did new candidates come of it? Of few variables first; of many where those did not help
-        twice, or there are none."""
-        for one in lost:
-            self._times[one.goal.number] = self._times.get(one.goal.number, 0) + 1
-        often = [one for one in lost if self._times[one.goal.number] > FEW_TIMES]
-        made = 0
-        for most, some in ((REASON, lost), (SMALL, lost), (LARGE, often), (LARGE, lost)):
-            if made and some is lost:
-                break
-            made += sum(self._against(guided, one.state, one.goal, one.instance, most)
-                        for one in some)  # fmt: skip
-            made += self._rescued(guided, some, killers, most)
-        return bool(made)
-
-    def _about(self, goal: InvariantCandidate, instance: Instance | None) -> list[Sort]:
-        """The sorts of a goal's variables and of the parameters of a step."""
-        found = list(self._sorts_of.get(goal.number, [v.sort for v in goal.slice.variables]))
-        if instance is not None:
-            found += [sort.element if isinstance(sort, SetOf) else sort
-                      for sort in instance.step.parameters.values()]  # fmt: skip
-        known = {sort.name: sort for sort in self._sorts}
-        return [known[sort.name] for sort in found if sort.name in known]
+        """Did new candidates come of it? Of what is nearest to the reason first; of what is farther
+        where that did not help twice, or there is nothing."""
+        for _ in range(FARTHEST + 1):
+            for one in lost:
+                self._times[one.goal.number] = self._times.get(one.goal.number, 0) + 1
+            made = sum(self._against(guided, one.state, one.goal, one.instance) for one in lost)
+            made += self._rescued(guided, lost, killers)
+            if made:
+                return True
+            for one in lost:
+                self._times[one.goal.number] += FEW_TIMES - 1
+        return False
 
     def _rescued(
-        self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]],
-        most: int,
+        self, guided: Guided, lost: Sequence[Lost], killers: Mapping[int, tuple[State, Instance]]
     ) -> int:  # fmt: skip
         """Clauses for the plainest of those candidates that would have kept a state out."""
         if not self.pool.candidates or not lost:
@@ -541,7 +478,7 @@ class Choosing:
             helpful.sort(key=lambda n: (self.pool.candidates[n].cost, n))
             for number in helpful[:RESCUED]:
                 state, instance = killers[int(number)]
-                made += self._against(guided, state, self.pool.candidates[number], instance, most)
+                made += self._against(guided, state, self.pool.candidates[number], instance)
         return made
 
     # -- what steps keep ----------------------------------------------------------------------
@@ -666,9 +603,6 @@ class Choosing:
 NAMED = "candidate "
 OPEN = -1
 
-REASON = -1
-"""In place of a number of variables: clauses from the reason of a counterexample."""
-
 AGAIN = 4
 """Times that clauses are made against one state, of other literals each time."""
 
@@ -676,8 +610,7 @@ AT_ONCE = 8
 """States that clauses are made against in one round."""
 
 FEW_TIMES = 2
-"""Rounds in which facts of one level, or clauses of few variables, are all that is tried for a
-goal."""
+"""Rounds in which facts of one level are all that is tried for a goal."""
 
 FARTHEST = 2
 """The last level."""

@@ -139,26 +139,6 @@ class Scope(GroundedSteps):
             return [z3.Not(self.lower(self.ground(one)))]
         return [*self.guard(instance), z3.Not(self.after(instance, one))]
 
-    def hangs_on(
-        self, state: State, instance: Instance | None, goal: InvariantCandidate
-    ) -> frozenset[int]:
-        """Cells whose values alone make the instance possible there and break the goal."""
-        solver = z3.SolverFor("QF_FD")
-        solver.set("random_seed", 0)
-        solver.add(*self.domains, z3.Not(z3.And(*self.failing(instance, goal))))
-        named = {}
-        for number, (symbol, code) in enumerate(zip(self.cells, state, strict=True)):
-            is_bool = self.grounded.cells[number].field.sort is BOOL
-            name = z3.Bool(f"cell {number}")
-            named[name.decl().name()] = number
-            solver.add(z3.Implies(name, symbol == (z3.BoolVal(bool(code)) if is_bool else code)))
-        left = [z3.Bool(name) for name in named]
-        for _ in range(SHORTER):
-            if solver.check(*left) != z3.unsat:
-                return frozenset()
-            left = list(solver.unsat_core())
-        return frozenset(named[one.decl().name()] for one in left)
-
     def blanker(self, solver: Any) -> State:
         """A state that satisfies the solver's assertions, with as many cells blank as may be."""
         state = self.codes(solver.model())
@@ -224,9 +204,6 @@ class Scope(GroundedSteps):
 
 BLOCK = 16
 """Cells that are tried to be blank all at once."""
-
-SHORTER = 3
-"""Times that a core is asked for a core of it."""
 
 _reads: dict[Term, frozenset[int]] = {}
 

@@ -198,7 +198,7 @@ class Sample:
             rows = block.thinned(max(1, most // len(choices)))
             self._stretches += [(rows, chosen) for chosen in choices]
         self._bits: dict[tuple[int, Term], npt.NDArray[np.uint8]] = {}
-        """By rows and grounded term: most literals speak of few of the variables."""
+        """By rows and grounded term: most literals mention few of the variables."""
         self._packed: dict[Term, list[npt.NDArray[np.uint8]]] = {}
 
     def columns(self, literals: Sequence[Literal]) -> tuple[list[Column], Column]:
@@ -359,12 +359,10 @@ class Generaliser:
 
     def against(
         self, truth: npt.NDArray[np.bool_], costs: npt.NDArray[np.float64],
-        near: npt.NDArray[np.bool_], random: np.random.Generator, tries: int,
+        random: np.random.Generator, tries: int,
     ) -> Iterator[tuple[int, ...]]:  # fmt: skip
-        """Sets of literals that are as in `truth` in no row, by their positions.
-
-        Of the literals that are `near` first: of all of them, then of some; then of any.
-        """
+        """Sets of literals that are as in `truth` in no row, by their positions: of all of them
+        first, then of some."""
         if not len(truth):
             return
         signed = np.where(truth[:, None], self._columns, ~self._columns & self._real)
@@ -372,11 +370,8 @@ class Generaliser:
         for number in range(tries):
             weights = costs * random.uniform(0.7, 1.5, len(truth))
             left_out = random.random(len(truth)) < 0.3
-            allowed = near if number == 0 else near & ~left_out
+            allowed = np.ones(len(truth), bool) if number == 0 else ~left_out
             found = self._cover(signed, ones, weights, allowed)
-            if found is None:
-                far = np.where(near, weights, 4 * weights)
-                found = self._cover(signed, ones, far, allowed | ~near & ~left_out)
             if found is not None:
                 yield found
 

@@ -106,7 +106,7 @@ class _Counterexample:
         return rows.wide(rows.of(grounded))[0]
 
     def failing(self, part: Part) -> list[Values]:
-        """Values for which the part does not hold: those first that the step speaks of."""
+        """Values for which the part does not hold: those first that the step mentions."""
         taken = {(sort.name, self._parameters[name]) for name, sort in self._sorts.items()}
         found: list[tuple[int, int, Values]] = []
         bounds = self._scope.grounded.bounds

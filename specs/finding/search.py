@@ -24,9 +24,8 @@ import z3
 
 from model.language import ProtocolError, RecordedSystem
 from model.language import terms as t
-from model.language.recording import fields_read, nodes, record_condition
+from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
-from model.language.sorts import Sort
 from model.language.terms import Term
 from specs.finding.found import Found
 from specs.finding.guided import BEGIN, Choosing, Generalising, Guided, Lost
@@ -43,12 +42,11 @@ from specs.finding.vocabulary import (
     REACH,
     Definitions,
     Literal,
-    Phrases,
     Slice,
     Vocabulary,
 )
-from specs.induction import counterexample_of
-from specs.invariants import Invariant, Proof, folded, is_folded
+from specs.induction_counterexamples import counterexample_of
+from specs.invariants import Invariant, Proof, is_folded
 from specs.lowering.instances import Instance
 from specs.obligations import Obligation
 from specs.prover import IMPLIED, ProofResult, prove
@@ -214,7 +212,7 @@ class _Search:
         return list(self.terms.values())
 
     def _candidate(self, one: Slice, clause: tuple[Literal, ...]) -> InvariantCandidate | None:
-        """A new candidate; None if it is known, or speaks of fewer variables than the slice."""
+        """A new candidate; None if it is known, or mentions fewer variables than the slice."""
         term = t.or_(*(part.formula for part in clause))
         if term.free != {v.args[0] for v in one.variables} or term in self.terms:
             return None
@@ -270,15 +268,13 @@ class _Search:
                        self.effort.seed, self.report)  # fmt: skip
         self.counts["states"] = self.all_rows.count + walks.count
         self.open_at = {goal.number: self._open_after(goal) for goal in self.goals}
-        generalising = Generalising(self.scope, [self.rows, walks], self._phrases(),
-                                    self.effort.seed, self.report, self.definitions,
-                                    self._vocabulary().literals)  # fmt: skip
+        generalising = Generalising(self.scope, [self.rows, walks], self._vocabulary().literals,
+                                    self.effort.seed, self.report, self.definitions)  # fmt: skip
         guided = self.kept_at.guided or Guided()
-        sorts = {goal.number: _quantified(goal.closed) for goal in self.goals}
         open_ones = [(goal, instance) for goal in self.goals
                      for instance in self.open_at[goal.number]]  # fmt: skip
-        choosing = Choosing(self.scope, open_ones, sorts, generalising,
-                            self.kept_at.keep_guided, self.report)  # fmt: skip
+        choosing = Choosing(self.scope, open_ones, generalising, self.kept_at.keep_guided,
+                            self.report)  # fmt: skip
         while True:
             alive_at, lost = choosing.go(guided, self._is_late)
             alive = [choosing.pool.candidates[number] for number in alive_at]
@@ -322,36 +318,12 @@ class _Search:
         return prove(proof, self.recorded, steps=steps, each=lambda one: self.report(
             f"proving {one.step}: {one.invariant}"))  # fmt: skip
 
-    def _phrases(self) -> Callable[[Slice], list[Literal]]:
-        """The literals of a slice: what is said anywhere, and what fields may say of each other."""
-        with folded():
-            given = [self.opened(one) for one in (*self.proof.invariants, *self.proof.premises)]
-        phrases = Phrases(self.recorded, self._claims(), given)
-        vocabulary = self._vocabulary()
-
-        def literals(one: Slice) -> list[Literal]:
-            said = {part.term: part for part in phrases.literals(one)}
-            if len(one.variables) <= self.effort.variables:
-                for part in vocabulary.literals(one):
-                    if _is_plain(part.term) and t.not_(part.term) not in said:
-                        said.setdefault(part.term, part)
-            return [replace(part, meaning=self.definitions.written_out(part.term))
-                    for part in said.values()]  # fmt: skip
-
-        return literals
-
     def _claims(self) -> list[Term]:
         return [self.recorded.claim(name)[1] for name in (self.proof.claim, *self.proof.also)]
 
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self.recorded, [*self._claims(), *self.known.values()],
                           set(self.recorded.fields))  # fmt: skip
-
-    def opened(self, one: Invariant) -> Term:
-        """An invariant's matrix, its variables free."""
-        values = [Scalar(t.var(f"{one.name} {i}", sort)) for i, sort in enumerate(one.over)]
-        return record_condition(lambda now: one.matrix(now, *values), self.recorded.system.state,
-                                self.recorded.switches)  # fmt: skip
 
     def _open_after(self, goal: InvariantCandidate) -> list[Instance | None]:
         """The instances after which a goal may fail, of the steps of which the proof is open."""
@@ -512,17 +484,6 @@ class _Search:
 
 def _conjuncts(term: Term) -> list[Term]:
     return list(term.args) if term.op == "and" else [term]
-
-
-def _is_plain(term: Term) -> bool:
-    """Is nothing looked up by what is looked up itself?"""
-    return all(index.op == "var" for part in nodes(term) if part.op == "get"
-               for index in part.args[1:])  # fmt: skip
-
-
-def _quantified(term: Term) -> list[Sort]:
-    """The sorts of the variables that are bound in a term."""
-    return [part.args[0].sort for part in nodes(term) if part.op in ("every", "some")]
 
 
 def _all_fields(recorded: RecordedSystem) -> list[Term]:

@@ -19,7 +19,7 @@ from specs.explorer import explore as explored
 from specs.explorer import with_companions
 from specs.grading.answer import ExerciseAnswer, read_answer
 from specs.grading.exercise import Exercise, ExerciseError
-from specs.induction import counterexample_to_induction
+from specs.induction_counterexamples import counterexample_to_induction
 from specs.invariants import Invariant, Proof
 from specs.proofs.single_controller import PROOF as SINGLE_CONTROLLER
 from specs.prover import prove

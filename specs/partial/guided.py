@@ -131,7 +131,7 @@ class Guide:
         return None
 
     def _numbers(self, sort: Numbers) -> list[int]:
-        """The numbers of a kind that the state speaks of."""
+        """The numbers of a kind that the state mentions."""
         bound = getattr(sort.high, "bound", None)
         found: set[int] = set()
         for number, leaf in enumerate(self.moves.fields):

@@ -17,7 +17,7 @@ from model.language.recording import Recorded, Write
 from model.language.sorts import Sort
 from model.language.terms import Term
 from specs.partial.ledger import Change, Ledger
-from specs.partial.written import Writer, blank_where_blank, only_point, repeated
+from specs.partial.written import TermWriter, blank_where_blank, only_point, repeated
 
 
 @dataclass(eq=False)
@@ -66,7 +66,7 @@ class Moves:
         self.ledger = Ledger([(leaf.name, blank_code(leaf.sort)) for leaf in self.fields], logs)
         if is_started:
             self.ledger.load(self.twin.initial())
-        self.writer = Writer(self.twin, self.numbers)
+        self.writer = TermWriter(self.twin, self.numbers)
         self._space: dict[str, Any] = {
             f"F{number}": cells for number, cells in enumerate(self.ledger.cells)
         }

@@ -23,7 +23,7 @@ PlacesOf = Callable[..., dict[Place, None]]
 """Arguments of a step -> places, in the order of the text."""
 
 FEW = 3
-"""Numbers that are tried for one argument: the greatest that the state speaks of."""
+"""Numbers that are tried for one argument: the greatest that the state mentions."""
 
 MOST_SCANNED = 32
 """Fields with more cells than this are not looked through for numbers."""

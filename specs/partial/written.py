@@ -15,7 +15,7 @@ _SYMBOL = {"eq": "==", "lt": "<", "le": "<="}
 _QUANTIFIED = ("every", "some", "count", "least")
 
 
-class Writer:
+class TermWriter:
     """Turns the terms of one system into expressions; fields are `F0`, `F1`, ... in the source."""
 
     def __init__(self, twin: Evaluator, numbers: Mapping[str, int]) -> None:

@@ -6,7 +6,7 @@ whether its ISR write was executed counts on the larger ISR (`lost_isr_answer_bl
 is elected again forgets what it knew of the others (`known_ends_forgotten`). Without them it is
 false.
 
-Here the same invariants are read off the same steps without both. The ISR that they speak of is the
+Here the same invariants are read off the same steps without both. The ISR that they mention is the
 one that a leader *should* count on, a ghost: what it wrote, and what it had before as long as it
 could not tell; and a commit is one that is *sure*:
 

@@ -5,7 +5,7 @@ which no release has). Without it a deposed controller has a broker make again w
 `specs/stories/deposed_controller_brings_a_topic_back.story`.
 
 A broker *refuses* an epoch if it has seen a newer one, or will have when it starts. Whatever speaks
-of a topic, a LeaderAndIsr under way or a controller's memory, speaks of the one that is there, or
+of a topic, a LeaderAndIsr under way or a controller's memory, mentions the one that is there, or
 is of an epoch that is refused by all whom it names. That is so because a topic goes only after each
 of its replicas has answered the newest controller.
 """
@@ -61,7 +61,7 @@ def is_replica(now, b, p):
     return in_list(now.zk.assignment[p], b)
 
 
-def speaks_of(now, controller, p, b):
+def mentions(now, controller, p, b):
     """A controller may send LeaderAndIsr about a partition to a broker, as far as it knows."""
     return all_of(now.cache[controller].led[p], in_list(now.cache[controller].known[p], b))
 
@@ -155,7 +155,7 @@ def directories_are_of_the_topic(now, b, p):
 @invariant("what a controller would send is about the topic that is there, or refused",
            over=(BROKERS, BROKERS, PARTITIONS), why="a deposed one sends what it remembers")
 def memories_are_of_the_topic_or_refused(now, controller, b, p):
-    return implies(speaks_of(now, controller, p, b), any_of(
+    return implies(mentions(now, controller, p, b), any_of(
         refuses(now, b, now.belief[controller]), is_replica(now, b, p)))
 
 
@@ -180,7 +180,7 @@ def what_is_unknown_has_no_orders(now, newest, b, p, c):
            over=(BROKERS, BROKERS, PARTITIONS, BROKERS), why="or it would be under way")
 def what_is_unknown_has_no_memory(now, newest, b, p, controller):
     return implies(
-        all_of(is_unknown(now, newest, p), speaks_of(now, controller, p, b)),
+        all_of(is_unknown(now, newest, p), mentions(now, controller, p, b)),
         refuses(now, b, now.belief[controller]))
 
 

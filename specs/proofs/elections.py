@@ -166,7 +166,7 @@ def elections_are_as_assumed(now: Any, after: Any) -> Scalar:
 def composed(
     changed: Mapping[str, object] | None = None, version: str | None = None
 ) -> RecordedSystem:
-    """`replication` with a history of who won which controller epoch, cut to what is spoken of.
+    """`replication` with a history of who won which controller epoch, cut to what is mentioned.
 
     Writes of other fields are left out, and guards that read others: so more steps are possible
     than really are, and what holds of all of them holds of those.

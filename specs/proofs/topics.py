@@ -1,12 +1,15 @@
 """Invariants of controllers of one topic: who passes the fence knows what it overwrites."""
 
+from collections.abc import Mapping
+
 from model.language import all_of, any_of, every, implies, is_none, not_, some, when
 from model.protocol.state import BROKERS
 from model.topics.conduct import lists_are_sound, the_dead_do_nothing
+from model.topics.creation import is_unknown
 from model.topics.leadership import clean_election
 from model.topics.replicas import is_assigned
 from model.topics.state import CONTROLLERS, PARTITIONS, PLACES
-from model.topics.zookeeper import has_partition
+from model.topics.zookeeper import has_partition, topic_exists, watches
 from specs.invariants import Invariant, invariant
 
 BLANK_TASK = "reads_zookeeper"
@@ -185,6 +188,36 @@ def who_returned_does_not_go(now, b, subject):
         now.cache[b].returns == subject, now.cache[b].shutting.has(subject)))
 
 
+def is_told(now, b):
+    """The newest controller, once it has read ZooKeeper, while its session lasts."""
+    return all_of(is_newest(now, b), watches(now, b))
+
+
+@invariant("a topic that the newest controller does not know fired its watch, or is being removed "
+           "by it",
+           over=(BROKERS,), why="a controller that waits would not look")
+def unknown_topics_fire(now, b):
+    return implies(
+        all_of(is_told(now, b), topic_exists(now), not_(has_partition(now.cache[b].known, 0))),
+        any_of(now.cache[b].fired.topics, is_at(now, b, "unregisters")))
+
+
+@invariant("so did a partition of a topic that it knows",
+           over=(BROKERS, PARTITIONS), why="it watches the topic's node as well")
+def unknown_partitions_fire(now, b, p):
+    return implies(
+        all_of(is_told(now, b), has_partition(now.cache[b].known, 0), is_unknown(now, b, p)),
+        now.cache[b].fired.partitions)
+
+
+@invariant("and a request for a deletion that it has not queued",
+           over=(BROKERS,), why="it watches those, too")
+def requests_fire(now, b):
+    return implies(
+        all_of(is_told(now, b), now.zk.requested, not_(now.cache[b].queued)),
+        now.cache[b].fired.deletions)
+
+
 WRITES = ("starts_replicas", "starts_partitions", "elects_for_failed", "elects_for_started",
           "moves_leaders", "takes_offline", "stops_followers", "stops")
 """Tasks that write states over others, and so do not go on before they read again."""
@@ -319,6 +352,12 @@ DELETIONS = (*LISTS, who_deletes_has_queued_it, who_has_not_read_has_queued_noth
              what_is_queued_is_requested, what_is_queued_is_known, deletions_are_of_who_has_read,
              who_waits_for_an_answer_has_queued, who_removes_has_no_replica, replicas_are_assigned,
              known_lists_begin)
+KNOWN = (*DELETIONS, as_invariant(the_dead_do_nothing), unknown_topics_fire,
+         unknown_partitions_fire, requests_fire)
+KNOWN_RESTS_ON: Mapping[str | tuple[str, str], tuple[Invariant, ...]] = {
+    one.name: (*LISTS, who_deletes_has_queued_it, what_is_queued_is_requested, *KNOWN[-4:])
+    for one in (unknown_topics_fire, unknown_partitions_fire, requests_fire)}
+"""What these are asked from: from all at once it takes nine times as long."""
 DEPARTURES = (epochs_were_won, one_winner_an_epoch, who_goes_is_not_live,
               who_returned_is_taken_up, who_returned_does_not_go)
 READ_AGAIN = (

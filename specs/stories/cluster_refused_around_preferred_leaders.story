@@ -46,7 +46,7 @@ quietly broker_becomes_follower broker=2 sender=2 partition=0
 quietly broker_updates_metadata broker=2 sender=2
 ----
 refused older_epoch_is_refused(broker=1, sender=2, partition=0)
-    it speaks of the partition — false (cache.queue[2][1][0][0].about none)
+    it names the partition — false (cache.queue[2][1][0][0].about none)
 refused controller_finds_balance(broker=2)
     its event thread is done with the last event — false (cache[2].stage looking)
 refused rebalance_timer_fires(broker=1)

@@ -18,11 +18,11 @@ refused broker_knows_no_such_leader broker=1 sender=1 partition=1
 refused log_directory_fails(broker=1, partition=1)
     it has a replica of the partition — false (partition[1].replicas {2})
 refused broker_becomes_follower(broker=1, sender=1, partition=1)
-    it speaks of the partition — false (cache.queue[1][1][0][1].about none)
+    it names the partition — false (cache.queue[1][1][0][1].about none)
 refused broker_becomes_leader(broker=1, sender=1, partition=1)
-    it speaks of the partition — false (cache.queue[1][1][0][1].about none)
+    it names the partition — false (cache.queue[1][1][0][1].about none)
 refused broker_knows_no_such_leader(broker=1, sender=1, partition=1)
-    it speaks of the partition — false (cache.queue[1][1][0][1].about none)
+    it names the partition — false (cache.queue[1][1][0][1].about none)
 
 # A LeaderAndIsr of broker 1 is next, and broker 2 is the controller by now.
 quietly controller_node_is_deleted

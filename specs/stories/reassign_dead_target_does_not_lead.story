@@ -30,8 +30,8 @@ refused controller_removal_is_unheard broker=2 replica=1
 controller_finds_no_target_to_lead broker=2
 refused controller_takes_old_replica_offline broker=2 replica=2
 refused controller_removal_is_unheard broker=2 replica=2
-quietly controller_passes_over_old_replica broker=2 replica=2
 controller_takes_old_replica_offline broker=2 replica=1
+controller_passes_over_old_replica broker=2 replica=2
 check clean_election
 ----
 refused controller_moves_other_partition(broker=2)
@@ -59,9 +59,15 @@ controller_takes_old_replica_offline(broker=2, replica=1)
     cache[2].isr: {1,3} → {3}
     cache[2].version: 3 → 4
     cache[2].epoch: 1 → 2
-    cache[2].leaving: {1} → {}
+    cache[2].leaving: {1,2} → {2}
+    cache[2].unsent: false → true
+controller_passes_over_old_replica(broker=2, replica=2)
+    cache[2].leaving: {2} → {}
+    cache[2].unsent: true → false
     stop[1][1].what: none → stop
+    stop[1][2].what: none → stop
     stop[1][1].epoch: 0 → 2
+    stop[1][2].epoch: 0 → 2
     metadata[1].leader: 1 → none
     metadata[2].leader: 1 → none
 clean_election: holds

@@ -136,13 +136,7 @@ controller_takes_old_replica_offline(broker=5, replica=1)
     cache[5].version: 4 → 5
     cache[5].epoch: 2 → 3
     cache[5].leaving: {1,4} → {4}
-    request[3][1].to: {} → {2,3,5}
-    request[3][1].leader: none → 2
-    request[3][1].isr: {} → {2,3,4,5}
-    request[3][1].version: 0 → 5
-    request[3][1].replicas: {} → {2,3,5}
-    stop[1][1].what: none → stop
-    stop[1][1].epoch: 0 → 3
+    cache[5].unsent: false → true
 controller_takes_old_replica_offline(broker=5, replica=4)
     zk.leader_epoch: 3 → 4
     zk.isr: {2,3,4,5} → {2,3,5}
@@ -151,12 +145,15 @@ controller_takes_old_replica_offline(broker=5, replica=4)
     cache[5].version: 5 → 6
     cache[5].epoch: 3 → 4
     cache[5].leaving: {4} → {}
+    cache[5].unsent: true → false
     request[4][1].to: {} → {2,3,5}
     request[4][1].leader: none → 2
     request[4][1].isr: {} → {2,3,5}
     request[4][1].version: 0 → 6
     request[4][1].replicas: {} → {2,3,5}
+    stop[1][1].what: none → stop
     stop[1][4].what: none → stop
+    stop[1][1].epoch: 0 → 4
     stop[1][4].epoch: 0 → 4
 zk.leader: 2
 zk.isr: {2,3,5}

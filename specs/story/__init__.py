@@ -17,9 +17,8 @@ looked up in the system as it is recorded, so that a story knows no step that th
 """
 
 from specs.story.compose import story_from_run
-from specs.story.errors import StoryError
 from specs.story.play import StoryOutcome, play
-from specs.story.read import Story, parse, read_story
+from specs.story.read import Story, StoryError, parse, read_story
 from specs.story.rerecord import difference, rerecorded
 
 __all__ = [

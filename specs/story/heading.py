@@ -1,7 +1,7 @@
 """The first line of a story: `system replication version 2.3 without fetch_fencing brokers 3`.
 
-Pairs of words, after the system in any order: `version V`, `without SWITCH` (true-or-false, thrown
-back to what it was before the fix), `with SWITCH=VALUE`, and `BOUND N` for every bound named.
+Pairs of words, after the system in any order: `version V`, `without SWITCH` (true-or-false, as it
+was before the fix), `with SWITCH=VALUE`, and `BOUND N` for every bound named.
 """
 
 from __future__ import annotations

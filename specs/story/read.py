@@ -17,13 +17,20 @@ from pathlib import Path
 from model.former_names import line_now
 from model.language import ProtocolError
 from specs.story.commands import WORDS, Command, read_command
-from specs.story.errors import StoryError
 from specs.story.heading import Heading, read_heading
 
 RULE = "----"
 
 TO_PLAY = re.compile(rf"(({'|'.join(WORDS)}) )?\w+( \w+=\S+)*")
 """What a line to play looks like, and nothing that is ever output."""
+
+
+class StoryError(ProtocolError):
+    """A line of a story that cannot be read: `FILE:LINE: what is wrong, and what is right`."""
+
+    def __init__(self, source: str, line: int, what: str) -> None:
+        super().__init__(f"{source}:{line}: {what}")
+        self.source, self.line, self.what = source, line, what
 
 
 @dataclass

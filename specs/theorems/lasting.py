@@ -101,14 +101,17 @@ def _lasting(
     name: str,
     invariants: Sequence[Invariant],
     rests_on: RestsOn = MappingProxyType({}),
-    thrown: Mapping[str, object] = MappingProxyType({}),
+    pinned: Mapping[str, object] = MappingProxyType({}),
 ) -> Theorem:
-    """`thrown`: switches without which the claim is not so, whatever the version."""
+    """`pinned`: switches without which the claim is false, whatever the version."""
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
     proof = Proof(claim_name, of, tuple(invariants), ())
 
+    def given(version: str | None, switches: Any) -> tuple[Proof, RecordedSystem]:
+        return proof, system(of).recorded(version, {**pinned, **switches})
+
     def parts(version: str | None, switches: Any) -> Iterator[Part]:
-        recorded = system(of).recorded(version, {**thrown, **switches})
+        _, recorded = given(version, switches)
         yield from (_initially_by_number if of == NUMBERED else _initially)(proof, recorded)
         yield from kept(proof, recorded, rests_on)
         yield from _follows(proof, claim, recorded)
@@ -117,7 +120,7 @@ def _lasting(
         f"initially the invariants are evaluated, with 1 to {MOST} brokers, and as many "
         "partitions or one: the model numbers no more"
     )
-    assumed = [f"{switch}, of the model's switches" for switch in thrown]
+    assumed = [f"{switch}, of the model's switches" for switch in pinned]
     return Theorem(
         name,
         claim.sentence,
@@ -126,17 +129,18 @@ def _lasting(
         parts,
         (numbered,) if of == NUMBERED else tuple(assumed),
         of,
+        given,
     )
 
 
 def _given(of: str, claim_name: str, invariants: Sequence[Invariant], proved: Theorem,
-           thrown: Mapping[str, object]) -> Theorem:  # fmt: skip
+           pinned: Mapping[str, object]) -> Theorem:  # fmt: skip
     """What follows from some of the invariants of another theorem."""
     claim: Any = next(one for one in system(of).claims if one.name == claim_name)
     proof = Proof(claim_name, of, tuple(invariants), ())
 
     def given(version: str | None, switches: Any) -> tuple[Proof, RecordedSystem]:
-        return proof, system(of).recorded(version, {**thrown, **switches})
+        return proof, system(of).recorded(version, {**pinned, **switches})
 
     return Theorem(
         claim_name,
@@ -175,6 +179,8 @@ LASTING = (
     _lasting("topics", "lists_are_sound", "lists_are_sound", topics.LISTS),
     _lasting("topics", "only_the_requested_is_deleted", "only_the_requested_is_deleted",
              topics.DELETIONS),
+    _lasting("topics", "zookeeper_is_known", "zookeeper_is_known", topics.KNOWN,
+             topics.KNOWN_RESTS_ON),
     _lasting("topics", "who_goes_is_not_elected", "who_goes_is_not_elected", topics.DEPARTURES),
     _lasting("topics", "states_are_written_as_read", "states_are_written_as_read",
              topics.READ_AGAIN),
@@ -184,5 +190,5 @@ LASTING = (
     _given("topics", "resurrection_takes_a_move", directories.RISEN, _NO_RESURRECTION, KEPT_EPOCH),
     _given("topics", "deleted_is_gone", directories.GONE, _NO_RESURRECTION, KEPT_EPOCH),
     _lasting("topics", "no_resurrection", "ids_prevent_resurrection", directories.RISEN,
-             thrown={"topics_have_ids": True}),
+             pinned={"topics_have_ids": True}),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.language import RecordedSystem
-from specs.induction import contradicts_itself
+from specs.induction_counterexamples import contradicts_itself
 from specs.invariants import Proof
 from specs.obligations import Obligation
 from specs.solvers import PROVED, RLIMIT, SolverQuery
@@ -25,7 +25,7 @@ class Theorem:
     """`parts` gives the obligations; parts of the same name form one obligation.
 
     `label` says of what it is proved; `system` is the system that it is a claim of, if of one.
-    `given` are invariants of another proof that it is shown from, if it is, and their system.
+    `given` are the invariants that it is shown from, if it is, and their system.
     """
 
     claim: str

@@ -47,7 +47,7 @@ class Labelled(LayoutNode):
 
 
 @dataclass(frozen=True)
-class Mapping(LayoutNode):
+class Comprehension(LayoutNode):
     r"""`[x \in S |-> body]`, a function, or `{x \in S : body}`, a set."""
 
     opening: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Dictionary
+from collections.abc import Mapping
 from dataclasses import replace
 
 from model.language import Relation, SetOf
@@ -12,7 +12,7 @@ from model.language.schema import Field
 from model.language.sorts import BOOL, Enumeration, Sort
 from model.language.terms import Term
 from specs.tla.author_names import Heard, ProtocolWord
-from specs.tla.brackets import Enclosed, Mapping, call
+from specs.tla.brackets import Comprehension, Enclosed, call
 from specs.tla.layout import (
     COMPARE,
     EQUIVALENT,
@@ -39,7 +39,7 @@ class Expressions:
     """Writes terms. `words` are the protocol's words that were used, in order of first use."""
 
     def __init__(
-        self, names: ModuleNames, shapes: Shapes, heard: Heard, fields: Dictionary[str, Field]
+        self, names: ModuleNames, shapes: Shapes, heard: Heard, fields: Mapping[str, Field]
     ) -> None:
         self._fields = fields
         self.places = Places(names, shapes, fields, self.of)
@@ -156,7 +156,7 @@ class Expressions:
             inner, name = self.bind(variable, self._heard.variable(variable, term), inner)
             names.append(name)
         element = names[0] if len(names) == 1 else f"<<{', '.join(names)}>>"
-        return Mapping("{", element, everything, ":", self.of(term, inner), "}")
+        return Comprehension("{", element, everything, ":", self.of(term, inner), "}")
 
     def bind(self, variable: Term, wanted: str | None, scope: NameScope) -> tuple[NameScope, str]:
         """The scope with a bound variable, called as its author called it if that is free."""

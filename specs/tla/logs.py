@@ -9,7 +9,7 @@ from model.language import LogOf
 from model.language import terms as t
 from model.language.schema import fields
 from model.language.terms import Term
-from specs.tla.brackets import Mapping, call
+from specs.tla.brackets import Comprehension, call
 from specs.tla.expressions import Expressions
 from specs.tla.layout import LayoutNode, Word
 from specs.tla.places import NameScope
@@ -62,7 +62,7 @@ class LogDefinitions:
             else f"{self._of.names.helper('At')}({place.text}, {name} - 1)"
         )
         cell = replace(cell, text=before)
-        return Mapping(
+        return Comprehension(
             "[", name, Word(f"1..({top})"), "|->", self._value(cell, remaining, shifted), "]"
         )
 

@@ -13,7 +13,7 @@ from model.language import LogOf, Record, Relation, SetOf
 from model.language.scalars import blank_term
 from model.language.schema import Ghost, Leaf, MapOf, Schema, fields
 from model.language.terms import Term
-from specs.tla.brackets import Enclosed, Labelled, Mapping, call
+from specs.tla.brackets import Comprehension, Enclosed, Labelled, call
 from specs.tla.layout import SETS, LayoutNode, Parenthesised, Prefix, Word, inside
 from specs.tla.names import ModuleNames, camel, snake
 
@@ -95,7 +95,7 @@ class Shapes:
             variable = self._names.local(snake(schema.index.name), used)
             domain = self._names.domain(schema.index)
             body = self.blank(schema.of, name, (*used, variable))
-            return Mapping("[", variable, domain, "|->", body, "]")
+            return Comprehension("[", variable, domain, "|->", body, "]")
         assert isinstance(schema, Record)
         if name not in self._blank_names:
             return self.record(

@@ -17,7 +17,7 @@ from model.language.recording import Write
 from model.language.schema import Leaf, MapOf
 from model.language.terms import Term
 from specs.tla.author_names import Heard
-from specs.tla.brackets import ExceptUpdate, Labelled, Mapping
+from specs.tla.brackets import Comprehension, ExceptUpdate, Labelled
 from specs.tla.expressions import Expressions
 from specs.tla.layout import If, LayoutNode, Word
 from specs.tla.logs import LogDefinitions
@@ -194,7 +194,7 @@ class Updates:
         }
         domain = self._of.names.domain(place.schema.index)
         body = self._value(place.at(index, name), inner_leaves, inner)
-        return Mapping("[", name, domain, "|->", body, "]")
+        return Comprehension("[", name, domain, "|->", body, "]")
 
     def _record(self, place: WrittenPlace, leaves: Leaves, scope: NameScope) -> LayoutNode:
         assert isinstance(place.schema, Record)

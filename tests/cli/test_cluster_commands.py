@@ -254,7 +254,9 @@ def test_a_cluster_of_ids_from_0_grows_by_a_broker_and_its_zookeeper_starts_alon
     "line, words",
     [
         ("cluster start {empty} --version 3.0", "--version 3.0: no release 3.0 from 0.10.0 to 2.8"),
-        ("cluster start {empty} --set min.insync.replica=2", "did you mean min.insync.replicas?"),
+        ("cluster start {empty} --set min.insync.replica=2",
+         "insync: --set: min.insync.replica is no property of a broker; did you mean "
+         "min.insync.replicas?"),
         ("cluster start {empty} --racks a,b", "--racks a,b: name 3 racks, one a broker"),
         ("cluster start {empty} --zookeeper none", "--zookeeper none: write embedded, real"),
         ("cluster start {empty} 2", "has no cluster yet; write: insync cluster start"),

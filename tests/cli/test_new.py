@@ -82,7 +82,7 @@ def test_a_bug_becomes_the_next_entry_of_the_zoo(checkout: Path):
     edits.write()
 
     result = ran(checkout, "-c", "from model.zoo import entry; one = entry('my-1'); "
-               "print(one.number, one.shown.claim, dict(one.shown.thrown))")  # fmt: skip
+               "print(one.number, one.shown.claim, dict(one.shown.reverted))")  # fmt: skip
     entered = f"{len(ZOO) + 1} single_writer {{'zk_writes_fenced': False}}"
     assert result.stdout.strip() == entered, result.stderr
 
@@ -108,7 +108,7 @@ def test_a_bug_becomes_the_next_entry_of_the_zoo(checkout: Path):
         (lambda e: new_bug(e, "KIP-101", "x", "y", "election", "c", "2.3", {"a": False}, {}),
          "KIP-101 is in the zoo already"),
         (lambda e: new_bug(e, "MY-1", "x", "y", "election", "c", "2.3", {}, {}),
-         "name what is thrown back"),
+         "name what is reverted"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_added_is_refused_and_nothing_is_written(write, why, tmp_path):

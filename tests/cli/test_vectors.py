@@ -67,6 +67,18 @@ def test_a_wrong_answer_is_exit_1_with_what_was_expected_and_what_came(tmp_path:
     assert '"leader": 4' in result.stdout
 
 
+def test_what_stands_in_brackets_behind_an_error_and_names_no_release_is_for_readers(
+    tmp_path: Path,
+):
+    short = {"source": "here", "case": "one line of two", "versions": "0.11+",
+             "input": {"fileContent": "0\n2\nfoo 1 5\n"},
+             "expected": {"error": "IOException (2 expected, 1 found)"}}  # fmt: skip
+
+    result = run(write(tmp_path, "checkpoint_files", short))
+
+    assert result.exit_code == 0
+
+
 def test_the_json_has_the_keys_that_others_rely_on(tmp_path: Path):
     wrong = {**ELECTED, "expected": {"leader": 2}}
 

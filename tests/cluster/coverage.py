@@ -1,7 +1,7 @@
 """Where each transition of `cluster` fires: bounds, versions and switches, as data.
 
 A row is explored whole. Together the rows fire every transition of every release, and each that a
-switch thrown back brings in; the stories, which are played elsewhere, fire most of them as well.
+switch reverted brings in; the stories, which are played elsewhere, fire most of them as well.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CoverageRow:
 
     @property
     def recorded(self) -> RecordedSystem:
-        """The release with its switches thrown back."""
+        """The release with its switches reverted."""
         return CLUSTER.recorded(self.version, dict.fromkeys(self.without, False))
 
     @property
@@ -274,12 +274,12 @@ ROWS = (
 
 @functools.cache
 def variants() -> tuple[RecordedSystem, ...]:
-    """Every release, and the default with each true-or-false switch thrown the other way."""
+    """Every release, and the default with each true-or-false switch set the other way."""
     switches: dict[str, Any] = dict(CLUSTER.recorded().switches)
-    thrown = [{name: not value} for name, value in switches.items() if isinstance(value, bool)]
+    changed = [{name: not value} for name, value in switches.items() if isinstance(value, bool)]
     return (
         *map(CLUSTER.recorded, CLUSTER.versions),
-        *(CLUSTER.recorded(None, one) for one in thrown),
+        *(CLUSTER.recorded(None, one) for one in changed),
     )
 
 

@@ -104,10 +104,10 @@ class InStep(RuleBasedStateMachine):
             self._take(step)
 
     @rule(data=st.data())
-    @precondition(lambda self: self.pair.partner.enabled(self.pair.state))
+    @precondition(lambda self: self.pair.model.enabled(self.pair.state))
     def the_model_moves(self, data: st.DataObject) -> None:
         """A transition that the model allows is driven in the implementation."""
-        allowed = sorted(self.pair.partner.enabled(self.pair.state))
+        allowed = sorted(self.pair.model.enabled(self.pair.state))
         self.pair.drive(data.draw(st.sampled_from(allowed)))
         self._count()
 

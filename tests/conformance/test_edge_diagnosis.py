@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.diagnosis import Diagnosis, Pairing
+from conformance.diagnosis import Diagnosis, LockstepSetup
 from conformance.edge_diagnosis import diagnose_edge
 from conformance.edges import walk_edges
 from conformance.mapping import map_of
@@ -21,7 +21,7 @@ def diagnosed(system: str, max_states: int) -> Diagnosis:
     about = map_of(system)
     report = walk_edges(about.small, max_states=max_states, about=about)
     assert report.first is not None
-    reported = diagnose_edge(report.first, Pairing(about, about.small))
+    reported = diagnose_edge(report.first, LockstepSetup(about, about.small))
     assert reported is not None
     return reported
 

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.ingest.dialects import ANY
 from conformance.vectors.implementation.stage import NOW_MS, ControllerStage
+from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.releases import Release
@@ -87,6 +88,11 @@ def test_a_request_that_is_ignored_and_a_move_that_waits_are_reported_in_the_rel
     caught_up = f"replicas have caught up with the leader for partition {name} being reassigned."
     expected = [
         ASSIGNED[form], UNKNOWN[form],
+        f"New partition creation callback for {name}",
+        f"Handling reassignment of partition {name} to new replicas 3,2",
+        f"New replicas 3,2 for partition {name} being reassigned not yet caught up with the leader",
+        f"Updated assigned replicas for partition {name} being reassigned to 3,2,1",
+        f"Updated leader epoch for partition {name} to 1",
         f"1/2 {caught_up}{blank}Replica(s) 3 still need to catch up",
         f"2/2 {caught_up}{blank}Resuming partition reassignment",
     ]  # fmt: skip
@@ -200,3 +206,56 @@ def test_a_move_of_a_topic_that_is_being_deleted_is_reported_as_skipped(
 
     assert [one[0] for one in found] == [level]
     assert ANY.read(found[0][2], found[0][1]) is not None
+
+
+def test_a_move_to_a_dead_broker_is_refused_in_0_10_0(tmp_path: Path):
+    reported = ReportedLines(tmp_path, "0.10.0")
+    reported.asks("t", 3, 9)
+
+    assert wait(reported.stage.admin.port.exists(paths.REASSIGN_PARTITIONS)) is None
+    assert [one[1].partition("]: ")[2] for one in reported.lines() if one[0] == "ERROR"] == [
+        "Error completing reassignment of partition [t,0]"
+    ]
+    assert (
+        "kafka.common.KafkaException: Only 3 replicas out of the new set of replicas 3,9 for "
+        "partition [t,0] to be reassigned are alive. Failing partition reassignment"
+    ) in (tmp_path / CONTROLLER).read_text(encoding="utf-8").splitlines()
+
+
+FAILED = "replicas [Topic=u,Partition=0,Replica=2] were not successfully deleted"
+RETRIED = {
+    "0.10": ("", "INFO", f"Retrying delete topic for topic u since {FAILED}"),
+    "2.2": ("", "INFO", f"Retrying delete topic for topic u since {FAILED}"),
+    "2.3": (
+        " due to replica deletion failure",
+        "INFO",
+        f"Retrying deletion of topic u since {FAILED}",
+    ),
+    "2.8": (
+        " due to replica deletion failure",
+        "DEBUG",
+        f"Retrying deletion of topics u since {FAILED}",
+    ),
+}
+
+
+@pytest.mark.parametrize("version", RETRIED)
+def test_a_deletion_that_fails_is_reported_as_halted_and_as_tried_again(
+    tmp_path: Path, version: str
+):
+    reported = ReportedLines(tmp_path, version)
+    reported.stage.create_topic("u", {0: (2,)})
+    reported.stage.run(reported.controller)
+    wait(reported.stage.admin.request_deletion("u"))
+    reported.stage.run(reported.controller)
+    failed = [Replica(TopicPartition("u", 0), 2)]
+    wait(reported.controller.core.deletion.replicas_failed(failed))
+
+    why, level, again = RETRIED[version]
+    lines = [one for one in reported.lines() if "TopicDeletionManager" in one[2]]
+    said = [(one[0], re.sub(r"^\[.*?\],? ", "", one[1])) for one in lines]
+    assert ("INFO", f"Halted deletion of topics u{why}") in said
+    assert (level, again) in said
+    waits = any(text.startswith("Not retrying deletion of topic u at") for _, text in said)
+    assert waits is not reported.stage.release.since("2.3")
+    assert all(ANY.read(one[2], one[1]) is not None for one in lines)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.cli.check import replay_file
 from conformance.mapping import AS_RELEASED, ROWS, UNOBSERVED
 from conformance.partial import check_partial, judge_partial, thinned
 from conformance.partial.laws import BY_ONE, CHANGES, NEVER_FALLS, ONE_LEADER, WRITTEN
 from conformance.partial.leaves import NOT_JUDGED, seen
 from conformance.partial.reading import PartialTrace
 from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial
-from conformance.pipeline.traces import replayed
 from conformance.trace_report import UnknownLeaf
 from impl import Trace, simulate
 from model.language.sorts import Numbers
@@ -316,7 +316,7 @@ def edited(line: str, **fields: object) -> str:
 
 
 def test_a_partial_file_is_judged_by_the_command_as_in_memory(tmp_path: Path) -> None:
-    result = replayed(str(written(tmp_path / "run.ndjson")))
+    result = replay_file(str(written(tmp_path / "run.ndjson")))
 
     assert (result.verdict, result.events) == (Verdict.HOLDS, 150)
     assert result.coverage["accepted"] == 150

@@ -1,4 +1,4 @@
-"""`reassignment` on a broker's own controller, put down before each write, and on real replicas."""
+"""`reassignment` on a broker's own controller, suspended before each write, and real replicas."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from conformance.mapping.rows import Family
 from conformance.walks import walk_part
 from impl import Step, StepNotPossible
 from impl.core.reassigner import Reassigner
+from impl.core.replica_machine import ReplicaMachine
+from impl.core.states import ReplicaState
 from impl.world.stepped.world import WRITES, SteppedCluster
 from impl.znodes import TopicPartition
 from specs.verdict import Verdict
@@ -77,6 +79,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("unknown_partition", 4_298, "controller_drops_unknown_partition"),
         ("cancelled", 9_980, "controller_deletes_needless_replicas"),
         ("two_targets", 24_370, "controller_sees_targets_in_sync"),
+        ("two_leave", 77_498, "controller_takes_old_replica_offline"),
         ("withdrawn", 4_966, "administrator_withdraws_request"),
         ("crashes", 4_990, "broker_crashes"),
         ("lost_reply", 3_656, "reply_is_lost"),
@@ -204,6 +207,47 @@ def test_a_move_that_waits_for_any_of_its_targets_is_found(monkeypatch: pytest.M
 
     assert report.verdict is Verdict.BROKEN
     assert "controller_hears_of_isr" in report.mismatches[0]
+
+
+def of_two_that_leave() -> Family:
+    """Brokers 1 and 2 are to leave: 3 is the controller, and the target, and in the ISR."""
+    family, goes_on = MAP.families["two_leave"], ("controller_goes_on", (3,))
+    begins = (
+        ("broker_stands", (3,)), goes_on, goes_on, ("admin_asks_for_move", (3, 0, 0)),
+        ("controller_hears_of_moves", (3,)), goes_on, goes_on, ("orders_arrive", (3, 1)),
+        *[("orders_arrive", (1, 1))] * 2, ("leader_expands_isr", (1, 3)),
+        ("controller_hears_of_isr", (3,)),
+    )  # fmt: skip
+    return replace(family, begins=(*family.begins, *(Step(*one) for one in begins)))
+
+
+def test_of_two_replicas_that_leave_at_once_brokers_hear_in_one_round() -> None:
+    family = of_two_that_leave()
+
+    report = walk_edges({**MAP.small, **family.bounds}, 60, about=MAP, family=family)
+
+    assert report.verdict is Verdict.UNKNOWN  # as far as it goes; --deep walks the whole family
+    assert report.covered == report.edges > 100
+    assert report.fired["controller_takes_old_replica_offline"] > 1
+    assert report.fired["broker_stops_replica"] > 0
+
+
+def test_a_controller_that_tells_of_each_that_leaves_at_once_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one_round = ReplicaMachine.handle
+
+    async def rounds(machine: ReplicaMachine, replicas: Any, target: ReplicaState) -> None:
+        for replica in sorted(replicas, key=lambda one: one.broker):
+            await one_round(machine, [replica], target)
+
+    monkeypatch.setattr(ReplicaMachine, "handle", rounds)
+    family = of_two_that_leave()
+
+    report = walk_edges({**MAP.small, **family.bounds}, about=MAP, family=family)
+
+    assert report.verdict is Verdict.BROKEN
+    assert "as controller_takes_old_replica_offline, the two differ" in report.mismatches[0]
 
 
 def test_lists_of_two_among_three_brokers_are_walked_in_a_family_alone() -> None:

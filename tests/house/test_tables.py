@@ -48,6 +48,31 @@ def test_what_is_left_out_for_the_width_is_named(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("width", range(45, 120))
+def test_a_sentence_stands_beside_its_row_or_below_it_and_never_in_a_sliver(monkeypatch, width):
+    sentence = "always: per controller epoch at most one broker ever holds it, and writes"
+    monkeypatch.setattr(rendering, "terminal_width", lambda: width)
+    layout = TableLayout(
+        ["claim", "sentence", "verdict"],
+        [["the_owner_has_a_session", sentence, "holds"], ["single_writer", "short", "holds"]],
+        prose=["sentence"],
+    )
+
+    lines = layout.lines()
+    head = lines[0]
+    del lines[: len(layout.head())]
+
+    told = " ".join(" ".join(lines).split())
+    assert not layout.left_out
+    assert max(map(len, lines)) <= width
+    if layout.below:
+        assert "verdict" in head
+        assert lines[0].endswith("holds")
+        assert f"holds {sentence} single_writer holds short" in told
+    else:
+        assert next(one.width for one in layout.columns if one.name == "sentence") >= 32
+
+
 PROSE = "  needs `insync find strong_isr replication --brokers 3` and a claim about what is lost"
 
 

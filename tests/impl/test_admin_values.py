@@ -22,7 +22,14 @@ MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
         ("min.insync.replicas=0", "min.insync.replicas: Value must be at least 1"),
         ("min.insync.replicas=two", "min.insync.replicas: Not a number of type INT"),
         ("unclean.leader.election.enable=yes", "either true or false"),
-        ("message.timestamp.type=Later", "CreateTime or LogAppendTime"),
+        ("message.timestamp.type=Later", "String must be one of: CreateTime, LogAppendTime"),
+        (
+            "cleanup.policy=compact,keep",
+            "Invalid value keep for configuration cleanup.policy: "
+            "String must be one of: compact, delete",
+        ),
+        ("min.cleanable.dirty.ratio=2", "min.cleanable.dirty.ratio: Value must be no more than 1"),
+        ("min.cleanable.dirty.ratio=-1", "min.cleanable.dirty.ratio: Value must be at least 0"),
         ("message.format.version=new", "is a release such as"),
         ("compression.type=lzma", "String must be one of: uncompressed, zstd, lz4"),
         ("flush.ms=-1", "flush.ms: Value must be at least 0"),

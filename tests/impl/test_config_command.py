@@ -54,9 +54,9 @@ def test_a_topics_settings_are_set_described_and_unset_and_brokers_hear_of_it():
     "kind, name, added, dropped, why",
     [
         ("topics", "t", {"retention.ms": "abc"}, [], "Not a number of type LONG"),
-        ("topics", "t", {"min.cleanable.dirty.ratio": "2"}, [], "from 0 to 1"),
+        ("topics", "t", {"min.cleanable.dirty.ratio": "2"}, [], "no more than 1"),
         ("topics", "t", {"min.cleanable.dirty.ratio": "x"}, [], "Not a number of type DOUBLE"),
-        ("topics", "t", {"cleanup.policy": "shrink"}, [], "compact, delete, or both"),
+        ("topics", "t", {"cleanup.policy": "shrink"}, [], "must be one of: compact, delete"),
         ("topics", "t", {"retntion.ms": "1"}, [], "Unknown topic config name: retntion.ms"),
         ("topics", "u", {"retention.ms": "1"}, [], 'Topic "u" does not exist.'),
         ("topics", "t", {}, ["retention.ms"], r"Invalid config\(s\): retention.ms"),

@@ -220,7 +220,7 @@ PLANTED = {
     ),
     "a leader is asked for that is there, and the answer is that it was elected": Fault(
         ControllerApi.elect_leaders, "errors[one] = ELECTION_NOT_NEEDED", "pass",
-        "answers for .* to whoever wants leaders of", "unclean",
+        "answers .* to whoever wants (leaders|a leader) of", "unclean",
         "2.7",
     ),
     "a leader asks for an ISR in an earlier registration (KIP-497)": Fault(
@@ -286,6 +286,13 @@ PLANTED = {
     "a partition that nobody knows does not move (KIP-455)": Fault(
         Reassigner.validate, "not current.replicas or partition.topic", "partition.topic",
         "to whoever wants t.* and not UNKNOWN_TOPIC_OR_PARTITION", "requests", "2.7",
+    ),
+    "no move goes on when a leader is granted its ISR (KIP-497)": Fault(
+        ControllerApi.alter_isr, "if came.error == NONE and one in moving",
+        "if came.error != NONE and one in moving", "never comes to rest", "requests", "2.7", 1,
+    ),
+    "what an idempotent producer sends again is reported as appended": Fault(
+        ReplicaManager.append, "if first >= before:", "if True:", "again, and it is", "clients",
     ),
     "a replica that was deleted is remembered": Fault(
         ReplicaMachine._move, "del self.context.replica_states[Replica(partition, broker)]", "pass",

@@ -64,6 +64,7 @@ def system(
     initial: Callable[..., None] = nothing,
     state: Record = STATE,
     switches: Mapping[str, object] | None = None,
+    bounds: Mapping[str, int] | None = None,
     **parameters: Any,
 ) -> RecordedSystem:
     """The small protocol with these steps, recorded; plain functions share the parameters."""
@@ -77,5 +78,5 @@ def system(
         claims=claims,
         versions={"only": Version("only", dict(switches or {}), "the only one")},
         default_version="only",
-        bounds=BOUNDS,
+        bounds={name: Bound(size, 0, name) for name, size in bounds.items()} if bounds else BOUNDS,
     ).recorded()

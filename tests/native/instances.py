@@ -36,7 +36,7 @@ class SmallInstance:
 
     @property
     def changed(self) -> dict[str, object]:
-        """The switches that are thrown back."""
+        """The switches that are reverted."""
         return dict.fromkeys(self.without, False)
 
     def small(self) -> Small:

@@ -177,4 +177,4 @@ def test_a_system_without_brokers_has_nothing_to_rename():
 
     why = refused(system(grows, state=Record(epoch=EPOCHS)))
 
-    assert why == "no field speaks of brokers"
+    assert why == "no field mentions brokers"

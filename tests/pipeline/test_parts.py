@@ -18,8 +18,8 @@ from conformance.pipeline.cluster_evidence import kept_of_file
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
 from conformance.pipeline.report import check_result
-from conformance.pipeline.screen import screen, tail
 from conformance.pipeline.spark import SparkEngine
+from conformance.pipeline.suspect_lines import screen, tail
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.written import changed, elected, leads, obeys, write

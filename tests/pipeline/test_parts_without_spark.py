@@ -13,12 +13,12 @@ from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
 from conformance.ingest.schema import Event, events_of
 from conformance.pipeline.cluster_evidence import kept_of_file
-from conformance.pipeline.findings import Finding
 from conformance.pipeline.history import History
 from conformance.pipeline.judge import judge
 from conformance.pipeline.local import LocalEngine
 from conformance.pipeline.places import places_of
-from conformance.pipeline.screen import screen
+from conformance.pipeline.rules import Finding
+from conformance.pipeline.suspect_lines import screen
 from tests.bench.pipeline import generated
 from tests.bench.pipeline.generated import LogSize
 from tests.pipeline.written import leads, starting, write

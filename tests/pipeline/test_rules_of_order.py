@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.pipeline.findings import BREAKS
+from conformance.pipeline.rules import BREAKS
 from conformance.running.logged import logged_run
 from tests.pipeline.written import (
     CONTROLLER,

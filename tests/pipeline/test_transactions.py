@@ -14,8 +14,8 @@ from conformance.cli.check import check, checked
 from conformance.ingest.files import discover
 from conformance.ingest.transaction_log import TransactionLogReader
 from conformance.pipeline.corpus import Engine
-from conformance.pipeline.findings import Finding
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import Finding
 from impl.zookeeper.transaction_log import TransactionLog as Writer
 from impl.zookeeper.transaction_log import Written
 from impl.zookeeper.znode import NO_SESSION, Znode

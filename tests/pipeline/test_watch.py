@@ -87,7 +87,7 @@ def test_what_was_kept_and_not_reported_is_reported_when_a_trigger_is_repeated(t
 
 
 def _findings(tmp_path: Path):
-    from conformance.pipeline.findings import Finding
+    from conformance.pipeline.rules import Finding
 
     write(tmp_path / "bad", {"state-change.log": [changed(2, (1, 4), 3, 6, "1,2")]})
     return [

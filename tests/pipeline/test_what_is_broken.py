@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.pipeline.findings import JUDGING
+from conformance.pipeline.rules import JUDGING
 from tests.pipeline.written import (
     CONTROLLER,
     SERVER,

@@ -15,8 +15,8 @@ import pytest
 
 from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
-from conformance.pipeline.findings import Finding
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import Finding
 from conformance.pipeline.spill import Spill
 from tests.bench.pipeline import generated, shifted
 from tests.bench.pipeline.generated import LogSize

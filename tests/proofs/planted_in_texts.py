@@ -13,8 +13,8 @@ from typing import Any
 
 from model.language import all_of, any_of, implies, not_
 from model.replication.history import SYSTEM as HISTORY
-from specs.chain import compose, lines, refinement
-from specs.chain.lines import LINES, Line
+from specs.chain import compose, refinement, refinement_map
+from specs.chain.refinement_map import LINES, MapLine
 from specs.invariants import Invariant, Proof
 from specs.progress.after_faults import after_faults, always_a_fault
 from specs.progress.ranking import Ranking
@@ -48,7 +48,7 @@ def mapped(transition: str, **changed: Any) -> Callable[[], ProofResult]:
     """One line of the map says something else: the step of `replication` that it is about."""
 
     def asked() -> ProofResult:
-        made: list[Line] = [
+        made: list[MapLine] = [
             replace(line, **changed) if line.transition == transition else line for line in LINES
         ]
         both = compose(lines=made)
@@ -140,15 +140,15 @@ CHANGES = (
         mapped("leader_advances_hw", stages=()), ("leader_advances_hw", "as_much_is_committed")),
     ChangedText(
         "expansion_is_a_shrink", "the map takes an expansion of the ISR for a shrink",
-        mapped("leader_expands_isr", stages=(lines.SMALLER, lines.EXECUTED)),
+        mapped("leader_expands_isr", stages=(refinement_map.SMALLER, refinement_map.EXECUTED)),
         ("leader_expands_isr", "leader_shrinks_isr: nobody is added")),
     ChangedText(
         "write_is_only_sent", "the map lets an ISR write be sent, and not executed",
-        mapped("leader_shrinks_isr", stages=(lines.SMALLER,)),
+        mapped("leader_shrinks_isr", stages=(refinement_map.SMALLER,)),
         ("leader_shrinks_isr", "the_registered_isr_is_the_same")),
     ChangedText(
         "executed_before_sent", "the map has an ISR write executed before it is sent",
-        mapped("leader_shrinks_isr", stages=(lines.EXECUTED, lines.SMALLER)),
+        mapped("leader_shrinks_isr", stages=(refinement_map.EXECUTED, refinement_map.SMALLER)),
         ("leader_shrinks_isr", "isr_writes_are_as_far")),
     ChangedText(
         "question_is_nothing", "the map takes a fetch request for no step",
@@ -163,7 +163,7 @@ CHANGES = (
     ChangedText(
         "refusal_for_certain", "the map takes each refusal for one of a write that is still sent",
         mapped("leader_learns_isr_is_refused", stages=(
-            (replace(lines.GONE_ON[0], only_if=None),),)),
+            (replace(refinement_map.GONE_ON[0], only_if=None),),)),
         ("leader_learns_isr_is_refused", "isr_write_is_refused: an ISR write is on its way")),
     ChangedText(
         "alternatives_swapped", "the map asks first whether the answer ends the search",

@@ -26,7 +26,7 @@ from specs.chain import (
 from specs.chain.composed import THERE
 from specs.chain.graphs import COUPLED, POSSIBLE, PROVED, judged, rules
 from specs.chain.refinement import INVARIANTS, PREMISES
-from specs.induction import SmallScope
+from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof, invariant
 from specs.lowering.grounding import Grounded
 from specs.lowering.python_code import PythonCode

@@ -5,24 +5,20 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import z3
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from model.language import ProtocolError
 from model.language import terms as t
-from model.language.evaluate import blank_code
+from model.language.evaluate import Evaluator
 from model.language.recording import Write
 from specs.chain.composed import Leasts, Substitution, marked
-from tests.language.test_terms import (
-    BROKERS,
-    CODE,
-    GROUNDED,
+from tests.language.random_terms import (
+    BOUNDS,
+    NOTHING,
     NUMBERS,
     RECORDED,
     STATES,
-    SYMBOLIC,
-    TWIN,
     Drawn,
     brokers,
     conditions,
@@ -30,9 +26,10 @@ from tests.language.test_terms import (
     sparse_of,
     values_of,
 )
+from tests.language.test_terms import SOME
 
+TWIN = Evaluator(RECORDED, BOUNDS)
 AT = t.var("@0", NUMBERS)
-BLANK = {"many": -1}
 
 
 class After:
@@ -56,9 +53,9 @@ class After:
 @st.composite
 def written(draw: Any) -> tuple[list[Write], Any]:
     """One place of a map, a whole map, and a value of its own."""
-    scope: Any = ((Drawn(AT, lambda values, scope: scope["@0"]),), ())
-    key, value = draw(brokers(1, ((), ()))), draw(numbers(2, ((), ())))
-    flag, few = draw(conditions(2, scope)), draw(numbers(2, ((), ())))
+    scope: Any = ((Drawn(AT, lambda values, scope: scope["@0"]),), (), ())
+    key, value = draw(brokers(1, NOTHING)), draw(numbers(2, NOTHING))
+    flag, few = draw(conditions(2, scope)), draw(numbers(2, NOTHING))
     writes = [
         Write("size", (key.term,), (), value.term),
         Write("flag", (), (AT,), flag.term),
@@ -67,8 +64,8 @@ def written(draw: Any) -> tuple[list[Write], Any]:
     return writes, ((key, value), flag, few)
 
 
-@settings(deadline=None)
-@given(conditions(4), written(), STATES)
+@SOME
+@given(conditions(3), written(), STATES)
 def test_a_term_about_the_state_after_writes_is_a_term_about_the_state_before(drawn, made, codes):
     writes, parts = made
     values = values_of(codes)
@@ -82,8 +79,8 @@ def test_a_term_about_the_state_after_writes_is_a_term_about_the_state_before(dr
     assert bool(TWIN.value(before, sparse_of(codes), {})) == bool(drawn.means(values, {}))
 
 
-@settings(deadline=None)
-@given(conditions(4), STATES)
+@SOME
+@given(conditions(3), STATES)
 def test_a_least_value_is_one_parameter_of_which_one_choice_is_possible(drawn, codes):
     truth = bool(drawn.means(values_of(codes), {}))
     found = Leasts(itertools.count(1))
@@ -107,44 +104,3 @@ def test_a_least_value_is_one_parameter_of_which_one_choice_is_possible(drawn, c
 
 def _named(found: Leasts, chosen: tuple[int, ...]) -> dict[str, Any]:
     return {f"${name}": value for name, value in zip(found.parameters, chosen, strict=True)}
-
-
-def _lacks(term: Any) -> bool:
-    """Has it a word that the unbounded lowering refuses, or no end to what it ranges over?"""
-    if term.op in ("count", "least"):
-        return True
-    return any(_lacks(arg) for arg in term.args if hasattr(arg, "op"))
-
-
-@settings(deadline=None)
-@given(conditions(3), STATES)
-def test_the_unbounded_lowering_keeps_the_meaning_too(drawn, codes):
-    assume(not _lacks(drawn.term))
-    truth = bool(drawn.means(values_of(codes), {}))
-    cells = {(c.field.name, c.index): codes[c.number] for c in GROUNDED.cells}
-
-    def function(leaf: Any) -> Any:
-        def value(*index: Any) -> Any:
-            found = SYMBOLIC.literal(leaf.sort, blank_code(leaf.sort))
-            for (name, at), code in cells.items():
-                if name == leaf.name:
-                    here = [
-                        i == SYMBOLIC.literal(sort, part)
-                        for i, sort, part in zip(index, leaf.dims, at, strict=True)
-                    ]
-                    found = z3.If(z3.And(*here), SYMBOLIC.literal(leaf.sort, code), found)
-            return found
-
-        return value
-
-    state = {name: function(leaf) for name, leaf in RECORDED.fields.items()}
-    lowered = SYMBOLIC.term(drawn.term, state, {})
-    solver = z3.Solver()
-    solver.set("random_seed", 0)
-    solver.add(*SYMBOLIC.axioms, lowered if not truth else z3.Not(lowered))
-    assert solver.check() == z3.unsat
-
-
-def test_the_parts_of_this_test_are_what_they_seem():
-    assert BROKERS.family == "broker"
-    assert CODE.grounded is GROUNDED

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from conformance.cli.main import main
 from model.election import SYSTEM as ELECTION
-from model.election import state as election
 from model.language import terms as t
 from model.language.recording import record_condition
 from model.language.sorts import BOOL
@@ -28,7 +27,7 @@ from specs.finding.notation import as_file, triggers_of
 from specs.finding.observed import Generaliser, Rows, Sample, reached, walked
 from specs.finding.reasons import reasons
 from specs.finding.search import Effort, Found, find_invariants
-from specs.finding.vocabulary import Literal, Phrases, Slice, slice_over
+from specs.finding.vocabulary import Literal, Slice, slice_over
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
 from specs.proofs import single_controller as written
@@ -205,28 +204,6 @@ def test_a_file_to_go_on_from_that_is_of_something_else_is_refused(tmp_path):
 
 # -- what candidates are made of ------------------------------------------------------------------
 
-BROKER, EPOCH = t.var("b", election.BROKERS), t.var("e", election.EPOCHS)
-
-
-def said_of(one: Slice, *given: t.Term) -> set[str]:
-    return {t.show(part.term) for part in Phrases(ELECTION.recorded(), (), given).literals(one)}
-
-
-def test_what_steps_say_of_their_parameters_may_be_so_of_any_broker_and_epoch():
-    said = said_of(slice_over((election.BROKERS, election.EPOCHS)))
-
-    assert "won[b][e]" in said
-    assert {"belief.epoch[b] <= e", "e <= belief.epoch[b]"} & said
-
-
-def test_what_an_invariant_that_is_given_says_of_several_parts_is_a_literal_too():
-    either = t.or_(t.get("won", (BROKER, EPOCH), BOOL), t.eq(EPOCH, t.const(0, EPOCH.sort)))
-    given = t.implies(t.lt(EPOCH, t.const(3)), t.and_(either, t.get("won", (BROKER, EPOCH), BOOL)))
-
-    one = slice_over((election.BROKERS, election.EPOCHS))
-
-    assert t.show(either) in said_of(one, given) - said_of(one)
-
 
 def test_two_variables_of_one_letter_have_two_names():
     one = slice_over((HISTORY_STATE.EPOCHS, HISTORY_STATE.ENDS, HISTORY_STATE.EPOCHS))
@@ -245,14 +222,14 @@ def test_a_clause_against_a_state_is_what_no_row_lacks():
 
     both = np.array([True, True, True])
 
-    assert set(made.against(both, np.ones(3), both, np.random.default_rng(0), 1)) == {(0, 1)}
+    assert set(made.against(both, np.ones(3), np.random.default_rng(0), 1)) == {(0, 1)}
 
 
 def test_there_is_no_clause_against_a_state_that_was_reached():
     made = Generaliser([column(0, 1, 0), column(0, 0, 1)], column(1, 1, 1))
 
-    there, near = np.array([True, False]), np.array([True, True])
-    assert not set(made.against(there, np.ones(2), near, np.random.default_rng(0), 5))
+    there = np.array([True, False])
+    assert not set(made.against(there, np.ones(2), np.random.default_rng(0), 5))
 
 
 def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_all():

@@ -19,7 +19,7 @@ from model.replication.history import SYSTEM
 from model.replication.history.state import BROKERS, ENDS, OFFSETS
 from specs import prover
 from specs.explorer import explore, find
-from specs.induction import SmallScope, counterexample_to_induction
+from specs.induction_counterexamples import SmallScope, counterexample_to_induction
 from specs.invariants import Proof, lemma
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas, Obligation

@@ -12,7 +12,7 @@ from model.replication import SYSTEM
 from model.replication.alter_isr import SYSTEM as SINCE_2_7
 from specs.chain import Composed, compose, refinement
 from specs.chain.since_2_7 import compose_since_2_7, refinement_since_2_7
-from specs.induction import SmallScope
+from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof
 from specs.prover import ProofResult, prove
 from tests.proofs import planted_since_2_7
@@ -45,7 +45,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "planted-in-the-chain.md"
 
 def asked(fault: FaultInProof) -> tuple[Composed, Proof, ProofResult]:
     """The obligations of the steps that the fault changes; of all where it changes the cut, which
-    one of the invariants speaks of."""
+    one of the invariants mentions."""
     if fault.since_2_7:
         both = compose_since_2_7(system=fault.system)
         proof, own = refinement_since_2_7(both), SINCE_2_7

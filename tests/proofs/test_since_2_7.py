@@ -12,7 +12,7 @@ from model.replication.history import SYSTEM as HISTORY
 from specs.chain import WITHOUT_LINE, Composed, follow_everywhere
 from specs.chain.since_2_7 import LINES, compose_since_2_7, refinement_since_2_7
 from specs.explorer import explore
-from specs.induction import SmallScope
+from specs.induction_counterexamples import SmallScope
 from specs.invariants import Proof
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.since_2_7 import PROOF, SYSTEM

@@ -17,6 +17,8 @@ from impl.core.broker_events import BrokerEvents
 from impl.core.event_controller import EventController
 from impl.core.replica_manager import ReplicaManager
 from impl.core.request_batch import RequestBatch
+from impl.world.simulated_broker import SimulatedBroker
+from impl.zookeeper.port import wait
 from specs.verdict import Verdict
 from tests.impl.planted import plant
 
@@ -62,6 +64,25 @@ def test_a_broker_may_write_a_notification_in_its_new_session_before_it_register
 
     assert report.verdict is Verdict.HOLDS
     assert on_cluster(report).forced[NEW_SESSION] == 2
+
+
+def test_a_broker_may_be_refused_an_isr_in_its_new_session_before_it_registers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its leader's thread goes on meanwhile, and ZooKeeper has another leader's state."""
+    opens = SimulatedBroker.open_session
+
+    def open_session(broker: SimulatedBroker) -> None:
+        opens(broker)
+        if broker.up:
+            wait(broker.replicas.maybe_shrink_isrs(broker.now_ms() + 60_000))
+
+    monkeypatch.setattr(SimulatedBroker, "open_session", open_session)
+
+    report = judged(0)
+
+    assert report.verdict is Verdict.HOLDS, report.findings
+    assert sum(one.forced[NEW_SESSION] for one in report.replayed) == 4
 
 
 PLANTED: dict[str, tuple[Callable[..., object], str, str, str]] = {

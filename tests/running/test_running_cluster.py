@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from conformance.chaos.schedule import ChaosFault
 from conformance.cli.check import check
 from conformance.running.judge import RunningReport, judge_running
-from conformance.running.run import TOPIC, Mishap, befall, traced_cluster, traced_run, written_to
+from conformance.running.run import TOPIC, inject, traced_cluster, traced_run, written_to
 from impl.server.clients import Consumer, Producer
 from impl.server.cluster import TRACE, Cluster
 from specs.verdict import Verdict
@@ -27,11 +28,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The traces of three processes of which one is killed, one paused, one stopped."""
     folder = tmp_path_factory.mktemp("running") / "cluster"
     with traced_cluster(folder) as cluster, written_to(cluster):
-        for mishap in (
-            Mishap("kill", 1, 1.8, 0.6), Mishap("pause", 2, 2.0, 0.6), Mishap("stop", 3, 0.1, 0.6)
-        ):  # fmt: skip
-            befall(cluster, mishap)
-            time.sleep(mishap.quiet)
+        for fault in (
+            ChaosFault("kill", 1, 1.8, 0.6),
+            ChaosFault("pause", 2, 2.0, 0.6),
+            ChaosFault("stop", 3, 0.1, 0.6),
+        ):
+            inject(cluster, fault)
+            time.sleep(fault.quiet)
     return folder / TRACE
 
 

@@ -47,12 +47,17 @@ def comments(text: str) -> str:
     return " ".join(" ".join(re.findall(r"\\\*([^\n]*)", text)).split())
 
 
-def errors_in(module: str) -> list[str]:
+def parsed(module: str) -> Any:
+    """The root of the module's tree."""
     grammar = pytest.importorskip(
         "tree_sitter_tlaplus", reason="tree-sitter-tlaplus, a grammar of TLA+, is not installed"
     )
     tree_sitter = pytest.importorskip("tree_sitter", reason="tree-sitter is not installed")
     spoken = tree_sitter.Language(grammar.language())
+    return tree_sitter.Parser(spoken).parse(module.encode()).root_node
+
+
+def errors_in(module: str) -> list[str]:
     found: list[str] = []
 
     def look(node: Any) -> None:
@@ -62,7 +67,7 @@ def errors_in(module: str) -> list[str]:
         for child in node.children:
             look(child)
 
-    root = tree_sitter.Parser(spoken).parse(module.encode()).root_node
+    root = parsed(module)
     if root.has_error:  # of a whole tree: a module has a hundred thousand nodes to look at
         look(root)
     return found

@@ -1,4 +1,4 @@
-"""What every preset assumes: said to the user, the same in all releases, and broken when thrown."""
+"""What every preset assumes: shown to users, the same in all releases, broken when reverted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_claim_that_it_protects_has_a_bug_or_a_story_that_throws_it(one: Ass
         for bug in BUGS[one.system, one.claim]
     )
     historic = any(
-        one.switch in run.thrown and (run.system, run.claim) == (one.system, one.claim)
+        one.switch in run.reverted and (run.system, run.claim) == (one.system, one.claim)
         for entry in ZOO
         for run in [entry.shown]
         if run is not None

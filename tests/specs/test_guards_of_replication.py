@@ -33,7 +33,7 @@ CLAIMED = {
     Guard("broker_starts", "the process does not run"): 11,
     Guard("broker_becomes_leader", "the process runs"): 12,
 }
-"""Guards that no story and no mark speaks of, and after how many steps a claim breaks without one;
+"""Guards that no story and no mark mentions, and after how many steps a claim breaks without one;
 None where a step would write what does not exist. Within two brokers and one fault of a kind."""
 
 SOON = 5

@@ -44,7 +44,7 @@ def each_bug() -> list[Any]:
 def test_every_claim_has_a_planted_bug(system, claim):
     assert BUGS.get((system, claim)), (
         f"{claim} of {system} is a check that cannot fail until tests/specs/planted.py has a bug "
-        "that breaks it: a switch thrown back, or one requirement dropped"
+        "that breaks it: a switch reverted, or one requirement dropped"
     )
 
 

@@ -33,7 +33,7 @@ from specs.chain.graphs import ChainResult
 from specs.exploration import Exploration
 from specs.finding.guided import Guided
 from specs.growth import Grown
-from specs.induction import InductionCounterexample
+from specs.induction_counterexamples import InductionCounterexample
 from specs.obligations import Obligation
 from specs.rendering import (
     COUNTED,

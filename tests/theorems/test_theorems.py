@@ -14,6 +14,7 @@ from model.protocol.assignment import assign_replicas
 from model.replication.history import SYSTEM as HISTORY
 from model.topics import SYSTEM as TOPICS
 from specs.explorer import explore
+from specs.induction_counterexamples import contradicts_itself
 from specs.invariants import Invariant, Proof
 from specs.proofs import cluster, directories, topics
 from specs.proofs.corollaries import (
@@ -43,7 +44,7 @@ LONG = (
 
 LONGEST = (
     "only_the_requested_is_deleted", "deleted_topics_get_no_orders", "no_resurrection",
-    "states_are_written_as_read",
+    "states_are_written_as_read", "zookeeper_is_known",
 )  # fmt: skip
 """Z3 takes six seconds or more for each: both solvers are asked in a deep run."""
 
@@ -291,6 +292,26 @@ def _open_at(steps, invariants, rests_on, changed):
     return _fails(kept(Proof("a few", TOPICS.name, invariants, ()), recorded, rests_on))
 
 
+ADDITIONS = ("admin_adds_partition", "controller_undoes_addition", "controller_skips_addition")
+
+
+@pytest.mark.parametrize(
+    ("changed", "open_ones"),
+    [
+        pytest.param({}, [], id="undone"),
+        pytest.param({"additions_undone": False},
+                     ["controller_skips_addition unknown_partitions_fire"],
+                     id="skipped", marks=pytest.mark.deep),
+    ],
+)  # fmt: skip
+def test_a_partition_that_a_controller_does_not_know_fired_its_watch_unless_it_was_skipped(
+    changed, open_ones
+):
+    found = _open_at(ADDITIONS, topics.KNOWN, topics.KNOWN_RESTS_ON, changed)
+
+    assert [one for one in found if one.split()[1] in topics.KNOWN_RESTS_ON] == open_ones
+
+
 RETURNING = ("broker_starts", "controller_undoes_addition")
 
 
@@ -336,6 +357,29 @@ def test_a_theorem_from_invariants_that_contradict_each_other_is_refused():
     assert prove_theorem(planted).verdict is Verdict.UNKNOWN
 
 
+def test_of_every_theorem_that_assumes_something_of_a_state_it_is_asked_whether_that_can_be():
+    bare = {name for name, one in THEOREMS.items() if one.given is None}
+
+    from_any_state = {name for name in bare if "from any state" in THEOREMS[name].label}
+    of_functions = {name for name in bare if THEOREMS[name].system is None}
+    assert bare == from_any_state | of_functions | {"batches_are_steps"}
+    shown_from = [one.given(None, {}) for one in LASTING if one.given is not None]
+    assert len(shown_from) == len(LASTING)
+    assert not any(contradicts_itself(*one) for one in shown_from)
+
+
+@pytest.mark.parametrize(
+    "name", ["batches_are_steps", "placement_is_distinct", "placement_is_balanced",
+             pytest.param("epoch_cache_is_the_logs", marks=pytest.mark.deep),
+             *(pytest.param(name, marks=pytest.mark.deep) for _, _, name in KEPT)],
+)  # fmt: skip
+def test_what_is_assumed_of_functions_and_of_a_batch_or_a_step_does_not_prove_everything(name):
+    questions = list(THEOREMS[name].parts(None, {}))
+
+    assert [(where, what) for where, what, one in questions if one.proves_anything()] == []
+    assert len(questions) > 1
+
+
 @pytest.mark.parametrize("name", [one.claim for one in LASTING if "given" in one.label])
 def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
     theorem = THEOREMS[name]
@@ -352,6 +396,7 @@ def test_what_is_given_to_a_theorem_is_shown_by_the_one_that_it_names(name):
     ("invariants", "bounds", "step"),
     [(topics.DELETIONS, {}, "topic_node_is_removed"),
      (topics.ORDERS, {"shutdowns": 1, "controllers": 1}, "controller_stops_followers"),
+     (topics.KNOWN, {}, "controller_sees_partitions"),
      (topics.READ_AGAIN, {"conflicts": 1, "controllers": 1}, "controller_write_conflicts"),
      (directories.DIRECTORIES, {}, "topic_node_is_removed"),
      (topics.DEPARTURES, {"shutdowns": 1, "crashes": 0}, "controller_moves_leaders")],

@@ -18,9 +18,9 @@ from tests.specs.planted import BUGS
 
 OF_THE_SHEET = 48
 WENT_BACK = {
-    "leaving_leader_is_notified",  # 1.1, mended in 2.1
+    "leaving_leader_is_notified",  # 1.1, fixed in 2.1
     "preferred_leaders_stay",  # 1.1 elects them again, 2.2 does not
-    "fetch_session_caches_epoch",  # nothing to cache before 2.1, mended in 2.5
+    "fetch_session_caches_epoch",  # nothing to cache before 2.1, fixed in 2.5
     "requests_read_again",  # 1.1 wrote from memory, 2.4 reads again
 }
 SHOWN = [one for one in ZOO if one.shown]
@@ -45,19 +45,19 @@ def test_every_entry_is_either_shown_or_excused(one):
 
 @pytest.mark.parametrize("one", SHOWN, ids=ids)
 def test_what_shows_an_entry_differs_from_its_fix_in_what_is_thrown_back_and_nothing_else(one):
-    broken, mended = one.shown.broken(), one.shown.mended()
+    broken, fixed = one.shown.broken(), one.shown.as_fixed()
 
-    changed = {name for name in broken.switches if broken.switches[name] != mended.switches[name]}
-    assert changed == (set(one.shown.thrown) or {"design"})
+    changed = {name for name in broken.switches if broken.switches[name] != fixed.switches[name]}
+    assert changed == (set(one.shown.reverted) or {"design"})
     assert one.shown.claim == one.breaks
-    assert one.shown.claim in set(broken.claims) & set(mended.claims)
+    assert one.shown.claim in set(broken.claims) & set(fixed.claims)
 
 
 @pytest.mark.parametrize("one", SHOWN, ids=ids)
 def test_a_switch_is_thrown_back_and_never_forward(one):
-    fixed = one.shown.mended().switches
+    fixed = one.shown.as_fixed().switches
 
-    for name, value in one.shown.thrown.items():
+    for name, value in one.shown.reverted.items():
         order = SWITCHES[name].values
         assert order.index(value) < order.index(fixed[name])
 
@@ -69,7 +69,7 @@ STORIES = [
 
 
 def test_every_switch_is_an_entrys_or_breaks_a_claim_or_differs_in_a_release():
-    thrown = {name for one in SHOWN if one.shown for name in one.shown.thrown}
+    reverted = {name for one in SHOWN if one.shown for name in one.shown.reverted}
     differing = {
         name for name in SWITCHES if len({values[name] for _, values in RELEASES.values()}) > 1
     }
@@ -83,8 +83,8 @@ def test_every_switch_is_an_entrys_or_breaks_a_claim_or_differs_in_a_release():
     # A design that no release has: a story shows what it prevents.
     designs = {name for name in SWITCHES for text in STORIES if f"{name}=" in text}
 
-    assert set(SWITCHES) <= thrown | differing | planted | released | designs
-    assert thrown <= used_by_a_system
+    assert set(SWITCHES) <= reverted | differing | planted | released | designs
+    assert reverted <= used_by_a_system
 
 
 def test_no_release_goes_back_behind_an_earlier_one():
@@ -131,7 +131,7 @@ def test_every_release_with_a_bug_of_the_zoo_is_known_for_it():
         one.id
         for one in ZOO
         if one.shown is not None
-        and (known := known_for(one.shown.mended(), one.shown.claim)) is not None
+        and (known := known_for(one.shown.as_fixed(), one.shown.claim)) is not None
         and known.entry is one
     ]
 

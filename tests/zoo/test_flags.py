@@ -61,9 +61,9 @@ def test_a_flag_says_the_same_as_the_entries_that_are_shown_by_it():
     for entry in ZOO:
         names = [name for name in flags_of(entry) if name not in {one.name for one in BESIDE}]
         if entry.shown and entry.flag:
-            thrown = entry.shown.thrown or {"design": entry.shown.base}
+            reverted = entry.shown.reverted or {"design": entry.shown.base}
             reported = [item for name in names for item in FLAGS[name].settings.items()]
-            assert [item for item in thrown.items() if item not in reported] == []
+            assert [item for item in reverted.items() if item not in reported] == []
 
 
 def test_flags_beside_the_table_are_about_entries_that_there_are():

@@ -10,7 +10,7 @@ from conformance.vectors.questions import Answer, Question, given, or_refusal, r
 from impl.admin import topic_lines
 from impl.core.cluster_context import Replica
 from impl.core.controller_parts import ControllerConfig
-from impl.core.deletion import Action, decide
+from impl.core.deletion import MOVING, Action, decide
 from impl.core.journal import ControllerJournal
 from impl.core.requests import UpdateMetadata
 from impl.core.states import PartitionState, ReplicaState
@@ -108,7 +108,7 @@ class Rehearsal:
             case "failReplicaDeletion":
                 wait(core.deletion.replicas_failed(self._on(step["topics"], step["brokers"])))
             case "markIneligible":
-                wait(core.deletion.mark_ineligible(step["topics"]))
+                wait(core.deletion.mark_ineligible(step["topics"], MOVING))
             case "resume":
                 wait(core.deletion.resume_for(step["topics"]))
             case "brokerUpAndResume":

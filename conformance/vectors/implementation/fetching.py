@@ -340,6 +340,8 @@ def epoch_fetches(question: Question) -> dict[str, Any]:
     log = log_of({"log": [[0, 4, 1]], "hw": 1})
     leader = PlayedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
     fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch)
+    if not given(question).get("epochRequestSupported", True):
+        fetcher.epochs = {PARTITION: None}
     fetcher.add({PARTITION: (1, 5)})
     wait(fetcher.do_work())
     return {"epochFetchCountAfterFirstLoop": leader.epoch_fetches}

@@ -126,18 +126,10 @@ def parse_execute(question: Question) -> dict[str, Any]:
     return or_refusal(ask)
 
 
-KNOWN_TO_THE_TOOL: Partitions = {
-    TopicPartition("foo", 0): [0, 1, 2],
-    TopicPartition("foo", 1): [1, 2, 3],
-    TopicPartition("bar", 0): [2, 3, 0],
-}
-"""The topics of ``ReassignPartitionsUnitTest``, where a question names none."""
-
-
 def execute(question: Question) -> dict[str, Any]:
     """``--execute`` before anything is sent."""
     asked = given(question)
-    known = _partitions(asked["current"]) if "current" in asked else KNOWN_TO_THE_TOOL
+    known = _partitions(asked["current"])
 
     def ask() -> dict[str, Any]:
         plan = reassign_json.parse_execute(asked["json"]).replicas
@@ -165,7 +157,7 @@ def generate(question: Question) -> dict[str, Any]:
 
     def ask() -> dict[str, Any]:
         brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
-        current = _partitions(asked["current"]) if "current" in asked else KNOWN_TO_THE_TOOL
+        current = _partitions(asked["current"])
         under = release(question)
         known = asked.get("racks", {}) if asked["rackAware"] else {}
         racks = {one: known.get(str(one)) for one in sorted(brokers)}

@@ -112,6 +112,8 @@ def _reason(error: MalformedCheckpoint) -> str:
 
 
 def _fetched(asked: dict[str, Any]) -> dict[str, Any]:
+    if asked.get("logDir") not in (None, *asked.get("logDirs", ())):
+        return {"error": "IllegalArgumentException"}  # there is one file for each directory
     file = OffsetCheckpoint(_disk(), f"{PATH}/x")
     file.write(_keyed(asked["file"]))
     lazy = LazyOffsetCheckpoint(file)

@@ -274,7 +274,7 @@ class StagedCluster(SimulatedCluster[StagedBroker]):
 
 
 def about(sent: SentRequest) -> dict[TopicPartition, int]:
-    """The partitions that a request speaks of, each with the zkVersion of its state."""
+    """The partitions that a request mentions, each with the zkVersion of its state."""
     match sent.request:
         case LeaderAndIsr(partitions=orders):
             return {one: order.state.zk_version for one, order in orders.items()}

@@ -251,11 +251,15 @@ def _of_producers(
 
 
 def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> None:
-    """A record with other acks, with more replicas than there are, or broken; at any broker."""
+    """A record with other acks, with more replicas than there are, or broken; at any broker.
+
+    Since 0.11 its producer is idempotent: what was taken is sent once more, and not taken again.
+    """
     node, one = world.nodes[broker], TopicPartition(f"t{topic}", partition)
     record, world.next_record = world.next_record, world.next_record + 1
     value = record.to_bytes(8, "big")
-    batch = encode_batch([StoredRecord(0, world.now_ms(), None, value)])
+    producer = (record >> 15, record & 0x7FFF, 0) if world.release.since("0.11") else (-1, -1, -1)
+    batch = encode_batch([StoredRecord(0, world.now_ms(), None, value)], producer=producer)
     refused = refusal(node, one, None)
     held = node.replicas.partitions.get(one)
     members, end = (0, 0) if held is None else (len(held.isr), held.log_end)
@@ -283,6 +287,13 @@ def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> 
     wanted: Any = (error, *(taken if error == "NONE" else (-1, -1, -1, False, end, [], True)))
     question = f"a record for {one} with acks={acks} and min.insync.replicas={min_isr}"
     world.happened.append((broker, ClientAnswered(question, said, wanted)))
+    if producer[0] >= 0 and done.error == "NONE" and held is not None:
+        before = len(world.happened)
+        again = wait(node.replicas.append(one, batch, acks, 0, world.now_ms()))
+        noted = [its for _, its in world.happened[before:] if isinstance(its, RecordsAppended)]
+        found: Any = (again.error, again.first_offset, again.end_offset, held.log_end, noted)
+        wanted = "NONE", end, end + 1, end + 1, []
+        world.happened.append((broker, ClientAnswered(f"{question} again", found, wanted)))
     if done.awaited is not None:
         node.waiting.setdefault(one, []).append(Waiting(done.awaited, record))
 

@@ -29,12 +29,14 @@ class IsrsAnswered:
     """AlterIsr: what a leader wanted, the error of it all (None: no answer), and the answers.
 
     ``whole``: what the error has to be, by what the controller knew (``error_of_request``).
+    ``needed``: what each is to be refused with, see ``refused_isrs``.
     """
 
     wanted: Mapping[TopicPartition, LeaderIsrAndControllerEpoch]
     error: str | None
     answers: AlteredIsrs
     whole: str
+    needed: Mapping[TopicPartition, str]
 
     @property
     def whole_is_wrong(self) -> str:
@@ -43,6 +45,9 @@ class IsrsAnswered:
             return f"{self.error} to a leader, and not {self.whole}"
         if self.error == "NONE" and {*self.wanted} != {*self.answers}:
             return f"for {sorted(self.answers)} to a leader that asks for {sorted(self.wanted)}"
+        for one, error in self.needed.items() if self.error == NONE else ():
+            if self.answers[one].error != error:
+                return f"{self.answers[one].error} to a leader of {one}, and not {error}"
         return ""
 
     def wrong(self, there: Registered) -> Iterator[str]:
@@ -53,15 +58,14 @@ class IsrsAnswered:
             answer, state = self.answers[one], there.state(one)
             if answer.error == NOT_DONE or state is None:
                 continue
-            fenced = wanted.leader_epoch < state.leader_epoch
             about = f"{answer.error} to a leader of {one} that wants {wanted}"
-            if answer.error == "NONE":
+            if answer.error == NONE:
                 same = answer.state is not None and _is(answer.state) == _is(wanted)
                 if not same or state.zk_version < (answer.state or state).zk_version:
                     yield f"{about}, with {answer.state}, though {state} is registered"
-            elif fenced != (answer.error == "FENCED_LEADER_EPOCH"):
+            elif one not in self.needed and answer.error != "INVALID_UPDATE_VERSION":
                 yield f"{about}, though leader epoch {state.leader_epoch} is registered"
-            elif not fenced and wanted.zk_version == state.zk_version:
+            elif one not in self.needed and wanted.zk_version == state.zk_version:
                 yield f"{about}, though version {state.zk_version} is registered"
 
 
@@ -219,6 +223,23 @@ def needed(
             found[one] = ""
         elif asked is not None:
             found[one] = "ELECTION_NOT_NEEDED"
+    return found
+
+
+def refused_isrs(
+    context: ClusterContext, wanted: Mapping[TopicPartition, LeaderIsrAndControllerEpoch]
+) -> dict[TopicPartition, str]:
+    """The error with which a controller that knows ``context`` refuses another ISR, NONE where it
+    is registered already; without an entry where ZooKeeper decides."""
+    found = dict[TopicPartition, str]()
+    for one, state in wanted.items():
+        known = context.leadership.get(one)
+        if known is None:
+            found[one] = "UNKNOWN_TOPIC_OR_PARTITION"
+        elif state.leader_epoch < known.leader_epoch:
+            found[one] = "FENCED_LEADER_EPOCH"
+        elif _is(state) == _is(known):
+            found[one] = NONE
     return found
 
 

@@ -162,6 +162,24 @@ def answered_otherwise(before: LeaderBefore, done: Exchange, now_ms: int) -> Ite
             is_first = is_first and reply.batch is None
 
 
+def kept_of_others(
+    before: LeaderBefore, done: Exchange, logs: Mapping[TopicPartition, Any]
+) -> Iterator[tuple[TopicPartition, range]]:
+    """The offsets that answers have a follower keep, though its records there are of an epoch that
+    the leader never had: up to 1.1 it is told where the next later one begins (KAFKA-6361)."""
+    if done.kind != EPOCHS or before.node.release.since("2.0"):
+        return
+    for one, known in before.known.items():
+        mine = [epoch for epoch, _ in stored(known.replica.log).log.epochs.entries]
+        others = [
+            start
+            for epoch, start in stored(logs[one]).log.epochs.entries
+            if mine and epoch > mine[0] and epoch not in mine
+        ]
+        if others:
+            yield one, range(others[0], min(before.ends[one][1], logs[one].log_end))
+
+
 def _place(before: LeaderBefore, one: TopicPartition) -> tuple[str, int]:
     error, where = before.refused[one], before.asked.questions[one].timestamp
     if error != "NONE":

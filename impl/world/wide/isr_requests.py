@@ -7,15 +7,18 @@ the controller; its answer arrives, or is lost. What was not answered is asked a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from impl.core.api import AlteredIsrs, ControllerApi
+from impl.core.cluster_context import ClusterContext
 from impl.core.event_controller import EventController
 from impl.error_codes import NONE
 from impl.sim.steps import offered
-from impl.world.wide.controller_answers import IsrsAnswered, error_of_request
+from impl.world.wide.controller_answers import IsrsAnswered, error_of_request, refused_isrs
 from impl.world.wide.ghosts import IsrsAsked
 from impl.world.wide.node import IsrRequest
 from impl.world.wide.world import WideWorld
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 One = Iterable[tuple[int, ...]]
 BROKER = "broker"
@@ -56,20 +59,37 @@ def isr_request_arrives(world: WideWorld, broker: int) -> None:
     asked = world.nodes[broker].isr_request
     assert asked is not None, "a request is under way"
     asked.is_handled = True
-    wanted = {one.partition: one.state for one in asked.changes}
+    changes = {one.partition: one.state for one in asked.changes}
 
     def answer(error: str, answers: AlteredIsrs) -> None:
         asked.error, asked.answers = error, answers
 
     async def alter(controller: EventController) -> None:
         whole = error_of_request(controller, broker, asked.broker_epoch)
+        context = controller.core.context
+        wanted = {**_never_granted(context, changes), **changes}
+        needed = refused_isrs(context, wanted)
         await ControllerApi(controller).alter_isr(broker, asked.broker_epoch, wanted, answer)
         if whole == NONE and not controller.active:  # it was deposed, or its session is over
             whole = "UNKNOWN_SERVER_ERROR"
-        done = IsrsAnswered(wanted, asked.error, asked.answers or {}, whole)
+        done = IsrsAnswered(wanted, asked.error, asked.answers or {}, whole, needed)
         world.happened.append((asked.controller, done))
 
     world.nodes[asked.controller].events.put("AlterIsr", alter)
+
+
+def _never_granted(
+    context: ClusterContext, changes: Iterable[TopicPartition]
+) -> dict[TopicPartition, LeaderIsrAndControllerEpoch]:
+    """What is asked for in the same request, and refused: for a partition that is not there, and
+    for one whose state has been written since, where there is one."""
+    nowhere = LeaderIsrAndControllerEpoch(0, 0, (0,), 0, 0)
+    older = {
+        one: replace(known, isr=(known.leader, 0), zk_version=known.zk_version - 1)
+        for one, known in sorted(context.leadership.items())
+        if one not in changes and known.zk_version > 0
+    }
+    return {TopicPartition("t", 0): nowhere, **dict(list(older.items())[:1])}
 
 
 def _answered(world: WideWorld) -> One:

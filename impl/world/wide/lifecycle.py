@@ -55,7 +55,7 @@ def _runs(world: WideWorld) -> One:
 
 
 def broker_pauses(world: WideWorld, broker: int) -> None:
-    """A long collection of garbage: the process does nothing, and its session may expire."""
+    """A long GC pause: the process does nothing, and its session may expire."""
     world.nodes[broker].paused = True
 
 
@@ -136,7 +136,8 @@ def late_members(leader: Replica, now_ms: int) -> list[int]:
 
 
 def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
-    """Members of its ISRs that lag for too long leave them (``maybeShrinkIsr``).
+    """Members of its ISRs that lag for too long leave them (``maybeShrinkIsr``). That is announced
+    once it has settled, and not by a look at it right away.
 
     From 2.4 to 2.8 the task ends at a member that is no replica, and comes again (KAFKA-9672).
     """
@@ -151,6 +152,11 @@ def leader_shrinks_isrs(world: WideWorld, broker: int) -> None:
         shrinking = [one for _, one in world.happened[before:] if isinstance(one, IsrShrinking)]
         said = {one.partition: [member for member, _ in one.late] for one in shrinking}
         world.happened.append((broker, IsrsShrunk(late, said)))
+    if not replicas.has_isr_changes_to_propagate(now):
+        changed = {*replicas.isr_changes}
+        wait(replicas.maybe_propagate_isr_changes(now))
+        announced = IsrChangesAnnounced(changed, {*replicas.isr_changes})
+        world.happened.append((broker, announced))
 
 
 def with_news(world: WideWorld) -> One:

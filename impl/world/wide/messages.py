@@ -15,6 +15,7 @@ from impl.world.wide.fetch_rounds import (
     answered_otherwise,
     applied_otherwise,
     asked_otherwise,
+    kept_of_others,
 )
 from impl.world.wide.ghosts import (
     EventHandled,
@@ -179,6 +180,11 @@ def leader_answers(world: WideWorld, follower: int, leader: int) -> None:
     connection.exchange = done
     wrong = first_wrong(answered_otherwise(before, done, now))
     world.happened.append((leader, FetchAnswered(follower, wrong)))
+    for one, offsets in kept_of_others(before, done, connection.logs):
+        start = node.replicas.partitions[one].log_start
+        known = world.diverged.setdefault((one, node.incarnations[one]), set())
+        known |= {*offsets}
+        known -= {at for at in known if at < start}
 
 
 def _answered_fetches(world: WideWorld) -> Two:

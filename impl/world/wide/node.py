@@ -15,6 +15,7 @@ from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.events import BecameFollower, BecameLeader, ReplicaEvent
+from impl.core.journal import ControllerJournal
 from impl.core.replica_manager import AcksAwaited
 from impl.core.request_batch import Round
 from impl.disk import MemoryDisk
@@ -119,7 +120,14 @@ class WideBroker(SimulatedBroker):
             super()._has_controller(controller)
 
     def _controller_of_session(self) -> EventController:
-        return EventController(self.broker, self.session, self.release, self._send, self.settings)
+        return self._controller()
+
+    def _controller(self, journal: ControllerJournal | None = None) -> EventController:
+        """Brokers speak the protocol of their release."""
+        return EventController(
+            self.broker, self.session, self.release, self._send, self.settings, journal,
+            self.release,
+        )  # fmt: skip
 
     async def _send(self, requests: Round) -> None:
         self.channels.epochs = self.controller.core.context.broker_epochs
@@ -140,7 +148,7 @@ class WideBroker(SimulatedBroker):
         """Those who look on may note it."""
 
     def start(self) -> None:
-        """A new process: disks that failed are mended, logs are loaded, then it registers."""
+        """A new process: disks that failed are replaced, logs are loaded, then it registers."""
         self.disk.failing.clear()
         self._start_process()
         self.register()

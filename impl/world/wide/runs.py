@@ -121,7 +121,7 @@ class WideSimulator:
         """From now on nothing goes wrong, and nobody asks for anything.
 
         Brokers of which a disk has failed, or which ZooKeeper refused something, are started again,
-        on disks that are mended.
+        on disks that are replaced.
         """
         for number, node in self.world.nodes.items():
             if node.up and (node.disk.failing or node.was_denied):

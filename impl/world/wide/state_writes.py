@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from impl.core.api import AlteredIsr
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
+from impl.error_codes import NONE, UNKNOWN_SERVER_ERROR
 from impl.world.simulated_broker import SimulatedBroker
 from impl.world.simulated_cluster import REBALANCE
+from impl.world.wide.controller_answers import IsrsAnswered
 from impl.world.wide.controller_requests import Difference
 from impl.world.wide.ghosts import RequestSent
 from impl.world.wide.world import WideWorld
@@ -19,7 +22,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
 from impl.znodes.states import decode_state
 from impl.zookeeper.port import wait
 
-ASKED_BY_LEADERS = "AlterIsr"
+ASKED_BY_LEADERS, REFUSED = "AlterIsr", AlteredIsr(UNKNOWN_SERVER_ERROR)
 State = LeaderIsrAndControllerEpoch
 
 
@@ -84,6 +87,7 @@ def written_otherwise(
 ) -> Iterator[Difference]:
     """What the event that was just handled wrote, beside what it should have."""
     context, after = node.controller.core.context, _texts(world)
+    acts = node.controller.active and node.alive and not node.session.losses
     for one, (text, version) in after.items():
         was = before.texts.get(one)
         if was == (text, version):
@@ -97,18 +101,30 @@ def written_otherwise(
             yield f"the leader epoch of {one}", (version, state.leader_epoch), (0, 0)
         elif version > was[1]:
             old = decode_state(*one, *was)
-            yield from _changed(world, before, one, old, state)
-        if node.controller.active and not node.session.losses:
+            is_deleted = one.topic in context.queued_for_deletion
+            yield from _changed(world, before, one, old, state, is_deleted)
+        if acts:
             yield from _told(world, node, before, one, state)
-    if node.controller.active and not node.session.losses:
+    if acts:  # whose session is over writes nothing, and up to 1.0 does not resign for that
         yield from _preferred(node, before, after)
 
 
 def _changed(
-    world: WideWorld, before: StatesBefore, one: TopicPartition, old: State, new: State
+    world: WideWorld,
+    before: StatesBefore,
+    one: TopicPartition,
+    old: State,
+    new: State,
+    is_deleted: bool,
 ) -> Iterator[Difference]:
     writes, epochs = new.zk_version - old.zk_version, new.leader_epoch - old.leader_epoch
     if before.name == ASKED_BY_LEADERS:
+        granted = [
+            its.answers.get(one, REFUSED).error == NONE
+            for _, its in world.happened
+            if isinstance(its, IsrsAnswered)
+        ]  # a move that is done with lets the deletion of its topic go on
+        yield f"the state of {one} for its leader", is_deleted or any(granted), True
         yield f"the leader epoch of {one}", 0 <= epochs <= writes, True
         return
     yield f"the leader epoch of {one}", epochs, writes

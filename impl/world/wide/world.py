@@ -82,6 +82,9 @@ class WideWorld(SimulatedCluster[WideBroker]):
         self.misled: set[tuple[TopicPartition, int]] = set()  # with the topic's incarnation
         """Led by a broker because of a request to its last life (before KIP-380, KAFKA-7235):
         what it acknowledges by an ISR that is not registered any more, nobody else may have."""
+        self.diverged: dict[tuple[TopicPartition, int], set[int]] = {}
+        """Offsets at which replicas may hold different records, by incarnation: a leader had a
+        follower keep records of an epoch that it never had (up to 1.1, KAFKA-6361)."""
         self.consumed: dict[TopicPartition, int] = {}  # where consumers read on
         self.moves = 0
         kind = type("Broker", (self._broker_type(),), {"folders": self.folders})

@@ -2,7 +2,7 @@
 
 What was sent stays sent, so that it may arrive late, twice, or never. What a leader knows is kept
 by its epoch, not by its broker: an epoch is led once, by one broker. Ghosts remember what a proof
-speaks of; no step is decided by them.
+mentions; no step is decided by them.
 """
 
 from model.language import (

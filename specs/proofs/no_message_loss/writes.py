@@ -7,7 +7,7 @@ from specs.invariants import invariant
 
 @invariant("only the leader of an epoch that began has an ISR write under way",
            over=(EPOCHS,), triggers=lambda now, e: [now.leader[e].write],
-           why="the write speaks of an ISR that somebody became leader with")
+           why="the write mentions an ISR that somebody became leader with")
 def writers_have_begun(now, e):
     return implies(now.leader[e].write != "none", now.began[e])
 

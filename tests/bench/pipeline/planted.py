@@ -35,8 +35,8 @@ from conformance.ingest.dialects import NOTE
 from conformance.ingest.files import discover
 from conformance.ingest.reader import lines_of
 from conformance.ingest.schema import Event, events_of
-from conformance.pipeline.findings import BREAKS
 from conformance.pipeline.local import LocalEngine
+from conformance.pipeline.rules import BREAKS
 from tests.pipeline.test_neutral_changes import CHANGES, plain
 
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] ")

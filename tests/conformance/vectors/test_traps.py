@@ -1,4 +1,4 @@
-"""Thirty places where Kafka is easily taken wrong (fact sheet n), each held in the core."""
+"""Thirty places where Kafka is easily misunderstood (fact sheet n), each held in the core."""
 
 from __future__ import annotations
 

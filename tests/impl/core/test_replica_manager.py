@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.core.events import LogFailed, RecordsAppended, ReplicaEvent
+from impl.core.events import IsrUpdateRefused, LogFailed, RecordsAppended, ReplicaEvent
 from impl.core.fetcher_thread import EARLIEST, Answer, EpochQuestion, FetchQuestion
 from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
@@ -128,6 +128,16 @@ def test_a_consumer_reads_nothing_above_the_high_watermark() -> None:
 
     assert (consumer.error, consumer.batch, consumer.high_watermark) == (Answer.NONE, None, 0)
     assert follower.batch is not None
+
+
+def test_an_isr_is_refused_whose_znode_is_gone_as_one_of_another_version_is() -> None:
+    hosted = Hosted()
+    wait(hosted.manager.handle(leads(T0, (1, 2)), 7, 0))
+
+    wait(hosted.manager.maybe_shrink_isrs(60_000))
+
+    assert hosted.manager.partitions[T0].isr == (1, 2)
+    assert IsrUpdateRefused(T0, 0) in hosted.events
 
 
 class Silent(EmbeddedSession):

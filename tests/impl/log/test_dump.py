@@ -12,7 +12,7 @@ from impl.disk import Disk
 from impl.disk.atomic import read_file
 from impl.log.config import LogConfig
 from impl.log.dump import Dump, DumpOptions
-from impl.log.legacy_messages import encode_message
+from impl.log.legacy_messages import encode_message, encode_wrapper
 from impl.log.log import Log
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
@@ -61,12 +61,19 @@ def test_a_segment_is_printed_batch_by_batch():
 
 
 def test_records_are_printed_with_their_contents():
-    lines = text(dumped(a_log().disk, f"{BASE}.log", contents=True))
+    log = a_log()
+    lines = text(dumped(log.disk, f"{BASE}.log", contents=True))
 
+    size = log.active.index.entry(0).position
+    batch = (
+        "baseOffset: 0 lastOffset: 1 baseSequence: 10 lastSequence: 11 producerEpoch: 1 "
+        f"partitionLeaderEpoch: 3 batchSize: {size} magic: 2 compressType: GZIP position: 0"
+    )
     assert lines[3:5] == [
-        "| offset: 0 CreateTime: 1000 keysize: 1 valuesize: 2 sequence: 10 headerKeys: [h1,h2] "
-        "key: k payload: v1",
-        "| offset: 1 CreateTime: 1002 keysize: -1 valuesize: -1 sequence: 11 headerKeys: []",
+        "| offset: 0 isValid: true crc: null keySize: 1 valueSize: 2 CreateTime: 1000 "
+        f"{batch} sequence: 10 headerKeys: [h1,h2] key: k payload: v1",
+        "| offset: 1 isValid: true crc: null keySize: -1 valueSize: -1 CreateTime: 1002 "
+        f"{batch} sequence: 11 headerKeys: []",
     ]
     assert "payload" not in "\n".join(text(dumped(a_log().disk, f"{BASE}.log", deep=True)))
 
@@ -83,6 +90,26 @@ def test_messages_of_older_formats_have_one_offset():
     assert lines[4].startswith("offset: 4 position: ")
     assert dump.findings == [f"Non-consecutive offsets in {BASE}.log", "  0 is followed by 4"]
     assert dump.sound, "compaction leaves gaps"
+
+
+def test_records_of_a_wrapper_are_printed_with_their_own_checksums():
+    log, disk, _ = fresh(
+        LogConfig(index_interval_bytes=0, index_last_offset=False, message_format=1)
+    )
+    records = [StoredRecord(at, 7 + at, None, b"v%d" % at) for at in range(2)]
+    for _ in range(2):
+        log.append_as_leader(encode_wrapper(records, 1, "gzip"), 0)
+
+    lines = text(dumped(disk, f"{BASE}.log", deep=True))
+    index = dumped(disk, f"{BASE}.index")
+
+    for line, one in zip(lines[6:], records, strict=True):
+        checksum = int.from_bytes(encode_message(one, 1)[12:16], "big")
+        assert line.startswith(f"| offset: {2 + one.offset} isValid: true crc: {checksum} ")
+        assert " baseOffset: 2 lastOffset: 3 baseSequence: -1 " in line
+        assert line.endswith(f" crc: {checksum} isvalid: true")
+    assert text(index)[1:] == [f"offset: 2 position: {log.active.index.entry(0).position}"]
+    assert (index.sound, index.findings) == (True, [])
 
 
 def test_indexes_are_printed_and_compared_with_their_segment():

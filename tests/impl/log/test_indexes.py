@@ -71,7 +71,7 @@ def test_what_is_cut_is_gone_from_the_file_too(steps, asked):
     index.trim()
     again = OffsetIndex(files, "/d/x.index", BASE, 400)
 
-    assert again.entries() == [entry for entry in entries if entry[0] < asked]
+    assert again.entries() == [entry for entry in entries if entry[1] < asked]
 
 
 def test_entries_are_laid_out_as_kafkas():

@@ -62,6 +62,23 @@ def test_a_segment_has_a_time_index_since_0_10_1(
     assert found.offset_for_time(11) == (11, 1, -1)
 
 
+@pytest.mark.parametrize("release", [(0, 10, 0), (0, 10, 2), (1, 1)])
+def test_an_index_entry_leads_to_the_wrapper_that_holds_its_offset(
+    release: tuple[int, ...],
+) -> None:
+    _, manager = broker(release, LogConfig(index_interval_bytes=0, message_format=1))
+    log = manager.create(("t", 0))
+    for _ in range(4):
+        log.append_as_leader(encode_wrapper(RECORDS, 1, "gzip"), 0)
+
+    assert [entry.offset for entry in log.active.index.entries()] == [3, 6, 9]
+    assert [log.position_of(at).position for at in (3, 5)] == [
+        log.active.index.entry(0).position
+    ] * 2
+    assert log.truncate_to(7)
+    assert log.log_end == 6
+
+
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(("release", "magic"), [((0, 10, 2), 1), ((0, 11), 2), ((2, 3), 2)])
 def test_what_a_new_client_sends_is_stored_in_the_format_of_the_release(

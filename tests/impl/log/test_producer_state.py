@@ -167,8 +167,26 @@ def test_after_a_crash_the_records_beyond_the_last_snapshot_are_read():
     found = broker.killed().log(T0)
 
     assert found is not None
+    assert found.producers.offsets[-1] == 9, "the next start need not read them again"
     assert sent(found, 8) == (8, 8)
     assert refused(found, 10) == OUT_OF_ORDER
+
+
+@pytest.mark.parametrize("release, written", [("1.1", []), ("2.0", [3])])
+def test_a_snapshot_is_written_where_a_log_was_truncated_to_since_2_0(release, written):
+    log = log_of(release)
+    for number in range(6):
+        sent(log, number)
+    log.truncate_to(3)
+
+    assert log.producers.offsets == written
+
+
+def test_an_empty_log_has_no_snapshot():
+    log = log_of("2.3")
+    log.close()
+
+    assert names(log, [".snapshot"]) == []
 
 
 def test_a_damaged_snapshot_is_named_removed_and_not_needed():

@@ -2,8 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from impl.admin.configs import edit_config
-from impl.admin.throttles import FOLLOWER_RATE, FOLLOWERS, LEADER_RATE, LEADERS, MOVE_RATE
+from impl.admin.configs import (
+    FOLLOWER_RATE,
+    FOLLOWERS,
+    LEADER_RATE,
+    LEADERS,
+    MOVE_RATE,
+    edit_config,
+)
 from impl.releases import Release
 from impl.server.dynamic_configs import DynamicConfigs
 from impl.server.properties import parse_properties

@@ -43,7 +43,7 @@ def broker_crashes_and_loses_its_tail(world: World, broker: int, end: int) -> No
     world.brokers[broker].log.truncate_to(end)
 
 
-MISHAPS: dict[str, StepKind] = {
+DISK_FAILURES: dict[str, StepKind] = {
     kind.name: kind
     for kind in (
         refusable(broker_crashes_and_loses_its_tail, each_shorter_end, _loses_unmet, "broker end"),
@@ -52,7 +52,7 @@ MISHAPS: dict[str, StepKind] = {
 }
 
 
-class UnluckyWorld(World):
+class FailingDiskWorld(World):
     """A world of one partition in which disks fail, with this ``min.insync.replicas``.
 
     ``assumes`` is what its caller assumes of them; nothing here asks for it.
@@ -60,7 +60,7 @@ class UnluckyWorld(World):
 
     assumes = ""
 
-    kinds = dict(sorted({**KINDS, **MISHAPS}.items()))
+    kinds = dict(sorted({**KINDS, **DISK_FAILURES}.items()))
 
     def __init__(self, brokers: int = 3, version: str = DEFAULT, min_isr: int = 1) -> None:
         super().__init__(brokers, version=version)

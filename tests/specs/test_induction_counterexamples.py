@@ -7,7 +7,11 @@ import pytest
 from model.election import SYSTEM as ELECTION
 from model.language import RecordedSystem
 from model.language.evaluate import Evaluator
-from specs.induction import InductionCounterexample, SmallScope, counterexample_to_induction
+from specs.induction_counterexamples import (
+    InductionCounterexample,
+    SmallScope,
+    counterexample_to_induction,
+)
 from specs.obligations import conjuncts
 from specs.proofs.single_controller import PROOF
 from specs.prover import INITIALLY, prove

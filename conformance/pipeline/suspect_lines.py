@@ -1,11 +1,10 @@
-"""A quick screen of one partition's lines: is there anything that needs a closer look?
+"""Selects the lines of one partition that need a closer look: the others never leave it.
 
-Every rule is applied to its lines, beside what the whole cluster needs of its lines (`Within`):
-restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, it is
-done with all doubt against the lines: nothing that only other lines could show excuses anything
-(`Doubting`). What is found so is no finding. It says which lines are handed on, with their
-neighbours, to where all is put together, and is a superset of what can be found there. The other
-lines never leave their partition.
+Every rule is applied to the partition's lines, with what is known of the whole cluster (`Within`):
+restarts, new ZooKeepers, deleted topics. Where that is not known yet, as while logs grow, no line
+is excused by what only other lines could show (`Doubting`). What is selected is no finding: it is
+handed on, with its neighbours, to where the lines of all partitions are judged together, and every
+line that can be found there is among it.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from conformance.pipeline import (
     rules_states,
     rules_truncation,
 )
-from conformance.pipeline.findings import OF_CLUSTERS
 from conformance.pipeline.history import History, Within
 from conformance.pipeline.places import Place
 from conformance.pipeline.request_rows import fences_sessions
 from conformance.pipeline.resets import Reset
 from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import OF_CLUSTERS
 
 NEAR = 3  # lines of each kind about the same thing, before and after
 _BEGINS = frozenset(("log_created", "log_removed", "stop_replica_handled"))

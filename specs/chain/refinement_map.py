@@ -22,7 +22,7 @@ from model.language.scalars import Scalar
 
 
 @dataclass(frozen=True)
-class Edge:
+class ReplicationStep:
     """One step of `replication`: the state before and after it, and its parameters by name.
 
     `now.there` is the proof's form, as it is when the step there is taken. `cut` says what
@@ -49,12 +49,12 @@ class Alternative:
     """A step of the proof's form, its parameters, and when it is the one that is taken."""
 
     step: str
-    parameters: Callable[[Edge], dict[str, Any]]
-    only_if: Callable[[Edge], Scalar] | None = None
+    parameters: Callable[[ReplicationStep], dict[str, Any]]
+    only_if: Callable[[ReplicationStep], Scalar] | None = None
 
 
 @dataclass(frozen=True)
-class Line:
+class MapLine:
     """What one transition is: its stages in order, and why."""
 
     transition: str
@@ -80,21 +80,24 @@ def kept(now: Any, broker: Any) -> Scalar:
     return smaller(now.replica[broker].checkpoint, now.log[broker].end)
 
 
-def _is(step: str, parameters: Callable[[Edge], dict[str, Any]],
-        only_if: Callable[[Edge], Scalar] | None = None) -> tuple[Alternative, ...]:  # fmt: skip
+def _is(
+    step: str,
+    parameters: Callable[[ReplicationStep], dict[str, Any]],
+    only_if: Callable[[ReplicationStep], Scalar] | None = None,
+) -> tuple[Alternative, ...]:
     return (Alternative(step, parameters, only_if),)
 
 
-def _epoch(e: Edge, broker: str) -> Any:
+def _epoch(e: ReplicationStep, broker: str) -> Any:
     return e.now.replica[e[broker]].epoch
 
 
-def _of_its_epoch(e: Edge) -> dict[str, Any]:
+def _of_its_epoch(e: ReplicationStep) -> dict[str, Any]:
     """Of the leader of that epoch."""
     return {"epoch": _epoch(e, "leader")}
 
 
-def _write(what: str) -> Callable[[Edge], Scalar]:
+def _write(what: str) -> Callable[[ReplicationStep], Scalar]:
     """What has become there of the leader's ISR write."""
     return lambda e: e.there.leader[_epoch(e, "leader")].write == what
 
@@ -102,11 +105,11 @@ def _write(what: str) -> Callable[[Edge], Scalar]:
 # -- controllers and their orders -----------------------------------------------------------------
 
 
-def _elected(e: Edge) -> dict[str, Any]:
+def _elected(e: ReplicationStep) -> dict[str, Any]:
     return {"leader": e.after.zk.leader, "isr": e.after.zk.isr}
 
 
-def _is_sent_again(e: Edge) -> Scalar:
+def _is_sent_again(e: ReplicationStep) -> Scalar:
     replica = e["replica"]
     return all_of(
         replica == e.now.zk.leader, e.there.replica[replica].role == "down",
@@ -116,13 +119,13 @@ def _is_sent_again(e: Edge) -> Scalar:
 # -- truncation -----------------------------------------------------------------------------------
 
 
-def _shown(e: Edge) -> dict[str, Any]:
+def _shown(e: ReplicationStep) -> dict[str, Any]:
     end, _ = e.cut(e["follower"], e["leader"])
     return {"leader": e["leader"], "follower": e["follower"], "cut": end}
 
 
-def _is_shown(again: bool) -> Callable[[Edge], Scalar]:
-    def condition(e: Edge) -> Scalar:
+def _is_shown(again: bool) -> Callable[[ReplicationStep], Scalar]:
+    def condition(e: ReplicationStep) -> Scalar:
         _, asks_again = e.cut(e["follower"], e["leader"])
         answer = asks_again if again else not_(asks_again)
         return all_of(waits(e.now, e["follower"], e["leader"]), answer)
@@ -130,7 +133,7 @@ def _is_shown(again: bool) -> Callable[[Edge], Scalar]:
     return condition
 
 
-def _is_lost(e: Edge) -> Scalar:
+def _is_lost(e: ReplicationStep) -> Scalar:
     follower, leader = e["follower"], e["leader"]
     return all_of(e.now.fetch[follower][leader].state == "epoch_is_answered",
                   waits(e.now, follower, leader))  # fmt: skip
@@ -139,17 +142,17 @@ def _is_lost(e: Edge) -> Scalar:
 # -- records --------------------------------------------------------------------------------------
 
 
-def _slot(e: Edge) -> Any:
+def _slot(e: ReplicationStep) -> Any:
     return e.now.fetch[e["follower"]][e["leader"]]
 
 
-def _takes_hw(e: Edge) -> Scalar:
+def _takes_hw(e: ReplicationStep) -> Scalar:
     """Below the checkpoint it would rise again by a restart: there it stays where it was."""
     rises: Scalar = e.after.replica[e["follower"]].hw >= kept(e.after, e["follower"])
     return rises
 
 
-def _by(name: str) -> Callable[[Edge], dict[str, Any]]:
+def _by(name: str) -> Callable[[ReplicationStep], dict[str, Any]]:
     return lambda e: {name: e[name]}
 
 
@@ -181,7 +184,7 @@ FOUND = (
 CONTROLLERSHIP = "who is the controller is election's affair; here only its writes count"
 REFUSED = "nothing changes: the controller forgets what it read, or resigns"
 UNHEARD = "a request that moves nobody: what was sent stays sent, and may still arrive"
-CLIENT = "what clients are answered and read is below the high watermark that the proof speaks of"
+CLIENT = "what clients are answered and read is below the high watermark that the proof mentions"
 QUESTION = "a question is no message in the proof's form; its answer says all"
 IGNORED = "the answer was for what the follower no longer is: it was dropped with its epoch"
 SESSION = "sessions are election's affair; a leader without one writes no ISR"
@@ -189,109 +192,110 @@ SESSION = "sessions are election's affair; a leader without one writes no ISR"
 # fmt: off
 LINES = (
     # lifecycle
-    Line("broker_crashes",
+    MapLine("broker_crashes",
          "the high watermark falls to the checkpoint at once, not when the process is back",
          (_is("broker_crashes",
               lambda e: {"broker": e["broker"], "hw": kept(e.now, e["broker"])}),)),
-    Line("session_expires", SESSION),
-    Line("broker_starts", "down until it is notified of the partition; its HW fell at the crash"),
-    Line("broker_reconnects", SESSION),
-    Line("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
+    MapLine("session_expires", SESSION),
+    MapLine("broker_starts", "down until notified of the partition; its HW fell at the crash"),
+    MapLine("broker_reconnects", SESSION),
+    MapLine("broker_checkpoints_hw", "to which older value it falls is chosen at the crash"),
     # the controller
-    Line("broker_becomes_controller", CONTROLLERSHIP),
-    Line("reply_is_lost", CONTROLLERSHIP),
-    Line("broker_learns_it_won", CONTROLLERSHIP),
-    Line("broker_finds_it_moved", CONTROLLERSHIP),
-    Line("controller_resigns", CONTROLLERSHIP),
-    Line("controller_node_is_deleted", CONTROLLERSHIP),
-    Line("controller_reads_partition", "what it read counts when it writes, by the version"),
+    MapLine("broker_becomes_controller", CONTROLLERSHIP),
+    MapLine("reply_is_lost", CONTROLLERSHIP),
+    MapLine("broker_learns_it_won", CONTROLLERSHIP),
+    MapLine("broker_finds_it_moved", CONTROLLERSHIP),
+    MapLine("controller_resigns", CONTROLLERSHIP),
+    MapLine("controller_node_is_deleted", CONTROLLERSHIP),
+    MapLine("controller_reads_partition", "what it read counts when it writes, by the version"),
     # its writes and orders
-    Line("controller_elects_leader",
+    MapLine("controller_elects_leader",
          "the fenced, conditional write and its requests are one step on both sides",
          (_is("controller_elects_leader", _elected),)),
-    Line("controller_election_conflicts", REFUSED),
-    Line("controller_election_is_fenced", REFUSED),
-    Line("controller_removes_replica",
+    MapLine("controller_election_conflicts", REFUSED),
+    MapLine("controller_election_is_fenced", REFUSED),
+    MapLine("controller_removes_replica",
          "a next epoch with a smaller ISR, under the same leader or under none",
          ((Alternative("controller_leaves_it_leaderless", lambda e: {"isr": e.after.zk.isr},
                        lambda e: is_none(e.after.zk.leader)),
            Alternative("controller_elects_leader", _elected)),)),
-    Line("controller_removal_conflicts", REFUSED),
-    Line("controller_removal_is_fenced", REFUSED),
-    Line("controller_informs",
+    MapLine("controller_removal_conflicts", REFUSED),
+    MapLine("controller_removal_is_fenced", REFUSED),
+    MapLine("controller_informs",
          "the epoch's request again; only a leader that came back finds another ISR in it",
          (_is("controller_repeats_the_state", lambda e: {}, _is_sent_again),)),
-    Line("request_is_lost", UNHEARD),
+    MapLine("request_is_lost", UNHEARD),
     # how brokers take them
-    Line("broker_becomes_leader", "again if it has the epoch already, from before it crashed",
+    MapLine("broker_becomes_leader", "again if it has the epoch already, from before it crashed",
          ((Alternative("broker_leads_again", _by("broker"),
                        lambda e: e.there.replica[e["broker"]].epoch == e["epoch"]),
            Alternative("broker_becomes_leader",
                        lambda e: {"broker": e["broker"], "epoch": e["epoch"]})),)),
-    Line("broker_becomes_follower",
+    MapLine("broker_becomes_follower",
          "with an empty log it need not ask where to cut, on both sides",
          (_is("broker_becomes_follower",
               lambda e: {"broker": e["broker"], "epoch": e["epoch"]}),)),
-    Line("leaderless_request_is_ignored", UNHEARD),
-    Line("older_controller_is_refused", UNHEARD),
-    Line("older_epoch_is_refused", UNHEARD),
+    MapLine("leaderless_request_is_ignored", UNHEARD),
+    MapLine("older_controller_is_refused", UNHEARD),
+    MapLine("older_epoch_is_refused", UNHEARD),
     # truncation
-    Line("follower_asks_epoch", QUESTION),
-    Line("leader_answers_epoch",
+    MapLine("follower_asks_epoch", QUESTION),
+    MapLine("leader_answers_epoch",
          "the answer and the follower's log say where it will cut: its log waits for the answer",
          ((Alternative("leader_shows_an_older_epoch", _shown, _is_shown(again=True)),
            Alternative("leader_shows_the_cut", _shown, _is_shown(again=False))),)),
-    Line("leader_refuses_epoch", QUESTION),
-    Line("follower_truncates", "done, or not",
+    MapLine("leader_refuses_epoch", QUESTION),
+    MapLine("follower_truncates", "done, or not",
          ((Alternative("follower_truncates_and_asks_again", _by("follower"),
                        lambda e: e.after.replica[e["follower"]].truncating),
            Alternative("follower_truncates", _by("follower"))),)),
-    Line("epoch_answer_is_ignored", IGNORED),
+    MapLine("epoch_answer_is_ignored", IGNORED),
     # records
-    Line("leader_appends", "acks are the producer's affair", APPENDS),
-    Line("leader_appends_for_isr", "acks are the producer's affair", APPENDS),
-    Line("leader_has_too_few_in_sync", CLIENT),
-    Line("leader_acknowledges", CLIENT),
-    Line("leader_acknowledges_for_isr", CLIENT),
-    Line("leader_is_left_with_too_few", CLIENT),
-    Line("consumer_reads", CLIENT),
-    Line("follower_asks_records", "the furthest offset says all",
+    MapLine("leader_appends", "acks are the producer's affair", APPENDS),
+    MapLine("leader_appends_for_isr", "acks are the producer's affair", APPENDS),
+    MapLine("leader_has_too_few_in_sync", CLIENT),
+    MapLine("leader_acknowledges", CLIENT),
+    MapLine("leader_acknowledges_for_isr", CLIENT),
+    MapLine("leader_is_left_with_too_few", CLIENT),
+    MapLine("consumer_reads", CLIENT),
+    MapLine("follower_asks_records", "the furthest offset says all",
          (_is("follower_asks_records", _by("broker")),)),
-    Line("leader_answers_fetch",
+    MapLine("leader_answers_fetch",
          "one answer on one side, three things that arrive each by itself on the other",
          ANSWERED),
-    Line("leader_answers_fetch_in_session",
+    MapLine("leader_answers_fetch_in_session",
          "up to 2.4 the same, in another epoch than the request's", ANSWERED),
-    Line("leader_refuses_fetch", "the request stays sent there, and may still arrive"),
-    Line("follower_appends", "the record, then the high watermark",
+    MapLine("leader_refuses_fetch", "the request stays sent there, and may still arrive"),
+    MapLine("follower_appends", "the record, then the high watermark",
          (_is("follower_appends", lambda e: {"broker": e["follower"], "record": _slot(e).id},
               lambda e: _slot(e).has_record),
           _is("follower_takes_hw",
               lambda e: {"broker": e["follower"], "hw": e.after.replica[e["follower"]].hw},
               _takes_hw))),
-    Line("fetch_answer_is_ignored", IGNORED),
-    Line("fetch_is_lost",
+    MapLine("fetch_answer_is_ignored", IGNORED),
+    MapLine("fetch_is_lost",
          "an answer about epochs is lost there too; all else stays, and may still arrive",
          (_is("epoch_answer_is_lost", _by("follower"), _is_lost),)),
-    Line("leader_advances_hw",
+    MapLine("leader_advances_hw",
          "or nothing: after a restart it may rise to what the proof's form never let fall",
          (_is("leader_advances_hw",
               lambda e: {"broker": e["broker"], "end": e.after.replica[e["broker"]].hw},
               lambda e: e.after.replica[e["broker"]].hw > e.there.replica[e["broker"]].hw),)),
     # ISR writes
-    Line("leader_shrinks_isr", "sent and executed at once", (SMALLER, EXECUTED)),
-    Line("leader_shrink_is_refused", "sent; that it is refused counts when it is heard",
+    MapLine("leader_shrinks_isr", "sent and executed at once", (SMALLER, EXECUTED)),
+    MapLine("leader_shrink_is_refused", "sent; that it is refused counts when it is heard",
          (SMALLER,)),
-    Line("leader_expands_isr", "sent and executed at once", (LARGER, EXECUTED)),
-    Line("leader_expand_is_refused", "sent; that it is refused counts when it is heard",
+    MapLine("leader_expands_isr", "sent and executed at once", (LARGER, EXECUTED)),
+    MapLine("leader_expand_is_refused", "sent; that it is refused counts when it is heard",
          (LARGER,)),
-    Line("leader_learns_isr_is_written", "the same", (_is("isr_write_is_heard", _of_its_epoch),)),
-    Line("isr_answer_is_lost", "the same", (_is("isr_answer_is_lost", _of_its_epoch),)),
-    Line("leader_finds_isr_written",
+    MapLine("leader_learns_isr_is_written", "the same",
+         (_is("isr_write_is_heard", _of_its_epoch),)),
+    MapLine("isr_answer_is_lost", "the same", (_is("isr_answer_is_lost", _of_its_epoch),)),
+    MapLine("leader_finds_isr_written",
          "its own write, whose answer was lost; or an earlier one that it had given up", (FOUND,)),
-    Line("leader_learns_isr_is_refused",
+    MapLine("leader_learns_isr_is_refused",
          "refused indeed, or executed and the answer lost: it cannot tell", (GONE_ON,)),
-    Line("leader_gives_up_isr_write", "the session ended before it could look: the same two",
+    MapLine("leader_gives_up_isr_write", "the session ended before it could look: the same two",
          (GONE_ON,)),
 )
 # fmt: on

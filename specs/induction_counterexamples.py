@@ -14,6 +14,7 @@ import z3
 
 from model.language import RecordedSystem
 from model.language import terms as t
+from model.language.evaluate import Evaluator
 from model.language.recording import Requirement
 from model.language.sorts import BOOL
 from model.language.terms import Term
@@ -213,6 +214,11 @@ def contradicts_itself(proof: Proof, recorded: RecordedSystem) -> bool:
 
     From a contradiction everything follows: such a proof proves nothing.
     """
+    start = Evaluator(recorded, recorded.system.limits({}))
+    state = start.initial()
+    assumed = conjuncts(replace(proof, invariants=(*proof.invariants, *proof.premises)), recorded)
+    if all(start.value(one.term, state, {}) for one in assumed):
+        return False
     return not SmallScope(proof, recorded, _small(recorded, 2)).obeyable()
 
 

@@ -1,0 +1,279 @@
+"""The model's answers about an administrator's requests, and what becomes of them on disks.
+
+The administrator's transitions of `topics` are taken, or are not possible: then the tool refuses,
+by the name that Kafka's exception has. Deletions go on until nobody has anything to do. What is
+written under `/admin`, `/brokers/ids` and a partition's state is asked of `cluster` and
+`replication`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conformance.plain_rules import topic_names
+from conformance.vectors.compare import ByRule
+from conformance.vectors.model_stage import ModelStage, Place, Ranks
+from conformance.vectors.model_topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
+from impl.releases import Release
+
+Question = Mapping[str, Any]
+
+CREATES, ADDS, DELETES = "admin_creates_topic", "admin_adds_partition", "admin_deletes_topic"
+OBEYS = ("broker_obeys_leader_and_isr", "broker_stops_replicas")
+RETURNS = ("controller_sees_start", "controller_elects_for_started")
+GROWS = ("controller_sees_partitions", "controller_undoes_addition", "controller_skips_addition")
+MOST_ROUNDS = 12
+
+
+def _tool(question: Question, partitions: int, *steps: str) -> Topic:
+    """A topic of so many partitions on one broker, none if it does not exist."""
+    return Topic(question, [[0]] * partitions, [0], *steps)
+
+
+def create(question: Question) -> dict[str, Any]:
+    """A topic is created, where there is none of that name, or of one too like it."""
+    asked = question["input"]
+    name = asked["topic"]
+    alike = [one for one in asked.get("existing", ()) if topic_names.collide(one, name)]
+    if not topic_names.is_allowed(name) or alike:
+        return ByRule(error="InvalidTopicException")
+    tool = _tool(question, 1 if asked.get("exists") else 0, CREATES)
+    created = tool.does(CREATES, 1)
+    refused = not created and not asked.get("ifNotExists")
+    return {"error": "TopicExistsException" if refused else None}
+
+
+def alter(question: Question) -> dict[str, Any]:
+    """Partitions are added one by one, up to the number that is asked."""
+    asked = question["input"]
+    there = asked["existing"] if asked.get("exists", True) else 0
+    wanted = asked.get("requested", there + 1)
+    tool = _tool(question, max(there, wanted), ADDS)
+    for number in range(there, max(there, wanted)):
+        tool.put({("zk.assignment", (number, 0)): None})
+    first = min(there, wanted - 1)
+    grown = there > 0 and all(tool.does(ADDS, number, 1) for number in range(first, wanted))
+    if grown or (not there and asked.get("ifExists")):
+        return {"error": None}
+    if not there:
+        return {"error": "IllegalArgumentException"}
+    named = Release.of(question["release"]).since("1.0")
+    return {"error": "InvalidPartitionsException" if named else "AdminOperationException"}
+
+
+def delete_request(question: Question) -> dict[str, Any]:
+    """A request for a topic's deletion, or that there is no such topic."""
+    asked = question["input"]
+    tool = _tool(question, 1 if asked.get("exists", True) else 0, DELETES)
+    marked = tool.does(DELETES)
+    return {"error": None if marked or asked.get("ifExists") else "IllegalArgumentException"}
+
+
+def delete_twice(question: Question) -> dict[str, Any]:
+    """The second request for the same deletion."""
+    tool = _tool(question, 1, DELETES)
+    tool.does(DELETES)
+    again = tool.does(DELETES)
+    return {"secondError": None if again else "TopicAlreadyMarkedForDeletionException"}
+
+
+# Deletions, with brokers that carry them out
+
+
+class Deletion:
+    """A topic with one partition on some brokers, and everything that its deletion sets going."""
+
+    def __init__(
+        self, question: Question, replicas: Sequence[int], live: Sequence[int], *grows: str
+    ) -> None:
+        self.topic = topic = Topic(
+            question, [replicas], live, *DELETION, *TASKS, *OBEYS, *RETURNS, DELETES, *grows,
+            may_grow=bool(grows), delete_topic_enable=True,
+        )  # fmt: skip
+        self.partitions = 1 + bool(grows)
+        topic.registered(0, live[0], live)
+        topic.partition(0, "OnlinePartition")
+        for broker in replicas:
+            topic.replica(0, broker, "OnlineReplica" if broker in live else "OfflineReplica")
+            at = topic.ids[broker]
+            topic.put({("replica.directory", (at, 0)): "current", ("up", (at,)): broker in live})
+        self.waits_for_all()
+
+    def waits_for_all(self) -> None:
+        """All that anybody has to do is done."""
+        topic = self.topic
+        for _ in range(MOST_ROUNDS):
+            before = topic.state
+            for step in ("controller_queues_deletion", *GROWS, "controller_elects_for_started"):
+                topic.take(step)
+                topic.goes_on()
+            for number in topic.ids.values():
+                for step in OBEYS:
+                    topic.does(step, number, 1)
+                topic.take(HEARS, number)
+                topic.goes_on()
+            if topic.state == before:
+                return
+
+    def starts(self, broker: int) -> None:
+        """A broker is back, with what is on its disk."""
+        number = self.topic.ids[broker]
+        self.topic.put({("zk.registered", (number,)): True, ("up", (number,)): True})
+        self.topic.take("controller_sees_start", number)
+        self.waits_for_all()
+
+    def holds(self, number: int) -> bool:
+        """A broker has a directory of a partition."""
+        read, state = self.topic.stage.read, self.topic.state
+        return any(
+            read(state, "replica.directory", at, number) != "none" for at in self.topic.ids.values()
+        )
+
+    def left(self) -> list[str]:
+        """What is still there, as the cases call it."""
+        topic = self.topic
+        there = {
+            "topic znode": topic.has("zk.assignment", 0, 0),
+            "delete znode": topic.has("zk.requested"),
+            "logs": any(self.holds(number) for number in range(self.partitions)),
+        }
+        return [name for name, is_there in there.items() if is_there]
+
+
+def delete(question: Question) -> dict[str, Any]:
+    """A topic is deleted while some brokers are away, and perhaps come back."""
+    asked = question["input"]
+    live = [one for one in asked["assignment"] if one in asked["live"]]
+    deletion = Deletion(question, asked["assignment"], live)
+    deletion.topic.does(DELETES)
+    deletion.waits_for_all()
+    for broker in asked["thenStart"]:
+        deletion.starts(broker)
+    left = deletion.left()
+    if not left:
+        return {"eventually": "topic znode, delete znode and all logs gone"}
+    return {"eventually": f"{', '.join(left)} stay"}
+
+
+def add_partitions_during_delete(question: Question) -> dict[str, Any]:
+    """While a follower is away its topic is to be deleted, and grows; then the follower is back."""
+    deletion = Deletion(question, [0, 1], [0], ADDS, *GROWS)
+    deletion.topic.does(DELETES)
+    deletion.waits_for_all()
+    deletion.topic.does(ADDS, 1, *deletion.topic.ids.values())
+    deletion.waits_for_all()
+    deletion.starts(1)
+    gone = "topic still there" if deletion.left() else "topic fully deleted"
+    return {
+        "afterRestart": f"{gone}, {'' if deletion.holds(1) else 'no '}logs of the added partition"
+    }
+
+
+# Znodes
+
+ASKS, CLEANS = "admin_asks_for_preferred_leaders", "controller_deletes_preferred_request"
+ELECTS = (
+    "controller_elects_leader", "controller_election_conflicts", "controller_election_is_fenced",
+)  # fmt: skip
+REPLACES, MISTAKES = "broker_replaces_its_old_node", "broker_takes_its_old_node_for_its_own"
+STARTS = "broker_starts"
+CLUSTER = {
+    "brokers": 2, "partitions": 1, "replicas": 2, "versions": 1, "epoch": 1, "controllers": 2,
+    "queue": 2, "events": 2, "endpoints": 0,
+}  # fmt: skip
+FENCED = "actual+1"
+"""A version of /controller_epoch that is not the registered one."""
+
+
+def create_preferred(question: Question) -> dict[str, Any]:
+    """A preferred election is asked for, and perhaps once more."""
+    stage = ModelStage.of("cluster", question["release"], (ASKS,), CLUSTER)
+    first = stage.step(ASKS, stage.state({}))
+    if not question["input"].get("twice", True) or stage.step(ASKS, first) is not None:
+        return {"second": None}
+    return {"second": "NodeExistsException"}
+
+
+def _controller(question: Question) -> dict[Place, object]:
+    fenced = question["input"].get("controllerEpochZkVersion") == FENCED
+    return {
+        ("zk.controller", ()): CONTROLLER,
+        ("zk.epoch", ()): 1 + fenced,
+        ("zk.registered", (CONTROLLER,)): True,
+        ("up", (CONTROLLER,)): True,
+        ("belief", (CONTROLLER,)): 1,
+    }
+
+
+def delete_preferred(question: Question) -> dict[str, Any]:
+    """A controller deletes the request of a preferred election."""
+    stage = ModelStage.of("cluster", question["release"], (CLEANS,), CLUSTER)
+    wanted: Place = ("partition.wanted", (0,))
+    before = stage.state(
+        {**_controller(question), ("cache.stage", (CONTROLLER,)): "cleaning", wanted: True}
+    )
+    after = stage.step(CLEANS, before, CONTROLLER)
+    return {
+        "exception": "ControllerMovedException" if after is None else None,
+        "znodeStays": bool(stage.read(before if after is None else after, *wanted[:1], 0)),
+    }
+
+
+def register_broker(question: Question) -> dict[str, Any]:
+    """A broker registers where its znode is there already."""
+    results = [_registered(question, owner) for owner in question["input"]["existingOwner"]]
+    return {"results": results, "result": results[0]}
+
+
+def _registered(question: Question, owner: str) -> str:
+    me = 1
+    stage = ModelStage.of("cluster", question["release"], (REPLACES, MISTAKES, STARTS), CLUSTER)
+    another = owner not in ("my current session", "my previous session")
+    state = stage.state({
+        ("zk.registered", (me,)): True,
+        ("up", (me,)): not another,  # a process of that id, which is not this one
+        ("zk.outlived", (me,)): owner == "my previous session",
+    })  # fmt: skip
+    if stage.attempt(REPLACES, state, me) is not None:
+        return "deleted then created"
+    starts = stage.attempt(STARTS, state, me) is not None
+    return "NodeExistsException" if another and not starts else "ok"
+
+
+def update_states(question: Question) -> dict[str, Any]:
+    """Conditional writes of partitions' states, each with the version that was read."""
+    asked = question["input"]
+    answer: dict[str, Any] = {"updated": {}, "retry": [], "failed": {}}
+    for name, expected in asked["expectedVersions"].items():
+        versions = Ranks([0, expected, asked["znodes"][name]])
+        bounds = {
+            "brokers": 2, "log": 1, "records": 1, "epoch": 2, "controllers": 2,
+            "versions": versions.last + 1,
+        }  # fmt: skip
+        stage = ModelStage.of("replication", question["release"], ELECTS, bounds)
+        state = stage.state({
+            **_controller(question),
+            ("zk.leader_epoch", ()): 1,
+            ("zk.version", ()): versions.of(asked["znodes"][name]),
+            ("cache.held", (CONTROLLER,)): True,
+            ("cache.version", (CONTROLLER,)): versions.of(expected),
+            ("cache.isr", (CONTROLLER, CONTROLLER)): True,
+            ("cache.live", (CONTROLLER, CONTROLLER)): True,
+        })  # fmt: skip
+        elects, conflicts, is_fenced = (
+            stage.attempt(one, state, CONTROLLER, CONTROLLER) for one in ELECTS
+        )
+        if is_fenced is not None:
+            return {"exception": "ControllerMovedException"}
+        if elects is not None:
+            written = stage.read(elects, "zk.version") - stage.read(state, "zk.version")
+            answer["updated"][name] = expected + written
+        elif conflicts is not None:
+            answer["retry"].append(name)
+    return answer
+
+
+def have_states(given: Mapping[str, Any]) -> bool:
+    """Every partition that is to be written has a state."""
+    return set(given["expectedVersions"]) <= set(given["znodes"])

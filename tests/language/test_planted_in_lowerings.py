@@ -1,0 +1,170 @@
+"""A line of each lowering is changed: random terms notice it.
+
+pytest --deep tests/language/test_planted_in_lowerings.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+CHANGED: dict[str, list[tuple[str, str]]] = {
+    "model.language.evaluate": [
+        ("bottom = max(bottom, self", "bottom = min(bottom, self"),
+        ("top = limit - 1 if top is None", "top = limit if top is None"),
+        ("return go(args[1]) in members", "return go(args[1]) not in members"),
+    ],
+    "model.language.terms": [
+        ("return lt(term.args[1], term.args[0])", "return le(term.args[1], term.args[0])"),
+        ('(b - a + (op == "le"))', "(b - a)"),
+        ('(a - b - (op == "le"))', "(a - b)"),
+        ("return and_(not_(condition), other)", "return and_(condition, other)"),
+    ],
+    "specs.lowering.enumerated": [
+        ("if b < c else t.FALSE if a >= d", "if b <= c else t.FALSE if a >= d"),
+        ("for i in reversed(rest):", "for i in reversed(rest[1:]):"),
+        ("self._narrow(t.lt(code, limits[1]))", "self._narrow(t.le(code, limits[1]))"),
+        ("for value, case in reversed(cases):", "for value, case in cases:"),
+        ("if candidates[0] <= low and high <= candidates[-1]:", "if True:"),
+    ],
+    "specs.lowering.intervals": [
+        ("return min(a, c), max(b, d)", "return min(a, c), min(b, d)"),
+        ("return 0, len(args)", "return 0, len(args) - 1"),
+    ],
+    "specs.lowering.python_code": [
+        ('f"(c{number}{low:+d})"', 'f"c{number}"'),
+        ("{right.args[0] - self.low[left.args[0]]}", "{right.args[0]}"),
+        ("{left.args[0] - self.low[right.args[0]]} {symbol}", "{left.args[0]} {symbol}"),
+    ],
+    "specs.lowering.closures": [
+        ("first(s, e), second(s, e))", "second(s, e), first(s, e))"),
+        ("if bool(part(s, e)) is unless", "if bool(part(s, e)) is not unless"),
+        ("number += bool(inside(s, here))", "number = bool(inside(s, here))"),
+        ("all_of_them = range(bottom, top + 1)", "all_of_them = range(bottom, top)"),
+    ],
+    "specs.lowering.llvm_terms": [
+        ('"lt": "slt"', '"lt": "ult"'),
+        ('"le": "sle"', '"le": "slt"'),
+        ("operands = paired + ([operands[-1]] if", "operands = paired + ([] if"),
+    ],
+    "specs.lowering.packed_terms": [
+        ('{self.literal(\'i32\', place.low)}")\n\n    def succ', '0")\n\n    def succ'),
+        ('lane * len(names) + word}"', 'lane * len(names)}"'),
+        ("self.literal('i32', place.mask)", "self.literal('i32', place.mask >> 1)"),
+    ],
+    "specs.bounded.bits": [
+        ("return parts[0] < parts[1]", "return z3.ULT(parts[0], parts[1])"),
+        (").bit_length() if low < 0 else 0) + 1", ").bit_length() if low < 0 else 0) - 1"),
+    ],
+    "specs.lowering.z3_code": [
+        ("return parts[0] <= parts[1]", "return parts[0] < parts[1]"),
+        ("inside.append(self._term(low, state, env, memo) <= x)", "pass"),
+        ("inside.append(x < self", "inside.append(x <= self"),
+        ("return z3.Exists([x], z3.And(*inside, inner))", "return z3.Exists([x], inner)"),
+        ("return [value >= sort.bottom]", "return [value > sort.bottom]"),
+        ("return [value != self.literal(sort, 0)] if", "return [] if"),
+        ("return env[args[0]](go(args[1]))", "return z3.Not(env[args[0]](go(args[1])))"),
+    ],
+    "specs.finding.observed": [
+        ("return np.less_equal(*parts)", "return np.less(*parts)"),
+        ("return np.where(*parts)", "return np.where(parts[0], parts[2], parts[1])"),
+    ],
+    "specs.partial.written": [
+        ('"lt": "<"', '"lt": "<="'),
+        ('first = f"max({first}', 'first = f"min({first}'),
+        ('limits = [f"{first} <= {inner}"', 'limits = ["True"'),
+        ('for part in others)\n        return f"for',
+         'for part in others[1:])\n        return f"for'),
+    ],
+    "specs.native.unbounded_terms": [
+        ('"lt": "slt"', '"lt": "ult"'),
+        ("self._smaller(stop, limit)", "self._larger(stop, limit)"),
+        ("less = self._smaller(number, so_far)", "less = self._larger(number, so_far)"),
+        ("break  # what is kept further out", "pass  # what is kept further out"),
+        ("sub i64 {value}, {low}", "sub i64 {value}, 0"),
+    ],
+    "specs.native.unbounded_text": [
+        ("%same = and i1 %ab, %cd", "%same = and i1 %ea, %cd"),
+    ],
+    "specs.tla.expressions": [
+        ('(">=", low + 1)', '(">=", low)'),
+        ('sign = "<" if term.op == "lt" else "<="', 'sign = "<"'),
+        ('"+" if plus > 0 else "-"', '"+"'),
+        ("t.and_(*(t.not_(part) for part in parts[:unsafe]))", "t.and_(*parts[:unsafe])"),
+        ("return self._implied(parts[0].args[0]", "return self._implied(parts[0]"),
+        ('(("Smaller", t.le(then, other)), ("Larger"',
+         '(("Larger", t.le(then, other)), ("Smaller"'),
+        ('if term.op == "every" else r"', 'if term.op == "some" else r"'),
+        ('<= getattr(sort, "bottom", 0)', "<= 9"),
+    ],
+    "specs.tla.vocabulary": [
+        ('n < end_at}",\n    ),\n    "Between', 'n <= end_at}",\n    ),\n    "Between'),
+        ("first_at <= n", "first_at < n"),
+        (': n <= m"', ': n >= m"'),
+    ],
+    "specs.tla.sets": [
+        ("\\cap", "\\cup"),
+    ],
+}  # fmt: skip
+"""By module: a part of a line that stands there once, and what is put in its place."""
+
+PLANTED = [(module, *pair) for module, pairs in CHANGED.items() for pair in pairs]
+
+JUDGED_BY = {
+    "model.language": "simplified or proofs", "specs.lowering.enumerated": "simplified",
+    "specs.lowering.intervals": "interval or machine", "specs.lowering.python_code": "simplified",
+    "specs.lowering.closures": "simplified", "specs.lowering.llvm_terms": "machine",
+    "specs.lowering.packed_terms": "machine", "specs.bounded": "bits",
+    "specs.lowering.z3_code": "proofs or bits", "specs.finding": "columns",
+    "specs.partial": "replays", "specs.native": "replays", "specs.tla": "tla",
+}  # fmt: skip
+"""By the beginning of a module's name: the tests that are to notice, by a part of their names."""
+
+RUN = """
+import importlib.util, sys
+import pytest
+from hypothesis import Phase, settings
+settings.register_profile("unshrunk", derandomize=True, deadline=None, phases=[Phase.generate])
+name, old, new, tests = sys.argv[1:]
+spec = importlib.util.find_spec(name)
+text = spec.loader.get_source(name)
+assert text.count(old) == 1, text.count(old)
+module = importlib.util.module_from_spec(spec)
+sys.modules[name] = module
+exec(compile(text.replace(old, new), spec.origin, "exec"), module.__dict__)
+sys.exit(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header",
+                      "-k", tests, "tests/language/test_terms.py"]))
+"""
+
+
+def judges_of(module: str) -> str:
+    return next(tests for name, tests in JUDGED_BY.items() if module.startswith(name))
+
+
+def source_of(module: str) -> str:
+    found = importlib.util.find_spec(module)
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).read_text(encoding="utf-8")
+
+
+def test_what_is_planted_stands_in_its_module_once():
+    assert [row for row in PLANTED if source_of(row[0]).count(row[1]) != 1] == []
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("module", "old", "new"), PLANTED)
+def test_random_terms_notice_a_changed_line(module, old, new):
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, module, old, new, judges_of(module)], cwd=ROOT, check=False,
+        capture_output=True, text=True, env={**os.environ, "INSYNC_HYPOTHESIS": "unshrunk"},
+    )  # fmt: skip
+
+    assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
