@@ -10,6 +10,7 @@ from conformance.ingest.notation import Template
 from conformance.ingest.templates_controller import STATE
 
 PARTITION = "kafka.cluster.Partition"
+REPLICA = "kafka.cluster.Replica"
 LOG = "kafka.log.Log"
 LOG_MANAGER = "kafka.log.LogManager"
 FETCHER = "kafka.server.ReplicaFetcherThread"
@@ -73,13 +74,22 @@ REPLICAS = (
         "partition {tp}{...}",
         "[Broker id=5] Handling stop replica (delete=true) for partition orders-0",
     ),
+    # Written under the lock without which neither of the two offsets changes.
     Template(
         "isr_shrinks",
         "isr_shrunk",
         PARTITION,
-        "Shrinking ISR from {detail=[\\d,]*} to {isr=[\\d,]*}{...=|\\. .*}",
+        "Shrinking ISR from {detail=[\\d,]*} to {isr=[\\d,]*}. Leader: (highWatermark: "
+        "{high_watermark}, endOffset: {offset}). {...}",
         "[Partition orders-0 broker=5] Shrinking ISR from 5,4 to 5. Leader: (highWatermark: 16, "
         "endOffset: 17). Out of sync replicas: (brokerId: 4, endOffset: 16).",
+    ),
+    Template(
+        "isr_shrinks_before_2_2",
+        "isr_shrunk",
+        PARTITION,
+        "Shrinking ISR from {detail=[\\d,]*} to {isr=[\\d,]*}",
+        "[Partition orders-0 broker=5] Shrinking ISR from 5,4 to 5",
     ),
     Template(
         "isr_expands",
@@ -123,6 +133,14 @@ REPLICAS = (
         "Log loaded for partition {tp} with initial high watermark {high_watermark}",
         "[Partition orders-0 broker=5] Log loaded for partition orders-0 with initial high "
         "watermark 16",
+    ),
+    # Written of remote replicas as well, of which a broker knows none yet: they begin with 0.
+    Template(
+        "replica_loaded",
+        "replica_loaded",
+        REPLICA,
+        "Replica loaded for partition {tp} with initial high watermark {high_watermark}",
+        "Replica loaded for partition orders-0 with initial high watermark 16",
     ),
     Template(
         "truncated",

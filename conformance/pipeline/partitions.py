@@ -24,7 +24,7 @@ from conformance.pipeline.suspect_lines import screen, tail
 
 NEWEST = 60  # lines of a partition that are kept, whatever they tell
 NO_PARTITION = -1
-_CUTS = frozenset(("log_truncated", "truncation_chosen"))
+_NAMELESS = frozenset(("log_truncated", "truncation_chosen", "replica_loaded"))
 """May not name their broker: they are looked at where it is known whose file it is."""
 
 Row = tuple[str, str, int, bytes, str]
@@ -89,7 +89,7 @@ class KeptPartition:
         nameless = [event for event in inside if event.broker is None]
         for event in nameless:  # for now; whose file it is may turn out otherwise
             event.broker = self.logs[event.file]["owner"]
-        cuts = {(event.file, event.line) for event in nameless if event.kind in _CUTS}
+        cuts = {(event.file, event.line) for event in nameless if event.kind in _NAMELESS}
         releases = (release,) if release else presets_for(None)
         found = screen(inside, self._places(), releases, suspects=cuts)
         for event in nameless:

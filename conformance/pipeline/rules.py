@@ -117,8 +117,10 @@ CONTROLLERSHIP_FITS = Rule(
 )
 COMMITTED_IS_KEPT = Rule(
     "no_cut_below_the_high_watermark",
-    "a replica never cuts from its log what it knew to be committed, while its process lives",
-    "KIP-101, KIP-279; AbstractFetcherThread.truncateToHighWatermark, Log.truncateTo",
+    "no replica cuts from its log, or starts without, what it knew to be committed, or what its "
+    "leader did while it was in the ISR, while its process lives",
+    "KIP-101, KIP-279; AbstractFetcherThread.truncateToHighWatermark, Log.truncateTo, "
+    "Partition.maybeShrinkIsr",
     "an offset that is not below its high watermark",
     "high watermarks and truncations of one replica (server.log, state-change.log)",
 )
@@ -139,11 +141,14 @@ WATERMARK_IN_LOG = Rule(
 )
 STARTS_FROM_LOG = Rule(
     "a_replica_starts_from_its_log",
-    "a log that was just made is empty, and a follower's first cut is to the high watermark with "
-    "which it started",
-    "Partition.makeLeader, makeFollower; AbstractFetcherThread.truncateToHighWatermark",
-    "offset 0 of a new log, and the high watermark of the start",
-    "starts with their offsets (state-change.log since 2.5) beside logs made and cuts (server.log)",
+    "a replica starts where its log ended, if nothing was cut since: a log that was just made is "
+    "empty; a follower's first cut is below the end, and to the high watermark with which it "
+    "started if no epoch says where to",
+    "Partition.makeLeader, makeFollower, maybeShrinkIsr; Log.truncateTo; "
+    "AbstractFetcherThread.truncateToHighWatermark",
+    "where the log ended last, or where it was cut to since",
+    "starts and shrunk ISRs with their offsets (state-change.log since 2.5, server.log) beside "
+    "logs made and cuts (server.log)",
 )
 RENAMED = Rule(
     "a_deleted_log_is_renamed",

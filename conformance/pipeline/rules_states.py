@@ -6,7 +6,7 @@ the state that it moved it into, who follows changes no ISR, who leads starts on
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
@@ -50,6 +50,7 @@ def check_versions(bench: RuleContext) -> None:
             partitions[event.tp].append(event)
     for _, events in sorted(partitions.items()):
         _versions_and_epochs(bench, events)
+        _writes_above_what_it_received(bench, events)
 
 
 def check(bench: RuleContext) -> None:
@@ -426,6 +427,57 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
             )
 
 
+def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> None:
+    """A leader's ISR write has a zkVersion above those of all states that it was sent before.
+
+    What another line of that state confirms is not what is wrong. Asked only where its own log
+    shows a version as high before: by what was sent, which is in another log, whose clock may have
+    been another, it is decided which of the two lines is wrong.
+    """
+    history = bench.history
+    received: dict[int | None, list[Event]] = defaultdict(list)
+    shown: Counter[tuple[int | None, int | None]] = Counter()
+    for event in events:
+        shown[event.version, event.leader_epoch] += event.kind != "isr_updated"
+        if event.kind == "leader_and_isr_received" and event.leader == event.broker:
+            received[event.broker].append(event)
+    wrote: dict[tuple[str, int | None], Event] = {}
+    for event in events:
+        if event.kind != "isr_updated" or event.detail != "zkVersion" or event.version is None:
+            continue
+        log = history.places[event.file].stream, event.broker
+        own, wrote[log] = wrote.get(log), event
+        if own is None or (own.version or 0) < event.version or not history.contiguous(own, event):
+            continue
+        before = [
+            each
+            for each in received[event.broker]
+            if each.at < event.at - _SETTLED
+            and shown[each.version, each.leader_epoch] > 1
+            and id(each) not in bench.blamed
+        ]
+        if not before:
+            continue
+        last = max(before, key=lambda each: (each.at, history.key(each)))
+        bench.looked(VERSIONS_GROW)
+        if (
+            event.version > (last.version or 0)
+            or another_life(history, last, event)
+            or not same_life(history, last, event)
+            or history.clock_was_set(last, event)
+            or not bench.lacks(event, last.where)
+        ):
+            continue
+        bench.report(
+            FindingKind.VIOLATION,
+            VERSIONS_GROW,
+            event,
+            f"{_name(event)}: the zkVersion that its leader, broker {event.broker}, writes is "
+            f"{event.version} here, and {last.version} was sent to it before, at {last.where}",
+            f"a zkVersion above {last.version}",
+        )
+
+
 def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
     """A controller takes a replica out of the ISR: who leads goes on, or it led and nobody does.
 
@@ -545,8 +597,8 @@ def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> Non
             if event.kind not in _CHANGES:
                 continue
             before = [role for role in roles if role.at < event.at]
-            near = [role for role in roles if abs(role.at - event.at) <= _SETTLED]
-            if not before or near:
+            near = (role for role in roles if abs(role.at - event.at) <= _SETTLED)
+            if not before or any(_role(role) == "leader" for role in near):
                 continue
             last = max(before, key=lambda role: (role.at, history.key(role)))
             bench.looked(LEADER_WRITES_ISR)

@@ -1,21 +1,24 @@
-"""Rules about truncation: no replica truncates what it knew to be committed.
+"""Rules about truncation: no replica truncates what was committed.
 
-A replica's high watermark only grows while its process lives, and is at most what the leader had
-committed; so a cut below it takes committed records away. A process that starts again may know
-less than the one before: it reads its checkpoint. A leader whose own log ended below (its disk lost
-what was never forced to it, or it was elected out of the ISR) makes its followers cut as well: the
-protocol was obeyed, and records are lost all the same. What a leader answers to a follower that
-asks where an epoch ends, no release logs; so its log's end at the start of its epoch is taken.
+A replica's high watermark is at most what the leader had committed; so a cut below it takes
+committed records away. All members of an ISR have what its leader says is committed. A process that
+starts again may have less than the one before, and know less: it reads its checkpoint. A leader
+whose own log ended below (its disk lost what was never forced to it, or it was elected out of the
+ISR) makes its followers cut as well: the protocol was obeyed, and records are lost all the same.
+What a leader answers to a follower that asks where an epoch ends, no release logs; so its log's end
+at the start of its epoch is taken.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.ingest.templates_data_plane import FOLLOWED, RAISED
+from conformance.pipeline.monotonicity import ValueSeen
 from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import (
     COMMITTED_IS_KEPT,
@@ -25,14 +28,18 @@ from conformance.pipeline.rules import (
     FindingKind,
 )
 
-_TELLS = frozenset(
-    ("leader_started", "follower_started", "high_watermark_loaded", RAISED, FOLLOWED)
-)
+_SHRUNK = "isr_shrunk"
+_LOADED = frozenset(("high_watermark_loaded", "replica_loaded"))
+_TELLS = _LOADED | {"leader_started", "follower_started", RAISED, FOLLOWED, _SHRUNK}
 _STARTS = frozenset(("leader_started", "follower_started"))
+_ROLES = _STARTS | {"leader_and_isr_received", "leader_and_isr_applied"}
 _RECOVERING = "RECOVERING"
 _STATES = frozenset(("partition_changed", "leader_and_isr_received", "metadata_cached"))
 _TO_WATERMARK = "truncates_to_high_watermark"
+_BY_ITSELF = frozenset((_TO_WATERMARK, "truncates_to_own_end"))
+"""Lines of a follower that no epoch tells where to cut: it cuts to its own high watermark."""
 _CUTS = frozenset(("log_truncated", "truncation_chosen"))
+_RESETS = frozenset(("fetch_offset_reset",))
 _OWN_WORDS = "truncation_below_high_watermark"
 _FOLLOWS = frozenset(("leader_and_isr_received", "follower_started"))
 _SKEW = 1000  # milliseconds by which a leader's clock may be ahead of its follower's
@@ -55,20 +62,20 @@ def check(bench: RuleContext) -> None:
             continue
         if event.kind == "leader_started" and event.offset is not None:
             leaders[event.tp].append(event)
-        if event.kind in _TELLS | _CUTS:
+        if event.kind in _TELLS | _CUTS | _ROLES | _RESETS:
             replicas[event.broker, *event.tp].append(event)
         elif event.kind == _OWN_WORDS and event.high_watermark is not None:
             said.append(event)
     for event in said:
         bench.looked(COMMITTED_IS_KEPT)
-        _blame(bench, event, event, leaders, unclean)
-    for _, events in sorted(replicas.items()):
-        _keeps(
-            bench,
-            sorted(events, key=lambda each: (each.at, bench.history.key(each))),
-            leaders,
-            unclean,
-        )
+        _blame(bench, event, _Committed(event, event), leaders, unclean)
+    for events in replicas.values():
+        events.sort(key=lambda each: (each.at, bench.history.key(each)))
+    shrunk = _told_of_members(bench, replicas)
+    for where, events in sorted(replicas.items()):
+        events = _without_second_starts(events)
+        _keeps(bench, events, shrunk.get(where, []), leaders, unclean)
+        _log_ends(bench, events)
 
 
 def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Event]]:
@@ -114,7 +121,9 @@ def _starts_from_its_log(bench: RuleContext) -> None:
             replicas[event.broker, *event.tp].append(event)
     for _, events in sorted(replicas.items()):
         ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
+        led: Event | None = None
         for one, other in pairwise(ordered):
+            led = one if one.kind == "leader_started" else led
             if not 0 <= other.at - one.at < _AT_ONCE:
                 continue
             first = other.kind in _STARTS and other.previous_epoch == -1
@@ -122,6 +131,9 @@ def _starts_from_its_log(bench: RuleContext) -> None:
                 _compared(
                     bench, one, other, other.offset, 0, "the log, which was made just before,"
                 )
+            elif one.kind == "follower_started" and other.kind == "log_truncated":
+                if one.at < other.at and _had_no_fetcher(bench, one, led):
+                    _cuts_what_is_there(bench, one, other)
             elif (
                 one.kind == "follower_started"
                 and one.previous_epoch == -1
@@ -133,6 +145,41 @@ def _starts_from_its_log(bench: RuleContext) -> None:
                     bench, one, other, other.offset, one.high_watermark,
                     "the high watermark with which it started",
                 )  # fmt: skip
+
+
+def _had_no_fetcher(bench: RuleContext, start: Event, led: Event | None) -> bool:
+    """Whether no fetcher of an earlier leader can write to the log of who starts to follow.
+
+    A fetcher is stopped only after that line.
+    """
+    return start.previous_epoch == -1 or (
+        led is not None
+        and led.leader_epoch == start.previous_epoch
+        and not _began_anew(bench, led, start)
+        and bench.history.same_process(led, start)
+    )
+
+
+def _cuts_what_is_there(bench: RuleContext, start: Event, cut: Event) -> None:
+    """A follower's first cut: only what is below the end of the log is logged as one."""
+    if start.offset is None or cut.offset is None:
+        return
+    bench.looked(STARTS_FROM_LOG)
+    if cut.offset < start.offset or not bench.history.same_process(start, cut):
+        return
+    if bench.history.clock_was_set(start, cut) or not bench.lacks(cut, start.where):
+        return
+    streams = (bench.history.places[each.file].stream for each in (start, cut))
+    sure = len(set(streams)) == 1
+    bench.report(
+        FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
+        STARTS_FROM_LOG,
+        cut,
+        f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset} here, and "
+        f"started to follow with a log that ended at {start.offset}, at {start.where}"
+        + ("" if sure else "; the clocks of the two logs may be apart"),
+        f"an offset below {start.offset}",
+    )
 
 
 def _compared(
@@ -165,8 +212,8 @@ def _within_the_log(bench: RuleContext) -> None:
                 FindingKind.VIOLATION,
                 WATERMARK_IN_LOG,
                 event,
-                f"{event.topic}-{event.partition}: broker {event.broker} starts in leader epoch "
-                f"{event.leader_epoch} with high watermark {mark}, and its log ends at {end}",
+                f"{event.topic}-{event.partition}: broker {event.broker} says that its high "
+                f"watermark is {mark}, and that its log ends at {end}",
                 f"a high watermark of at most {end}",
             )
 
@@ -240,43 +287,140 @@ def _cut_to_epoch_end(
     )
 
 
+def _without_second_starts(events: list[Event]) -> list[Event]:
+    """Without a leader's further starts in one epoch, which are wrong by themselves: there is a
+    rule of its own for them (`rules_states`)."""
+    kept: list[Event] = []
+    epoch: int | None = None
+    for event in events:
+        if event.kind != "leader_started" or event.leader_epoch != epoch:
+            kept.append(event)
+        epoch = event.leader_epoch if event.kind in _STARTS else epoch
+    return kept
+
+
+@dataclass(frozen=True)
+class _Committed:
+    """What a replica had that was committed: `told` says up to where, and `since` is the line of
+    its own broker whose process had it."""
+
+    told: Event
+    since: Event
+
+    @property
+    def mark(self) -> int:
+        """The high watermark."""
+        return self.told.high_watermark or 0
+
+
+def _told_of_members(
+    bench: RuleContext, replicas: Mapping[tuple[int, str, int], list[Event]]
+) -> dict[tuple[int, str, int], list[tuple[int, Event]]]:
+    """By replica: what leaders told to be committed while it was in their ISR, with their epochs.
+
+    Whoever is in a leader's ISR has what that leader has committed.
+    """
+    history = bench.history
+    found: dict[tuple[int, str, int], list[tuple[int, Event]]] = defaultdict(list)
+    for (broker, topic, partition), events in sorted(replicas.items()):
+        role: Event | None = None
+        for number, event in enumerate(events):
+            if event.kind in _ROLES and event.leader_epoch is not None:
+                role = event
+            elif event.kind == _SHRUNK and event.high_watermark and role is not None:
+                near = (each for each in events[number:] if each.at <= event.at + _SKEW)
+                if (
+                    event.at - role.at > _SKEW
+                    and not any(each.kind in _ROLES for each in near)
+                    and history.log_covers(role, event.at)
+                    and history.same_process(role, event)
+                    and not _began_anew(bench, role, event)
+                    and not history.clock_was_set(role, event)
+                ):
+                    for member in event.isr or ():
+                        if member != broker:
+                            told = role.leader_epoch or 0, event
+                            found[member, topic, partition].append(told)
+    return found
+
+
 def _keeps(
     bench: RuleContext,
     events: list[Event],
+    shrunk: list[tuple[int, Event]],
     leaders: Mapping[tuple[str, int], list[Event]],
     unclean: Mapping[tuple[str, int], list[Event]],
 ) -> None:
-    """One replica's lines, from whichever log; the clock is its broker's own in all of them."""
-    known: Event | None = None
+    """One replica's lines, from whichever log; the clock is its broker's own in all of them.
+
+    `shrunk`: what its leaders told. It holds where the replica follows or leads in a later epoch,
+    if its process was there before that leader's epoch: an earlier one may have been the member.
+    """
+    known: _Committed | None = None
+    oldest: Event | None = None  # this process, in its earliest epoch
+    loaded = False
+    chosen: Event | None = None
     for event in events:
-        if known is not None and _began_anew(bench, known, event):
-            known = None
-        mark = None if known is None else known.high_watermark
-        if event.kind in _TELLS:
-            if event.high_watermark is not None and event.high_watermark >= (mark or 0):
-                known = event
-        elif known is not None and mark is not None and event.offset is not None:
+        chosen = event if event.kind == "truncation_chosen" else chosen
+        if known is not None and _began_anew(bench, known.since, event):
+            known, loaded = None, False
+        if oldest is not None and _began_anew(bench, oldest, event):
+            oldest, loaded = None, False
+        if event.kind in _ROLES and event.leader_epoch is not None:
+            for epoch, told in shrunk if oldest is not None else ():
+                assert oldest is not None
+                if (oldest.leader_epoch or 0) < epoch < event.leader_epoch:
+                    before = known
+                    known = _Committed(told, oldest)
+                    if before is not None and before.mark >= known.mark:
+                        known = before
+            oldest = oldest or event
+        ends = event.kind in _STARTS or event.kind in _CUTS
+        if known is not None and ends and event.offset is not None:
             bench.looked(COMMITTED_IS_KEPT)
-            if event.offset < mark:
-                _blame(bench, event, known, leaders, unclean)
+            cut = event.kind in _CUTS
+            if event.offset < known.mark and (
+                cut or event.offset < _at_least(events, known.since, event, known.mark)
+            ):
+                _blame(bench, event, known, leaders, unclean, chosen)
+                continue
+        if event.kind in _TELLS and event.high_watermark is not None:
+            # Another log of the partition may be loaded later: that of a move between disks.
+            again = event.kind in _LOADED and loaded
+            loaded = loaded or (event.kind in _LOADED and event.high_watermark > 0)
+            if not again and (known is None or event.high_watermark >= known.mark):
+                known = _Committed(event, event)
 
 
 def _blame(
     bench: RuleContext,
-    cut: Event,
-    known: Event,
+    less: Event,
+    known: _Committed,
     leaders: Mapping[tuple[str, int], list[Event]],
     unclean: Mapping[tuple[str, int], list[Event]],
+    chosen: Event | None = None,
 ) -> None:
-    """A cut below the high watermark that `known` tells: whose fault is it?"""
-    assert cut.tp is not None
-    mark = known.high_watermark or 0
+    """A cut, or a start, below what was committed: whose fault is it?
+
+    `chosen`: the last line in which the replica's fetcher says where to cut.
+    """
+    assert less.tp is not None
+    history = bench.history
+    mark, told, since = known.mark, known.told, known.since
+    cuts = less.kind not in _STARTS
+    what = "cuts its log to" if cuts else f"starts in leader epoch {less.leader_epoch} from"
+    whose = "its" if told.broker == less.broker else f"its leader's, broker {told.broker}'s,"
     why = (
-        f"{cut.topic}-{cut.partition}: broker {cut.broker} cuts its log to {cut.offset}, and its "
-        f"high watermark was {mark} at {known.where}; "
+        f"{less.topic}-{less.partition}: broker {less.broker} {what} {less.offset}, and {whose} "
+        f"high watermark was {mark} at {told.where}; "
     )
-    leader = _leader_of(cut, leaders.get(cut.tp, ()))
-    if leader is not None and (leader.offset or 0) < mark:
+    leader = _leader_of(less, leaders.get(less.tp, ()))
+    sure = history.same_process(since, less) and not history.clock_was_set(since, less)
+    whole = sure and not cuts and told is since and history.server_log_covers(since, less)
+    if whole and _one_after_another(bench, since, less) and bench.lacks(less, told.where):
+        kind = FindingKind.VIOLATION
+        why += "no line of its log cuts it in between"
+    elif leader is not None and (leader.offset or 0) < mark:
         kind = FindingKind.EXPLAINED
         why += (
             f"its leader, broker {leader.broker}, began with a log that ended at {leader.offset}, "
@@ -284,23 +428,96 @@ def _blame(
         )
     elif elections := [
         each
-        for each in unclean.get(cut.tp, ())
-        if known.at - _SINCE_LED <= each.at <= cut.at + _SKEW
+        for each in unclean.get(less.tp, ())
+        if since.at - _SINCE_LED <= each.at <= less.at + _SKEW
     ]:
         kind = FindingKind.EXPLAINED
         why += f"its leader was elected from outside the ISR, at {elections[-1].where}"
     elif (
-        leader is not None
-        and bench.history.same_process(known, cut)
-        and not bench.history.clock_was_set(known, cut)
-        and not _may_have_lost(cut, mark, leader, leaders[cut.tp])
+        cuts
+        and told.broker == less.broker
+        and leader is not None
+        and sure
+        and not _may_have_fallen(bench, since, less, chosen)
+        and not _may_have_lost(less, mark, leader, leaders[less.tp])
     ):
         kind = FindingKind.VIOLATION
         why += f"its leader had all up to {leader.offset} at {leader.where}"
     else:
         kind = FindingKind.INCOMPLETE
         why += "what its leader had, or a new start of its process, may be missing"
-    bench.report(kind, COMMITTED_IS_KEPT, cut, why, f"an offset of {mark} or more")
+    bench.report(kind, COMMITTED_IS_KEPT, less, why, f"an offset of {mark} or more")
+
+
+def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> int:
+    """Where a log that ended at `end` ends at least, by the cuts of its broker at that time.
+
+    Those in another file than the roles count at any time: that file's clock may be another.
+    """
+    for event in events:
+        near = since.at - _SKEW <= event.at <= until.at + _SKEW
+        if near or event.file not in (since.file, until.file):
+            if event.kind in _RESETS:
+                return 0
+            if event.kind in _CUTS and event.offset is not None:
+                end = min(end, event.offset)
+    return end
+
+
+def _one_after_another(bench: RuleContext, a: Event, b: Event) -> bool:
+    """Whether one process wrote both by their own words, and its cuts are in the same log, or both
+    are in one that has no lines of processes and the second names the first one's epoch.
+
+    Where they stand in two logs, one may have had another clock.
+    """
+    history = bench.history
+    if history.places[a.file].stream != history.places[b.file].stream:
+        return False
+    if b.kind in _STARTS and a.kind in _STARTS:
+        return b.previous_epoch == a.leader_epoch and a.leader_epoch is not None
+    return a.file == b.file and history.contiguous(a, b)
+
+
+def _log_ends(bench: RuleContext, events: list[Event]) -> None:
+    """Where a replica's log ends, from one line that says it to the next: nothing shortens it but
+    a cut, which is logged."""
+    history = bench.history
+
+    def excuse(a: Event, b: Event) -> str | None:
+        if _began_anew(bench, a, b):
+            return "the process, or the replica, began anew"
+        least = _at_least(events, a, b, a.offset or 0)
+        return "the log is cut in between" if (b.offset or 0) >= least else None
+
+    def joined(a: Event, b: Event) -> bool:
+        return (
+            _one_after_another(bench, a, b)
+            and history.log_covers(a, b.at)
+            and history.server_log_covers(a, b)
+            and not history.clock_was_set(a, b)
+            and bench.lacks(b, a.where)
+        )
+
+    logs: dict[str, list[ValueSeen]] = defaultdict(list)
+    for event in events:
+        if (event.kind in _STARTS or event.kind == _SHRUNK) and event.offset is not None:
+            logs[history.places[event.file].stream].append(ValueSeen(event.offset, event))
+    for _, steps in sorted(logs.items()):
+        first = steps[0].event
+        what = f"{first.topic}-{first.partition}: the end of the log of broker {first.broker}"
+        bench.never_falls(STARTS_FROM_LOG, what, steps, excuse, joined, "offset")
+
+
+def _may_have_fallen(bench: RuleContext, since: Event, cut: Event, chosen: Event | None) -> bool:
+    """Whether a replica cuts to its own high watermark, which may have become its leader's.
+
+    A new leader's high watermark lags; who follows takes it, and cuts there if no epoch tells it
+    where to (before KIP-101 none does).
+    """
+    old = (0,) < bench.history.oldest_release < (0, 11)
+    near = chosen is not None and 0 <= cut.at - chosen.at < _AT_ONCE
+    by_itself = near and chosen is not None and chosen.template in _BY_ITSELF
+    return (old or by_itself) and cut.at - since.at > _AT_ONCE
 
 
 def _may_have_lost(cut: Event, mark: int, leader: Event, starts: Iterable[Event]) -> bool:

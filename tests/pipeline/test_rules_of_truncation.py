@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.pipeline.written import PARTITION, checked, line, starting, violations, write
+from tests.pipeline.written import (
+    PARTITION,
+    checked,
+    incomplete,
+    line,
+    starting,
+    violations,
+    write,
+)
 
 RULE = "no_cut_below_the_high_watermark"
 FETCHER = "kafka.server.ReplicaFetcherThread"
@@ -46,7 +54,13 @@ def found(tmp_path: Path, follower: list[str], leader: list[str]) -> list[tuple[
 
 
 def test_a_cut_below_the_high_watermark_is_a_violation_where_the_leader_had_more(tmp_path: Path):
-    assert found(tmp_path, [loaded(1, 5, 16), cuts(9, 12)], [began(5, 4, 20)]) == [("violation", 4)]
+    assert found(tmp_path, [loaded(8, 5, 16), cuts(9, 12)], [began(5, 4, 20)]) == [("violation", 4)]
+
+
+def test_who_cuts_to_its_own_high_watermark_may_have_taken_its_leaders_meanwhile(tmp_path: Path):
+    assert found(tmp_path, [loaded(1, 5, 16), cuts(9, 12)], [began(5, 4, 20)]) == [
+        ("incomplete", 4)
+    ]
 
 
 def test_a_cut_at_the_high_watermark_or_above_is_right(tmp_path: Path):
@@ -177,3 +191,102 @@ def test_a_replica_starts_from_the_log_that_was_made_for_it(tmp_path: Path):
     assert violations(offset) == [(rule, "state-change.log", 1)]
     assert violations(cut) == [(rule, "server.log", 4)]
     assert rule not in {each["rule"] for other in others for each in other["findings"]}
+
+
+# --- what leaders say as they shrink the ISR, and where logs end
+
+
+def shrinks(second: int, leader: int, isr: str, mark: int, end: int) -> str:
+    text = (f"[Partition orders-0 broker={leader}] Shrinking ISR from {isr},6 to {isr}. Leader: "
+            f"(highWatermark: {mark}, endOffset: {end}). Out of sync replicas: (brokerId: 6, "
+            "endOffset: 9).")  # fmt: skip
+    return line(second, text, PARTITION)
+
+
+def starts_as(second: int, broker: int, role: str, epoch: int, end: int, mark: int = 0) -> str:
+    isr = " ISR [4,5] addingReplicas [] removingReplicas []" if role == "Leader" else ""
+    return line(
+        second,
+        f"[Broker id={broker}] {role} orders-0 starts at leader epoch {epoch} from offset {end} "
+        f"with high watermark {mark}{isr}. Previous leader epoch was {epoch - 1}.",
+    )
+
+
+def judged(folder: Path, own: list[str], roles: list[str], of_leader: list[str]) -> Any:
+    """The check of broker 5, and of a broker 4 that leads in epoch 2 as of second 10."""
+    alive = line(900, "[KafkaServer id=5] x", "kafka.server.KafkaServer")
+    files = {
+        "b5/server.log": [*starting(0, 5), *own, alive],
+        "b5/state-change.log": roles,
+        "b4/server.log": [*starting(0, 4), *of_leader, alive.replace("=5", "=4")],
+        "b4/state-change.log": [starts_as(10, 4, "Leader", 2, 20), starts_as(
+            800, 4, "Follower", 9, 30)],
+    }  # fmt: skip
+    return checked(write(folder, files))
+
+
+FOLLOWS = [starts_as(5, 5, "Follower", 1, 8), starts_as(10, 5, "Follower", 2, 9)]
+
+
+def test_what_a_leader_says_to_be_committed_all_members_of_its_isr_keep(tmp_path: Path):
+    told = [shrinks(30, 4, "4,5", 16, 20)]
+    leads = starts_as(60, 5, "Leader", 3, 12)
+
+    below = judged(tmp_path / "below", [], [*FOLLOWS, leads], told)
+    at = judged(tmp_path / "at", [], [*FOLLOWS, starts_as(60, 5, "Leader", 3, 16)], told)
+    alone = judged(tmp_path / "alone", [], [*FOLLOWS, leads], [shrinks(30, 4, "4", 16, 20)])
+    anew = judged(tmp_path / "anew", starting(40, 5), [*FOLLOWS, leads], told)
+    late = judged(tmp_path / "late", [], [FOLLOWS[1], leads], told)
+
+    assert incomplete(below) == [(RULE, "state-change.log", 3)]  # clocks may be apart
+    assert [each["findings"] for each in (at, alone, anew, late)] == [[], [], [], []]
+
+
+def test_a_leader_that_told_its_high_watermark_never_cuts_below_it(tmp_path: Path):
+    of_follower = [starts_as(60, 4, "Leader", 4, 20)]
+    files = {
+        "b5/server.log": [*starting(0, 5), shrinks(30, 5, "5,4", 16, 20), cut_to(61, 12)],
+        "b5/state-change.log": [starts_as(10, 5, "Leader", 3, 12)],
+        "b4/state-change.log": of_follower,
+    }
+
+    assert violations(checked(write(tmp_path, files))) == [(RULE, "server.log", 4)]
+
+
+ENDS = "a_replica_starts_from_its_log"
+
+
+def test_a_log_is_shortened_by_nothing_but_a_cut(tmp_path: Path):
+    roles = [*FOLLOWS, starts_as(50, 5, "Leader", 3, 14), starts_as(60, 5, "Follower", 4, 12)]
+
+    cut = judged(tmp_path / "cut", [cut_to(55, 12)], roles, [])
+    lost = judged(tmp_path / "lost", starting(55, 5), roles, [])
+    fallen = judged(tmp_path / "fallen", [], roles, [])
+
+    assert violations(cut) == violations(lost) == []
+    assert violations(fallen) == [(ENDS, "state-change.log", 4)]
+
+
+def test_a_follower_that_had_no_fetcher_cuts_below_its_logs_end(tmp_path: Path):
+    roles = [starts_as(50, 5, "Leader", 3, 14), starts_as(60, 5, "Follower", 4, 20)]
+
+    below = judged(tmp_path / "below", [cut_to(61, 19)], roles, [])
+    above = judged(tmp_path / "above", [cut_to(61, 20)], roles, [])
+    fetched = judged(tmp_path / "fetched", [cut_to(61, 20)],
+                     [starts_as(50, 5, "Follower", 3, 14), roles[1]], [])  # fmt: skip
+
+    assert incomplete(below) == incomplete(fetched) == []
+    assert incomplete(above) == [(ENDS, "server.log", 3)]  # in two logs
+
+
+def test_up_to_2_3_a_replica_is_loaded_with_its_high_watermark_and_remote_ones_with_0(
+    tmp_path: Path,
+):
+    def replica(second: int, mark: int) -> str:
+        text = f"Replica loaded for partition orders-0 with initial high watermark {mark}"
+        return line(second, text, "kafka.cluster.Replica")
+
+    log = [replica(3, 0), replica(3, 16), replica(3, 0)]
+
+    assert found(tmp_path / "at", [*log, cut_to(9, 16)], [began(5, 4, 20)]) == []
+    assert found(tmp_path / "below", [*log, cut_to(9, 12)], [began(5, 4, 20)]) == [("violation", 6)]

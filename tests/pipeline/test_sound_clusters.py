@@ -240,7 +240,7 @@ def test_a_cut_below_the_high_watermark_is_explained_by_an_unclean_election(tmp_
         "watermark 16",
         PARTITION,
     )
-    cut = of_fetcher(9, "Truncating partition orders-0 to local high watermark 12")
+    cut = cut_to(9, 12)
 
     def kinds(folder: str, *states: str) -> list[str]:
         files = {
