@@ -68,7 +68,7 @@ def check(bench: RuleContext) -> None:
             said.append(event)
     for event in said:
         bench.looked(COMMITTED_IS_KEPT)
-        _blame(bench, event, _Committed(event, event), leaders, unclean)
+        _blame(bench, event, _KnownCommitted(event, event), leaders, unclean)
     for events in replicas.values():
         events.sort(key=lambda each: (each.at, bench.history.key(each)))
     shrunk = _told_of_members(bench, replicas)
@@ -300,7 +300,7 @@ def _without_second_starts(events: list[Event]) -> list[Event]:
 
 
 @dataclass(frozen=True)
-class _Committed:
+class _KnownCommitted:
     """What a replica had that was committed: `told` says up to where, and `since` is the line of
     its own broker whose process had it."""
 
@@ -356,7 +356,7 @@ def _keeps(
     `shrunk`: what its leaders told. It holds where the replica follows or leads in a later epoch,
     if its process was there before that leader's epoch: an earlier one may have been the member.
     """
-    known: _Committed | None = None
+    known: _KnownCommitted | None = None
     oldest: Event | None = None  # this process, in its earliest epoch
     loaded = False
     chosen: Event | None = None
@@ -371,7 +371,7 @@ def _keeps(
                 assert oldest is not None
                 if (oldest.leader_epoch or 0) < epoch < event.leader_epoch:
                     before = known
-                    known = _Committed(told, oldest)
+                    known = _KnownCommitted(told, oldest)
                     if before is not None and before.mark >= known.mark:
                         known = before
             oldest = oldest or event
@@ -389,13 +389,13 @@ def _keeps(
             again = event.kind in _LOADED and loaded
             loaded = loaded or (event.kind in _LOADED and event.high_watermark > 0)
             if not again and (known is None or event.high_watermark >= known.mark):
-                known = _Committed(event, event)
+                known = _KnownCommitted(event, event)
 
 
 def _blame(
     bench: RuleContext,
     less: Event,
-    known: _Committed,
+    known: _KnownCommitted,
     leaders: Mapping[tuple[str, int], list[Event]],
     unclean: Mapping[tuple[str, int], list[Event]],
     chosen: Event | None = None,

@@ -78,7 +78,7 @@ def findings(folder: Path) -> Found:
     )
 
 
-class Logs:
+class ClusterLogs:
     """The logs of a cluster, and the lines that rules read."""
 
     def __init__(self, folder: Path) -> None:
@@ -146,10 +146,10 @@ class Logs:
         return Plant(kind, f"{file}:{line + 1} {text}", {file: {line: [here, text]}}, at)
 
 
-Planter = Callable[[Logs, random.Random], Plant | None]
+Planter = Callable[[ClusterLogs, random.Random], Plant | None]
 
 
-def number(logs: Logs, chosen: random.Random) -> Plant | None:
+def number(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A number of a line is another one."""
     event = logs.drawn(chosen)
     file, text = logs.file(event), logs.text(event)
@@ -172,7 +172,7 @@ def _at(file: Path, *lines: int) -> frozenset[tuple[str, int]]:
     return frozenset((str(file), line) for line in lines)
 
 
-def dropped(logs: Logs, chosen: random.Random) -> Plant | None:
+def dropped(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A line is not there."""
     event = logs.drawn(chosen)
     file = logs.file(event)
@@ -181,7 +181,7 @@ def dropped(logs: Logs, chosen: random.Random) -> Plant | None:
     return Plant("dropped", what, {file: {event.line: []}}, _at(file, *near))
 
 
-def swapped(logs: Logs, chosen: random.Random) -> Plant | None:
+def swapped(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """Two lines of one file that follow each other stand in the other order, under their stamps."""
     place = chosen.randrange(len(logs.events) - 1)
     one, other = logs.events[place : place + 2]
@@ -198,7 +198,7 @@ def swapped(logs: Logs, chosen: random.Random) -> Plant | None:
     return Plant("swapped", what, edits, _at(file, one.line, other.line))
 
 
-def isr_of_no_replica(logs: Logs, chosen: random.Random) -> Plant | None:
+def isr_of_no_replica(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """In all lines of one version of a state the ISR has a broker that is no replica."""
     event = logs.drawn(chosen, "partition_changed", "leader_and_isr_sent", "isr_updated")
     if (
@@ -220,7 +220,7 @@ def isr_of_no_replica(logs: Logs, chosen: random.Random) -> Plant | None:
     return Plant("isr_of_no_replica", what, edits, frozenset(places)) if edits else None
 
 
-def version_goes_back(logs: Logs, chosen: random.Random) -> Plant | None:
+def version_goes_back(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A leader writes its ISR under a zkVersion that the state had before."""
     event = logs.drawn(chosen, "isr_updated")
     if not event.version:
@@ -232,7 +232,7 @@ def version_goes_back(logs: Logs, chosen: random.Random) -> Plant | None:
     return Plant("version_goes_back", what, {file: {event.line: [after]}}, _at(file, event.line))
 
 
-def shrunk_by_a_follower(logs: Logs, chosen: random.Random) -> Plant | None:
+def shrunk_by_a_follower(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A broker that follows changes the ISR."""
     change, role = logs.drawn(chosen, *_ISR_LINES), logs.drawn(chosen, *_ROLES)
     if role.broker == change.broker or not _follows(role):
@@ -259,7 +259,7 @@ def _follows(role: Event) -> bool:
     return role.kind == "follower_started" or role.to_state == "follower"
 
 
-def starts_again_lower(logs: Logs, chosen: random.Random) -> Plant | None:
+def starts_again_lower(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A leader starts again in its leader epoch, with a log that ends lower."""
     start = logs.drawn(chosen, "leader_started")
     if not start.offset:
@@ -273,7 +273,7 @@ def starts_again_lower(logs: Logs, chosen: random.Random) -> Plant | None:
     return logs.put("starts_again_lower", logs.file(start), chosen.choice(places)[0], text)
 
 
-def starts_in_anothers_epoch(logs: Logs, chosen: random.Random) -> Plant | None:
+def starts_in_anothers_epoch(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A second broker starts as leader in a leader epoch."""
     start, other = logs.drawn(chosen, "leader_started"), logs.drawn(chosen, "leader_started")
     if start.tp != other.tp or start.broker == other.broker:
@@ -282,7 +282,7 @@ def starts_in_anothers_epoch(logs: Logs, chosen: random.Random) -> Plant | None:
     return logs.put("starts_in_anothers_epoch", logs.file(other), other.line, text)
 
 
-def online_after_deletion(logs: Logs, chosen: random.Random) -> Plant | None:
+def online_after_deletion(logs: ClusterLogs, chosen: random.Random) -> Plant | None:
     """A partition of a deleted topic goes online, and nobody made it."""
     gone = logs.drawn(chosen, "topic_deleted", "topic_deletion")
     online = logs.drawn(chosen, "partition_changed")
@@ -306,7 +306,7 @@ FAULTS: tuple[Planter, ...] = (
 )  # fmt: skip
 
 
-def plants(logs: Logs, planter: Planter, seed: int, count: int) -> Iterator[Plant]:
+def plants(logs: ClusterLogs, planter: Planter, seed: int, count: int) -> Iterator[Plant]:
     """So many different changes of the logs, by seed; fewer where the logs have not the lines."""
     chosen = random.Random(f"{seed} {planter.__name__}")
     seen: set[str] = set()
@@ -348,7 +348,9 @@ def outcome(new: Found, plant: Plant) -> str:
     )
 
 
-def _faults(logs: Logs, planter: Planter, seed: int, count: int, before: Found) -> Counter[str]:
+def _faults(
+    logs: ClusterLogs, planter: Planter, seed: int, count: int, before: Found
+) -> Counter[str]:
     counts: Counter[str] = Counter()
     for plant in plants(logs, planter, seed, count):
         with tempfile.TemporaryDirectory(prefix="insync-planted-") as name:
@@ -406,7 +408,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [each.__name__ for each in FAULTS] + ["neutral"]
     parser.add_argument("--kinds", default=",".join(names), help="separated by commas")
     chosen = parser.parse_args(arguments)
-    logs = Logs(chosen.logs)
+    logs = ClusterLogs(chosen.logs)
     before = findings(chosen.logs)
     rows = {
         each.__name__: _faults(logs, each, chosen.seed, chosen.plants, before)
