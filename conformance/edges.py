@@ -106,10 +106,7 @@ class _Walk:
     ) -> None:
         self.pair, self.without, self.begins = pair, family.without, family.begins
         self.only_alike, self.version = family.only_alike, version or DEFAULT
-        self.begun: list[Key] = []
-        for step in family.begins:
-            pair.take(step)
-            self.begun += [] if pair.last is None else [pair.last]
+        self.begun = pair.begin(family.begins)
         self.max_states, self.progress = max_states, progress
         self.report = EdgeReport(dict(pair.bounds), pair.about.system)
         start = self.pair.state

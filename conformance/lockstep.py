@@ -173,6 +173,15 @@ class Lockstep:
             f"after {self._shown(step)} as {self.last[0] if self.last else 'a silent step'}"
         )
 
+    def begin(self, steps: Iterable[Step]) -> list[Key]:
+        """Take the first steps of a family; the transitions that they were, for `not_alike`."""
+        begun = []
+        for step in steps:
+            self.take(step)
+            if self.last is not None:
+                begun.append(self.last)
+        return begun
+
     def _outcome(self, possible: list[Key], enabled: dict[Key, Any], silent: bool) -> Key | None:
         """Which of the possible transitions the step was, by the state that it left."""
         if len(possible) == 1 and not silent:

@@ -102,16 +102,16 @@ def walk_part(
     """
     chooser = random.Random(f"{about.system} {seed}")
     pair = Lockstep({**about.small, **family.bounds}, about=about, version=version)
-    for begun in family.begins:
-        pair.take(begun)
-    run: list[tuple[str, dict[str, int]]] = []
+    parameters = pair.model.parameters
+    run = [(name, dict(zip(parameters[name], given, strict=True)))
+           for name, given in pair.begin(family.begins)]  # fmt: skip
     for _ in range(steps):
         enabled = pair.model.enabled(pair.state)
         pair.choices_are_allowed(enabled)
         keys = [key for key in sorted(enabled) if key[0] not in family.without]
         chooser.shuffle(keys)
         for name, given in keys:
-            step = name, dict(zip(pair.model.parameters[name], given, strict=True))
+            step = name, dict(zip(parameters[name], given, strict=True))
             is_alike = about.not_alike(version or DEFAULT, [*run, step]) is None
             if is_alike and pair.drive((name, given)):
                 run.append(step)

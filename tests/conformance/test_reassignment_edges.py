@@ -232,6 +232,16 @@ def test_of_two_replicas_that_leave_at_once_brokers_hear_in_one_round() -> None:
     assert report.fired["broker_stops_replica"] > 0
 
 
+def test_a_walk_leaves_out_who_leaves_out_of_turn() -> None:
+    family = MAP.families["two_leave"]
+
+    fired: Counter[str] = Counter()
+    for seed in range(6):
+        fired.update(walk_part(MAP, family, seed, 60).fired)
+
+    assert fired["controller_takes_old_replica_offline"] > 1
+
+
 def test_a_controller_that_tells_of_each_that_leaves_at_once_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
