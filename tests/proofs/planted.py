@@ -140,9 +140,9 @@ FAULTS: tuple[FaultInProof, ...] = (
         "longer = log.append(id=slot.id, epoch=mine.epoch)"),)),
     # -- producers
     FaultInProof("appends_newest_epoch", "a leader appends under the registered epoch, not its own",
-          "producer", (("append(id=now.next_record, epoch=mine.epoch)",
+          "clients", (("append(id=now.next_record, epoch=mine.epoch)",
                         "append(id=now.next_record, epoch=now.zk.leader_epoch)"),)),
-    FaultInProof("appends_if_deposed", "a follower takes records of producers", "producer", ((
+    FaultInProof("appends_if_deposed", "a follower takes records of producers", "clients", ((
         """def leader_appends(now, new, broker):
     \"\"\"A record is appended by a broker that believes it leads; its producer asked for acks=0 or 1.
 
