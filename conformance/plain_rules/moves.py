@@ -45,15 +45,13 @@ class Assignment(NamedTuple):
         return Assignment((*wanted, *leaving), coming, leaving)
 
 
-def refusal(target: Sequence[int], current: Sequence[int] | None, live: Collection[int]) -> str:
-    """What AlterPartitionReassignments answers; `current` is None for an unknown partition.
+def refusal(target: Sequence[int], origin: Sequence[int], live: Collection[int]) -> str:
+    """What AlterPartitionReassignments answers to a target, before it looks for the partition.
 
-    A replica that is added must live, and one that stays need not.
+    A replica that is added must live, and one from before any move need not.
     """
-    if current is None:
-        return "UNKNOWN_TOPIC_OR_PARTITION"
     fine = target and len(set(target)) == len(target) and min(target) >= 0
-    if not fine or any(one not in live for one in target if one not in current):
+    if not fine or any(one not in live for one in target if one not in origin):
         return "INVALID_REPLICA_ASSIGNMENT"
     return "NONE"
 

@@ -31,8 +31,9 @@ STEPS = (
     *DROPS, OTHERS, NOTICES, "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_assigns_both", "controller_bumps_epoch", "controller_sees_targets_in_sync",
     "controller_adopts_target", "controller_keeps_leader", "controller_moves_leader",
-    "controller_takes_old_replica_offline", "controller_deletes_old_replicas",
-    "controller_settles_assignment", "controller_closes_request", "controller_tells_of_move",
+    "controller_takes_old_replica_offline", "controller_passes_over_old_replica",
+    "controller_deletes_old_replicas", "controller_settles_assignment",
+    "controller_closes_request", "controller_tells_of_move",
 )  # fmt: skip
 
 LED = ("controller_keeps_leader", "controller_moves_leader")
@@ -84,7 +85,7 @@ class Move:
         self.stage = ModelStage.of("reassignment", question["release"], STEPS, bounds)
         self.first_epoch = asked.get("leaderEpoch", 0)
         self.target = target
-        self.order = dict.fromkeys([*old, *target])  # the model keeps an ISR as a set
+        self.order = dict.fromkeys([*asked.get("isr", old), *old, *target])  # its ISR is a set
         leader = self.ids[asked.get("leader", old[0])]
         isr = [self.ids[broker] for broker in asked.get("isr", old)]
         cells: dict[Place, object] = {

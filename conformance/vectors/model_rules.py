@@ -240,13 +240,14 @@ def api_validate(question: Question) -> dict[str, Any]:
     asked = question["input"]
     wanted = asked.get("target", [1])
     known = asked.get("exists", True) and not asked.get("queuedForDeletion")
-    current = asked.get("current", [1, 2]) if known else None
-    if wanted is None and known:
-        moves_now = asked["adding"] or asked["removing"]
-        return {"error": "NONE" if moves_now else "NO_REASSIGNMENT_IN_PROGRESS"}
-    wanted = wanted or []
-    live = asked.get("live", {*(current or ()), *map(abs, wanted or ())})
-    return {"error": moves.refusal(wanted, current, live)}
+    current = asked.get("current", [1, 2]) if asked.get("exists", True) else []
+    on_the_way = moves.Assignment(tuple(current), tuple(asked["adding"]), tuple(asked["removing"]))
+    if wanted is None:
+        error = "NONE" if current and on_the_way.moves else "NO_REASSIGNMENT_IN_PROGRESS"
+    else:
+        live = asked.get("live", {*current, *map(abs, wanted)})
+        error = moves.refusal(wanted, on_the_way.origin, live)
+    return {"error": "UNKNOWN_TOPIC_OR_PARTITION" if error == "NONE" and not known else error}
 
 
 def throttled(question: Question) -> dict[str, Any]:

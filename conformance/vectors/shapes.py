@@ -933,6 +933,8 @@ def _encode(asked: Fields) -> None:
         _state(what)
         what.fill("controllerEpoch", default=0)
     what.fill("jmx", "jmxPort").fill("partitions", "assignment", "replicas")
+    what.fill("securityProtocolMap", "listenerSecurityProtocolMap",
+              "listener_security_protocol_map")  # fmt: skip
     if "timestamp" in what:
         what.fill("brokerId", "brokerid", "controller", "broker")
     if set(what) == {"epoch"}:

@@ -156,14 +156,22 @@ class Reassigner:
         return None
 
     def validate(self, partition: TopicPartition, target: Sequence[int] | None) -> str:
-        """The answer of AlterPartitionReassignments to a target; None cancels (2.4)."""
+        """The answer of AlterPartitionReassignments to a target; None cancels (2.4).
+
+        The target is looked at before the partition. A replica that a move adds already has to live
+        as well: who is new is new to the replicas from before any move.
+        Kafka: KafkaController.processApiPartitionReassignment, maybeTriggerPartitionReassignment
+        """
         context = self.core.context
         current = context.assignment(partition)
-        if not current.replicas or partition.topic in context.queued_for_deletion:
-            return UNKNOWN_TOPIC_OR_PARTITION
         if target is None:
-            return NONE if current.is_being_reassigned else NO_REASSIGNMENT_IN_PROGRESS
-        return valid_target(target, current.replicas, context.live_or_shutting_down)
+            error = NONE if current.is_being_reassigned else NO_REASSIGNMENT_IN_PROGRESS
+        else:
+            error = valid_target(target, current.origin, context.live)
+        if error != NONE:
+            return error
+        is_there = current.replicas and partition.topic not in context.queued_for_deletion
+        return NONE if is_there else UNKNOWN_TOPIC_OR_PARTITION
 
     # The twelve steps
 

@@ -117,7 +117,7 @@ def controller_is_asked_for_move(now, new, broker, first, second, third):
     require(not_(is_empty(cache.assignment)),       "the partition exists")
     require(is_empty(now.zk.requested),             "no request stands under /admin")
     require(every(BROKERS, lambda b: implies(
-        all_of(listed(target, b), not_(listed(cache.assignment, b))), cache.live.has(b))),
+        all_of(listed(target, b), not_(is_original(now.zk, b))), cache.live.has(b))),
                                                     "every new replica is alive")
     require(not_(is_same(target, when_moving(cache))), "another list is asked for than it works on")
     require_fence(now, broker)

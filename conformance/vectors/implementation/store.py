@@ -235,8 +235,9 @@ def _encoded(what: Any, under: Release) -> str:
         )
     if "endpoints" in named:
         info = BrokerInfo(
-            tuple(what["endpoints"]), what["timestamp"], what.get("jmx", -1), what.get("rack")
-        )
+            tuple(what["endpoints"]), what["timestamp"], what.get("jmx", -1), what.get("rack"),
+            security=dict(what.get("securityProtocolMap") or {}),
+        )  # fmt: skip
         # Version 5 is written under the inter-broker protocol 2.7, and then with features.
         newest = broker_version(under) if "features" in named else min(4, broker_version(under))
         return encode_broker(info, what.get("version", newest))

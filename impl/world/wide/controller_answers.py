@@ -103,12 +103,15 @@ class MovesAnswered:
             if error == "UNKNOWN_TOPIC_OR_PARTITION":
                 if assignment is not None and one.topic not in there.queued:
                     yield f"{about}, though it is on {assignment.replicas}"
-            elif assignment is None:
-                yield f"{about}, though there is no such partition"
             elif error == "NO_REASSIGNMENT_IN_PROGRESS":
-                if target is not None or assignment.is_being_reassigned:
+                if target is not None or (assignment and assignment.is_being_reassigned):
                     yield f"{about}, though {assignment} is registered"
-            elif error == NONE and target is not None and assignment.target != tuple(target):
+            elif assignment is None and error == NONE:
+                yield f"{about}, though there is no such partition"
+            elif (
+                error == NONE and target is not None and assignment is not None
+                and assignment.target != tuple(target)
+            ):  # fmt: skip
                 yield f"{about}, though {assignment} is registered"
 
 
@@ -246,21 +249,24 @@ def refused_isrs(
 def refused_moves(
     context: ClusterContext, targets: Mapping[TopicPartition, list[int] | None]
 ) -> dict[TopicPartition, str]:
-    """The error with which a controller that knows ``context`` refuses each move, NONE if none."""
+    """The error with which a controller that knows ``context`` refuses each move, NONE if none.
+
+    Whether there is such a partition it looks at last.
+    """
     found = dict[TopicPartition, str]()
+    live = {*context.broker_epochs} - context.shutting_down
     for one, target in targets.items():
-        known = context.assignments.get(one.topic, {}).get(one.partition)
-        live = {*context.broker_epochs}
-        if known is None or not known.replicas or one.topic in context.queued_for_deletion:
-            found[one] = "UNKNOWN_TOPIC_OR_PARTITION"
-        elif target is None:
-            is_moving = known.adding or known.removing
-            found[one] = NONE if is_moving else "NO_REASSIGNMENT_IN_PROGRESS"
+        known = context.assignments.get(one.topic, {}).get(one.partition, ReplicaAssignment(()))
+        old = {*known.replicas} - {*known.adding}
+        is_there = known.replicas and one.topic not in context.queued_for_deletion
+        if target is None and not (known.adding or known.removing):
+            found[one] = "NO_REASSIGNMENT_IN_PROGRESS"
+        elif target is not None and (
+            not target or len({*target}) < len(target) or not live | old >= {*target}
+        ):
+            found[one] = "INVALID_REPLICA_ASSIGNMENT"
         else:
-            may_be = (
-                target and len({*target}) == len(target) and live | {*known.replicas} >= {*target}
-            )
-            found[one] = NONE if may_be else "INVALID_REPLICA_ASSIGNMENT"
+            found[one] = NONE if is_there else "UNKNOWN_TOPIC_OR_PARTITION"
     return found
 
 

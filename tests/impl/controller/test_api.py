@@ -160,7 +160,7 @@ def test_a_reassignment_that_is_asked_for_takes_the_place_of_the_znodes_and_may_
     assert topic.partitions[0] == ReplicaAssignment((2, 3))
     assert again[1] == {
         T0: "NO_REASSIGNMENT_IN_PROGRESS",
-        UNKNOWN: "UNKNOWN_TOPIC_OR_PARTITION",
+        UNKNOWN: "NO_REASSIGNMENT_IN_PROGRESS",
     }
 
 
