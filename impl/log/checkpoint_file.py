@@ -50,7 +50,7 @@ def parse_lines(path: str, content: bytes) -> list[tuple[int, list[str]]]:
     if len(lines) < 2:
         return []
     expected = _number(path, 2, lines[1])
-    entries = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
+    entries = [(number, _words(line)) for number, line in enumerate(lines[2:], start=3)]
     if len(entries) < expected:
         why = f"{expected} entries are announced, {len(entries)} are there"
         raise TornCheckpoint(path, f"line {len(lines)}", why)
@@ -58,6 +58,11 @@ def parse_lines(path: str, content: bytes) -> list[tuple[int, list[str]]]:
         why = f"{expected} entries are announced, {len(entries)} are there"
         raise MalformedCheckpoint(path, f"line {expected + 3}", why)
     return entries
+
+
+def _words(line: str) -> list[str]:
+    """What stands between blanks; a blank at the beginning has an empty word before it (Java)."""
+    return re.split(r"\s+", line.rstrip(), flags=re.ASCII)
 
 
 def parse_offsets(path: str, content: bytes) -> dict[TopicPartition, int]:

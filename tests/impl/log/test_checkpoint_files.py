@@ -90,6 +90,7 @@ def test_the_last_line_needs_no_end_and_a_file_may_stop_before_the_number_of_ent
         (b"0\nmany\n", "line 2: 'many' is not a number", MalformedCheckpoint),
         (b"0\n1\nfoo 1\n", "line 3: 'foo 1'; an entry is 'topic ", MalformedCheckpoint),
         (b"0\n1\nfoo 1 two\n", "line 3: 'two' is not a number", MalformedCheckpoint),
+        (b"0\n1\n foo 1 5\n", "line 3: ' foo 1 5'; an entry is 'topic ", MalformedCheckpoint),
         (b"0\n1\na 0 1\nb 0 1\n", "line 4: 1 entries are announced, 2", MalformedCheckpoint),
         (b"0\n2\na 0 1\n", "line 3: 2 entries are announced, 1 are there", TornCheckpoint),
         (b"0\n2\na 0 1", "line 3: 2 entries are announced, 1 are there", TornCheckpoint),
