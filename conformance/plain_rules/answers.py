@@ -91,13 +91,18 @@ def high_watermark(
     now: int,
     lag: int,
     before: int,
+    isr_alone: bool,
 ) -> int:
     """A leader's high watermark: the least end of those it waits for, and never less than before.
 
-    It waits for the ISR, and for who was caught up within the lag (ms): `known` has each follower's
-    end, -1 if unknown, and when it was caught up.
+    It waits for the ISR, and unless for the `isr_alone` (up to 0.10.1) for who was caught up within
+    the lag (ms): `known` has each follower's end, -1 if unknown, and when it was caught up.
     """
-    ends = [end for one, (end, seen) in known.items() if one in isr or now - seen <= lag]
+    ends = [
+        end
+        for one, (end, seen) in known.items()
+        if one in isr or (now - seen <= lag and not isr_alone)
+    ]
     return max(before, min(own_end, *ends)) if ends else max(before, own_end)
 
 

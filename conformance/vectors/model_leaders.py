@@ -386,7 +386,8 @@ def high_watermark(question: Question) -> dict[str, Any]:
     """How far a leader's high watermark goes, by a step where only the ISR counts."""
     asked, by_rule = question["input"], model_rules.high_watermark(question)
     outside = [one for name, one in asked["remotes"].items() if int(name) not in asked["isr"]]
-    if any(asked["now"] - one["lastCaughtUp"] <= asked["lagMs"] for one in outside):
+    late = [one for one in outside if asked["now"] - one["lastCaughtUp"] <= asked["lagMs"]]
+    if late and Release.of(question["release"]).since("0.10.2"):
         return ByRule(by_rule)  # who was caught up a moment ago counts too: the model has no clock
     ends = {int(name): one["leo"] for name, one in asked["remotes"].items()}
     ids = {one: number for number, one in enumerate(sorted(ends), LEADER + 1)}

@@ -135,8 +135,9 @@ def high_watermark(question: Question) -> dict[str, Any]:
         int(replica): (its["leo"], its["lastCaughtUp"]) for replica, its in asked["remotes"].items()
     }
     found = answers.high_watermark(
-        asked["leaderLeo"], asked["isr"], known, asked["now"], asked["lagMs"], asked["oldHw"]
-    )
+        asked["leaderLeo"], asked["isr"], known, asked["now"], asked["lagMs"], asked["oldHw"],
+        isr_alone=not _since(question, "0.10.2"),
+    )  # fmt: skip
     return {"hw": found}
 
 

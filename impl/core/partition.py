@@ -83,15 +83,17 @@ def high_watermark(
     now_ms: int,
     lag_ms: int,
     old: int,
+    release: Release,
 ) -> int:
     """The least end among the leader, the ISR, and whoever was caught up lately; it never falls.
 
+    Up to 0.10.1 only the ISR counts (Partition.maybeIncrementLeaderHW).
     ``remotes`` maps a follower to its end (-1 unknown, which holds back) and when it was caught up.
     """
     waited_for = [
         end
         for replica, (end, caught_up) in remotes.items()
-        if replica in isr or now_ms - caught_up <= lag_ms
+        if replica in isr or (release.since("0.10.2") and now_ms - caught_up <= lag_ms)
     ]
     return max(old, min([leader_end, *waited_for]))
 
@@ -490,7 +492,9 @@ class Partition(Generic[SomeLog]):
             for one, known in self.remotes.items()
             if one in self.replicas
         }
-        return high_watermark(self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw)
+        return high_watermark(
+            self.log_end, self.maximal_isr, remotes, now_ms, self.lag_ms, self.hw, self.release
+        )
 
     # Plain data
 

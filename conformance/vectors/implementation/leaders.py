@@ -247,6 +247,7 @@ def hw(question: Question) -> dict[str, Any]:
             asked["now"],
             asked["lagMs"],
             asked["oldHw"],
+            release(question),
         )
     }
 

@@ -29,10 +29,12 @@ def partition_of(
 
 
 def test_a_replica_that_was_caught_up_lately_is_waited_for_though_it_left_the_isr():
-    waits = high_watermark(10, [0, 1], {1: (10, 0), 2: (8, 95_000)}, 100_000, 30_000, 5)
-    forgets = high_watermark(10, [0, 1], {1: (10, 0), 2: (8, 69_999)}, 100_000, 30_000, 5)
+    def reached(caught_up: int, release: Release) -> int:
+        remotes = {1: (10, 0), 2: (8, caught_up)}
+        return high_watermark(10, [0, 1], remotes, 100_000, 30_000, 5, release)
 
-    assert (waits, forgets) == (8, 10)
+    assert (reached(95_000, R23), reached(69_999, R23)) == (8, 10)
+    assert reached(95_000, Release.of("0.10.1")) == 10
 
 
 def test_up_to_2_6_an_isr_change_counts_at_once_and_since_2_7_when_it_is_agreed():
