@@ -18,6 +18,7 @@ from impl.log.record_batch import batches_in, encode_batch, records_of
 from impl.log.stored_log import StoredLog
 from impl.sim.steps import offered
 from impl.world.fetches import MOST_BYTES
+from impl.world.wide.controller_requests import was_lately_caught_up
 from impl.world.wide.fetch_rounds import refusal
 from impl.world.wide.ghosts import ClientAnswered, stored, values_in
 from impl.world.wide.node import Waiting, WideBroker
@@ -300,10 +301,10 @@ def producer_asks(world: WideWorld, broker: int, topic: int, partition: int) -> 
 
 def _is_alone(leader: Replica, world: WideWorld) -> bool:
     """Nobody else is in the ISR, nor was caught up so lately that the high watermark waits."""
-    late = world.now_ms() - leader.lag_ms
+    now_ms = world.now_ms()
     others = [its for one, its in leader.remotes.items() if one in leader.replicas]
-    return leader.maximal_isr == (leader.broker,) and all(
-        its.last_caught_up < late for its in others
+    return leader.maximal_isr == (leader.broker,) and not any(
+        was_lately_caught_up(leader, its, now_ms) for its in others
     )
 
 

@@ -269,12 +269,17 @@ def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Differ
     ends = [
         its.end
         for broker, its in wanted.items()
-        if broker in hosted.isr or now_ms - its.last_caught_up <= hosted.lag_ms
+        if broker in hosted.isr or was_lately_caught_up(hosted, its, now_ms)
     ]
     old = hosted.log_start if was is None else was.hw
     reached = max(old, hosted.log_start, min([end, *ends]))
     if was is not None:  # else what was checkpointed counts
         yield f"and has as high watermark of {one}", hosted.hw, reached
+
+
+def was_lately_caught_up(leader: Replica, its: Remote, now_ms: int) -> bool:
+    """A follower for which a high watermark waits outside the ISR as well, since 0.10.2."""
+    return leader.release.since("0.10.2") and now_ms - its.last_caught_up <= leader.lag_ms
 
 
 def _follows(node: SimulatedBroker, hosted: Replica, was: _Hosted | None) -> Iterator[Difference]:

@@ -29,7 +29,7 @@ from impl.log.stored_log import StoredLog
 from impl.releases import Release
 from impl.world.fetches import Exchange, FollowerConnection
 from impl.world.simulated_broker import SimulatedBroker
-from impl.world.wide.controller_requests import Difference
+from impl.world.wide.controller_requests import Difference, was_lately_caught_up
 from impl.world.wide.ghosts import stored
 from impl.znodes import TopicPartition
 
@@ -267,9 +267,7 @@ def _noted(
         each.end
         for broker, each in its.remotes.items()
         if broker in its.replicas
-        and (
-            broker in (*its.isr, *(its.pending or ())) or now_ms - each.last_caught_up <= its.lag_ms
-        )
+        and (broker in (*its.isr, *(its.pending or ())) or was_lately_caught_up(its, each, now_ms))
     ]
     highest = max(known.hw, known.log_start, min([known.log_end, *waited_for]))
     yield f"and has as high watermark of {one}", its.hw, highest
