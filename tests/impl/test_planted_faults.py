@@ -284,7 +284,7 @@ PLANTED = {
         "self.batch.add_leader_and_isr([state.leader],", "sends it not to brokers", "crashes",
     ),
     "a partition that nobody knows does not move (KIP-455)": Fault(
-        Reassigner.validate, "not current.replicas or partition.topic", "partition.topic",
+        Reassigner.validate, "is_there = current.replicas and", "is_there =",
         "to whoever wants t.* and not UNKNOWN_TOPIC_OR_PARTITION", "requests", "2.7",
     ),
     "no move goes on when a leader is granted its ISR (KIP-497)": Fault(
