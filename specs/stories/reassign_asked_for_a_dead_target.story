@@ -17,6 +17,6 @@ quietly controller_bumps_epoch broker=1
 refused controller_cancels_move broker=1
 ----
 refused controller_is_asked_for_move(broker=1, first=1, second=2, third=none)
-    every new replica is alive — false (cache[1].live {1}, cache[1][2].assignment none)
+    every new replica is alive — false (cache[1].live {1}, zk[2].assignment none)
 refused controller_cancels_move(broker=1)
     no request stands under /admin — false (zk[1].requested 0)

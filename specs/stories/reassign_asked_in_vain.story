@@ -19,7 +19,7 @@ quietly administrator_asks_for_move first=1 second=none third=none
 refused controller_is_asked_for_move broker=1 first=1 second=2 third=none
 ----
 refused controller_is_asked_for_move(broker=1, first=2, second=none, third=none)
-    every new replica is alive — false (cache[1].live {1}, cache[1][2].assignment none)
+    every new replica is alive — false (cache[1].live {1}, zk[2].assignment none)
 refused controller_deletes_needless_replicas(broker=1)
     a move was changed — false (cache[1].task idle)
 refused controller_is_asked_for_move(broker=1, first=1, second=none, third=none)
