@@ -19,7 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LOGS = "tests/data/logs/planted"
 LONG_LOG_BYTES = 60_000_000
 CTRL_C = b"\x03"
-SOON_S = 2.0
+SOON_S = 2.0 * max(
+    1.0, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) / (os.cpu_count() or 1)
+)
+"""Two seconds on a machine that has a core for each worker of the tests; they share it."""
 LINE = "insync: interrupted; no verdict"
 WIPED = re.compile(r"[^\n]*\r\x1b\[K")
 """What stood in a line before it was wiped, as progress is."""
