@@ -5,15 +5,19 @@ import os
 import sys
 
 from conformance.cli.common import OUTPUT_FAILED, OutputFailedError
-from conformance.cli.interrupts import interrupts
+from conformance.cli.interrupts import INTERRUPTED, interrupts
 from conformance.cli.main import main
 
 
 def run() -> None:
     """The command line as a process of its own: it takes Ctrl-C for all that it starts."""
     _occupy_closed_streams()
-    interrupts.install()
-    main()
+    try:
+        interrupts.install()
+        main()
+    except KeyboardInterrupt:  # it came while the end of the command was being settled
+        interrupts.tell()
+        sys.exit(INTERRUPTED)
 
 
 def _occupy_closed_streams() -> None:

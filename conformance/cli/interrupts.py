@@ -62,12 +62,12 @@ class Interrupts:
 
         A second signal must not change how: Python gives signals back to the system at its end.
         """
-        if self._said:
-            return
-        self._said = True
         if self._folder is not None and threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
+        if self._said:
+            return
+        self._said = True
         wiped = "\r\x1b[K" if sys.stderr.isatty() else ""
         sys.stderr.write(f"{wiped}insync: interrupted; {why or 'no verdict'}\n")
         sys.stderr.flush()

@@ -180,9 +180,24 @@ run()
 """
 
 
-def test_ctrl_c_while_ctypes_converts_an_argument_is_no_defect_of_insync():
+WHILE_THE_END_IS_SETTLED = """
+import os, signal
+from conformance.cli.common import WrongUse
+from conformance.cli.__main__ import run
+
+WrongUse.show = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(AMID_AN_ARGUMENT, ["versions"]), (WHILE_THE_END_IS_SETTLED, ["versions", "--nonsense"])],
+    ids=["amid an argument", "while the end is settled"],
+)
+def test_ctrl_c_at_an_awkward_moment_ends_as_any_other(code: str, words: list[str]):
     ended = subprocess.run(
-        [sys.executable, "-c", AMID_AN_ARGUMENT, "versions"],
+        [sys.executable, "-c", code, *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
