@@ -329,6 +329,27 @@ def is_sent_again(now: Any, e: Any, b: Any) -> Scalar:
     return all_of(seen.epoch == e, seen.role == "down")
 
 
+def has_the_version(now: Any, e: Any, c: Any, b: Any, again: Scalar) -> Scalar:
+    """A request that makes a leader has the version of its epoch's election, or, where it is sent
+    `again`, of its epoch's leader; in the registered epoch the registered one."""
+    version = now.request[e][c][b].version
+    fresh = now.there.replica[b].epoch < e
+    return implies(is_for_its_leader(now, e, c, b), all_of(
+        implies(fresh, version == now.there.request[e].version),
+        implies(again, version == now.there.leader[e].zk_version),
+        implies(all_of(again, e == now.zk.leader_epoch), version == now.zk.version)))
+
+
+def has_the_isr(now: Any, e: Any, c: Any, b: Any, m: Any, again: Scalar) -> Scalar:
+    """As `has_the_version`, of whether one broker is in its ISR."""
+    isr = now.request[e][c][b].isr
+    fresh = now.there.replica[b].epoch < e
+    return implies(is_for_its_leader(now, e, c, b), all_of(
+        implies(fresh, isr.has(m) == now.there.request[e].isr.has(m)),
+        implies(again, isr.has(m) == now.there.leader[e].isr.has(m)),
+        implies(all_of(again, e == now.zk.leader_epoch), isr.has(m) == now.zk.isr.has(m))))
+
+
 @invariant("a LeaderAndIsr in flight was sent, and to a broker without a role none of an epoch "
            "older than the one it had",
            over=(ELECTED, CONTROLLERS, BROKERS),
@@ -348,13 +369,7 @@ def requests_were_sent(now, e, c, b):
                                           now.request[e][c][b].version],
            why="that version is in force when it becomes leader")
 def requests_have_the_version(now, e, c, b):
-    version = now.request[e][c][b].version
-    named, again = is_for_its_leader(now, e, c, b), is_sent_again(now, e, b)
-    fresh = now.there.replica[b].epoch < e
-    return implies(named, all_of(
-        implies(fresh, version == now.there.request[e].version),
-        implies(again, version == now.there.leader[e].zk_version),
-        implies(all_of(again, e == now.zk.leader_epoch), version == now.zk.version)))
+    return has_the_version(now, e, c, b, is_sent_again(now, e, b))
 
 
 @invariant("and the ISR",
@@ -362,13 +377,7 @@ def requests_have_the_version(now, e, c, b):
            triggers=lambda now, e, c, b, m: [now.request[e][c][b].isr.has(m)],
            why="that ISR is the one it counts on when it becomes leader")
 def requests_have_the_isr(now, e, c, b, m):
-    isr = now.request[e][c][b].isr
-    named, again = is_for_its_leader(now, e, c, b), is_sent_again(now, e, b)
-    fresh = now.there.replica[b].epoch < e
-    return implies(named, all_of(
-        implies(fresh, isr.has(m) == now.there.request[e].isr.has(m)),
-        implies(again, isr.has(m) == now.there.leader[e].isr.has(m)),
-        implies(all_of(again, e == now.zk.leader_epoch), isr.has(m) == now.zk.isr.has(m))))
+    return has_the_isr(now, e, c, b, m, is_sent_again(now, e, b))
 
 
 # -- fetches under way ----------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from specs.chain import refinement_map
 from specs.chain.composed import Composed, compose
 from specs.chain.refinement import INVARIANTS as BEFORE
 from specs.chain.refinement import (
-    is_for_its_leader,
+    has_the_isr,
+    has_the_version,
     is_sent_again,
     is_unheard,
     leader_of,
@@ -155,13 +156,7 @@ def is_for_a_new_process(now, e, b):
                                           now.request[e][c][b].version],
            why="that version is in force when it becomes leader")
 def requests_have_the_version(now, e, c, b):
-    version = now.request[e][c][b].version
-    named, again = is_for_its_leader(now, e, c, b), is_for_a_new_process(now, e, b)
-    fresh = now.there.replica[b].epoch < e
-    return implies(named, all_of(
-        implies(fresh, version == now.there.request[e].version),
-        implies(again, version == now.there.leader[e].zk_version),
-        implies(all_of(again, e == now.zk.leader_epoch), version == now.zk.version)))
+    return has_the_version(now, e, c, b, is_for_a_new_process(now, e, b))
 
 
 @invariant("and the ISR",
@@ -169,13 +164,7 @@ def requests_have_the_version(now, e, c, b):
            triggers=lambda now, e, c, b, m: [now.request[e][c][b].isr.has(m)],
            why="that ISR is the one it counts on when it becomes leader")
 def requests_have_the_isr(now, e, c, b, m):
-    isr = now.request[e][c][b].isr
-    named, again = is_for_its_leader(now, e, c, b), is_for_a_new_process(now, e, b)
-    fresh = now.there.replica[b].epoch < e
-    return implies(named, all_of(
-        implies(fresh, isr.has(m) == now.there.request[e].isr.has(m)),
-        implies(again, isr.has(m) == now.there.leader[e].isr.has(m)),
-        implies(all_of(again, e == now.zk.leader_epoch), isr.has(m) == now.zk.isr.has(m))))
+    return has_the_isr(now, e, c, b, m, is_for_a_new_process(now, e, b))
 
 
 ELSE_THAN_BEFORE = (
