@@ -27,6 +27,7 @@ PUBLISHED: dict[str, int] = {
 
 # The last patch of a line matters only where a line changed its behaviour within itself.
 _LAST_OF_LINE: dict[tuple[int, ...], tuple[int, ...]] = {(0, 10): (0, 10, 2)}
+_LAST_PATCH: dict[tuple[int, ...], tuple[int, ...]] = {(2, 0): (2, 0, 1)}
 
 
 @cache
@@ -67,7 +68,7 @@ class Release:
 
     def since(self, text: str) -> bool:
         """This release is that one or a later one; "0.10" here means its first one, 0.10.0."""
-        return self.parts >= _parts(text)
+        return _LAST_PATCH.get(self.parts, self.parts) >= _parts(text)
 
     def __lt__(self, other: Release) -> bool:
         return self.parts < other.parts

@@ -444,8 +444,12 @@ LINES: dict[str, tuple[int, str, dict[str, object]]] = {
 """Line -> its last patch, the release that does as it does, and what is another: what Apache Kafka
 published from 0.10.0.0 to 2.8.2, as far as a switch is about it."""
 
-_OF_ONE_PATCH: dict[str, dict[str, object]] = {"2.1.0": {"late_answers_ignored": False}}
-"""What only a line's first patch does: KAFKA-7786 (2.1.1)."""
+_OF_ONE_PATCH: dict[str, dict[str, object]] = {
+    "2.0.0": {"truncates_again": "new_leader", "epoch_recorded": "on_append",
+              "isr_join_needs_epoch_start": False},  # KAFKA-7164, KAFKA-7415, KAFKA-7128 (2.0.1)
+    "2.1.0": {"late_answers_ignored": False},        # KAFKA-7786 (2.1.1)
+}  # fmt: skip
+"""What only a line's first patch does."""
 
 CLASHES: tuple[Clash, ...] = (
     Clash(

@@ -262,7 +262,7 @@ class Partition(Generic[SomeLog]):
         self.isr, self.pending = tuple(isr), None
         self.leader_epoch, self.epoch_start = epoch, self.log_end
         self.leader, self.leads = self.broker, True
-        if self.release.since("2.0"):
+        if self.release.since("2.0.1"):  # KAFKA-7415
             self.log.epochs.assign(epoch, self.log_end)
         for replica in self.replicas:
             if replica == self.broker:
@@ -302,9 +302,9 @@ class Partition(Generic[SomeLog]):
     def may_join(self, replica: int, offset: int) -> bool:
         """A replica outside the ISR has all that is committed, and reached this epoch's start.
 
-        The second condition since 2.0 (KAFKA-7128); since 2.7 one change at a time.
+        The second condition since 2.0.1 (KAFKA-7128); since 2.7 one change at a time.
         """
-        reached = offset >= self.epoch_start or not self.release.since("2.0")
+        reached = offset >= self.epoch_start or not self.release.since("2.0.1")
         return (
             replica not in self.maximal_isr
             and replica in self.replicas
@@ -537,7 +537,7 @@ class Partition(Generic[SomeLog]):
 
 def keeps_fetching(before: int, epoch: int, release: Release) -> bool:
     """A follower that is asked to follow the same leader in ``epoch`` need not start over (f.2)."""
-    if not release.since("2.0"):
+    if not release.since("2.0.1"):  # KAFKA-7164
         return True
     if not release.since("2.1"):
         return epoch in (before, before + 1)

@@ -47,6 +47,20 @@ def test_every_system_lists_its_versions_and_bounds(answer):
         ] == [(name, one.default, one.least, one.what) for name, one in system.bounds.items()]
 
 
+def test_a_first_patch_has_not_what_a_later_one_of_its_line_mended():
+    model = SYSTEMS["replication"]
+
+    assert {
+        first: {name for name, value in model.recorded(first).switches.items()
+                if value != model.recorded(first.rpartition(".")[0]).switches[name]}
+        for first in ("2.0.0", "2.1.0", "2.3.0")
+    } == {
+        "2.0.0": {"truncates_again", "epoch_recorded", "isr_join_needs_epoch_start"},
+        "2.1.0": {"late_answers_ignored"},
+        "2.3.0": set(),
+    }  # fmt: skip
+
+
 def test_the_table_shows_sources_defaults_and_claims(insync):
     result = insync("versions").stdout
 

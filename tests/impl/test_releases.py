@@ -33,3 +33,10 @@ def test_short_names_mean_the_last_of_their_line() -> None:
     assert Release.published("0.10") == Release.of("0.10.2")
     assert Release.published("0.11").since("0.11")
     assert not Release.published("0.10.1").since("0.10.2")
+
+
+def test_a_lines_name_has_what_its_last_patch_mended() -> None:
+    assert [Release.of(name).since("2.0.1") for name in ("2.0.0", "2.0", "2.0.1")] == [
+        False, True, True,
+    ]  # fmt: skip
+    assert str(Release.of("2.0")) == "2.0"

@@ -333,7 +333,7 @@ class WideClaims:
             held = records_in(leader)
             for number in leader.replicas:
                 other = world.nodes[number].replicas.partitions.get(leader.partition)
-                if other is None or not world.release.since("2.0"):
+                if other is None or not world.release.since("2.0.1"):
                     continue
                 start = max(leader.log_start, other.log_start)
                 theirs = {at: one for at, one in records_in(other).items() if at >= start}

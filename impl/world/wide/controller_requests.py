@@ -255,7 +255,7 @@ def _leads(hosted: Replica, now_ms: int, was: _Hosted | None) -> Iterator[Differ
     before; those in the ISR count as caught up."""
     one, end, release = hosted.partition, hosted.log_end, hosted.release
     yield f"and begins its leader epoch in {one} at", hosted.epoch_start, end
-    if release.since("2.0"):
+    if release.since("2.0.1"):
         asked = hosted.log.end_offset_for(hosted.leader_epoch)
         yield f"and has the end of its leader epoch in {one} at", asked, (hosted.leader_epoch, end)
     wanted = {}

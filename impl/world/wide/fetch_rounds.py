@@ -251,7 +251,7 @@ def _noted(
         before.follower not in known.isr
         and known.pending is None
         and offset >= known.hw
-        and (offset >= its.epoch_start or not release.since("2.0"))
+        and (offset >= its.epoch_start or not release.since("2.0.1"))
     )
     wider = (*known.isr, before.follower)
     if release.since("2.7"):

@@ -50,16 +50,26 @@ def test_up_to_2_6_an_isr_change_counts_at_once_and_since_2_7_when_it_is_agreed(
     assert changed == [((1, 2), (1, 2), 0), ((1,), (1, 2), 1)]
 
 
-def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since_2_0():
+def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since_2_0_1():
     joined = []
-    for name in ("1.1", "2.0"):
+    for name in ("1.1", "2.0.0", "2.0"):
         partition = partition_of((1, 2, 3), Release.of(name), 6)
         partition.log.high_watermark = 2
         partition.make_leader(1, (1, 3), 0)
         wait(partition.follower_fetched(2, 4, 5))
         joined.append(2 in partition.isr)
 
-    assert joined == [True, False]
+    assert joined == [True, True, False]
+
+
+def test_a_leader_enters_its_epoch_before_it_appends_since_2_0_1():
+    entered = []
+    for name in ("2.0.0", "2.0.1", "2.0"):
+        partition = partition_of((1, 2), Release.of(name), 6)
+        partition.make_leader(4, (1, 2), 0)
+        entered.append((4, 6) in partition.log.epochs.entries)
+
+    assert entered == [False, True, True]
 
 
 def test_a_leader_may_drop_who_is_in_the_isr_and_no_replica_any_more():
@@ -86,7 +96,13 @@ def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
 
 @pytest.mark.parametrize(
     ("release", "kept"),
-    [("1.1", [True, True, True]), ("2.0", [True, True, False]), ("2.3", [True, False, False])],
+    [
+        ("1.1", [True, True, True]),
+        ("2.0.0", [True, True, True]),
+        ("2.0", [True, True, False]),
+        ("2.0.1", [True, True, False]),
+        ("2.3", [True, False, False]),
+    ],
 )
 def test_when_a_fetcher_may_go_on_as_it_is(release: str, kept: list[bool]):
     assert [keeps_fetching(3, epoch, Release.of(release)) for epoch in (3, 4, 5)] == kept
