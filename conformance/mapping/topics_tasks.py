@@ -29,7 +29,7 @@ def task_of(run: ControllerRun) -> str | None:
     """The model's name of what the controller is about to do; None if it is not the controller."""
     if run.place is None:
         return "waits" if run.controller.active else None
-    if run.place is not None and is_registered(run.place):
+    if is_registered(run.place):
         return CAMPAIGN
     frames = frames_of(run)
     if grain.RESUMES in frames:

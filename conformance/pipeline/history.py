@@ -283,7 +283,7 @@ class History:
     @property
     def fenced(self) -> bool:
         """Whether all brokers are known to fence what a deposed controller writes (KAFKA-6082)."""
-        return self.oldest_release >= (2, 2)
+        return self.oldest_release >= (2, 1)
 
     def wrote_deposed(self, event: Event, later: Event) -> bool:
         """Whether the controller of `event` wrote it when that of `later` was elected already.

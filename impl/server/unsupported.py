@@ -13,11 +13,17 @@ REASONS: dict[str, tuple[str, ...]] = {
     "there is one listener, for clients and brokers": (
         "advertised.host.name", "advertised.port", "host.name", "port",
         "listener.security.protocol.map", "inter.broker.listener.name",
-        "control.plane.listener.name", "security.inter.broker.protocol", "socket.send.buffer.bytes",
-        "socket.receive.buffer.bytes",
-        "replica.socket.receive.buffer.bytes", "fetch.max.bytes", "request.timeout.ms",
-        "zookeeper.connection.timeout.ms",
-        "zookeeper.sync.time.ms", "zookeeper.max.in.flight.requests", "zookeeper.set.acl",
+        "control.plane.listener.name", "security.inter.broker.protocol",
+    ),
+    "sockets have the buffers that the operating system gives them": (
+        "socket.send.buffer.bytes", "socket.receive.buffer.bytes",
+        "replica.socket.receive.buffer.bytes",
+    ),
+    "a fetch is limited by what the client asks for": ("fetch.max.bytes",),
+    "requests between brokers are waited for with fixed limits": ("request.timeout.ms",),
+    "the session with ZooKeeper has its timeout alone to be set": (
+        "zookeeper.connection.timeout.ms", "zookeeper.sync.time.ms",
+        "zookeeper.max.in.flight.requests", "zookeeper.set.acl",
     ),
     "one log is compacted at a time, as fast as it goes": (
         "log.cleaner.threads", "log.cleaner.io.buffer.size",
@@ -30,7 +36,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "log.flush.interval.ms", "log.flush.scheduler.interval.ms",
         "log.flush.start.offset.checkpoint.interval.ms",
     ),
-    "there are no purgatories: who waits, waits on a condition": (
+    "delayed requests wait on a condition, not in a purgatory": (
         "producer.purgatory.purge.interval.requests", "fetch.purgatory.purge.interval.requests",
         "delete.records.purgatory.purge.interval.requests",
     ),
