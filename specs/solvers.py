@@ -51,8 +51,9 @@ class SolverQuery:
     def __init__(self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int) -> None:
         self._premises = tuple(premises)
         self._by_triggers, self._rlimit = by_triggers, rlimit
+        self.work = 0
+        """What Z3 spent on its last answer, in its own units: those of `RLIMIT`."""
         self._negated = z3.Not(goal)
-        self._solver = self._made([*self._premises, self._negated])
 
     def _with_only(self, premises: Sequence[Any]) -> Any:
         return self._made([*premises, self._negated])
@@ -62,8 +63,9 @@ class SolverQuery:
         asserted: Sequence[Any],
         part: int = 1,
         options: Mapping[str, object] = MappingProxyType({}),
+        context: Any = None,
     ) -> Any:
-        solver = z3.Solver()
+        solver = z3.Solver(ctx=context)
         # At least one: Z3 takes 0 for no limit.
         solver.set("rlimit", max(1, self._rlimit // part))
         solver.set("random_seed", 0)
@@ -122,18 +124,23 @@ class SolverQuery:
         return self._by_z3() if solver == "z3" else answer_of_cvc5(self.smt2())
 
     def _by_z3(self) -> str:
-        if self._by_triggers:
-            return ANSWERS.get(str(self._solver.check()), UNKNOWN)
-        for part, options in Z3_WAYS:
-            solver = self._made([*self._premises, self._negated], part, options)
+        """Z3's answer in a context of its own, where formulas are numbered anew: in that of the
+        process it would hang on what was made there before, and so on what ran in what order."""
+        self.work, answer = 0, UNKNOWN
+        for part, options in [(1, {})] if self._by_triggers else Z3_WAYS:
+            alone = z3.Context()
+            asserted = [one.translate(alone) for one in (*self._premises, self._negated)]
+            solver = self._made(asserted, part, options, alone)
             answer = ANSWERS.get(str(solver.check()), UNKNOWN)
+            self.work += int(solver.statistics().get_key_value("rlimit count"))
             if answer != UNKNOWN:
                 break
         return answer
 
     def smt2(self) -> str:
         """The question as an SMT-LIB file that needs nothing else: `unsat` means proved."""
-        return f"(set-logic ALL)\n{self._solver.to_smt2()}"
+        asked = self._made([*self._premises, self._negated])
+        return f"(set-logic ALL)\n{asked.to_smt2()}"
 
 
 def combined(answers: Sequence[str]) -> str:

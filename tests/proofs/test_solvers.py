@@ -47,6 +47,21 @@ def test_a_solver_proves_what_follows_and_refutes_what_does_not(solver, goal, an
     assert question(goal).answer(solver) == answer
 
 
+def works() -> list[int]:
+    """What Z3 spends on each question of a small proof, made anew."""
+    asked: list[SolverQuery] = []
+    prove(SINGLE_CONTROLLER, ELECTION.recorded(), export=lambda step, what, one: asked.append(one))
+    return [one.work for one in asked]
+
+
+def test_what_z3_spends_on_a_question_does_not_hang_on_what_was_made_before():
+    first = works()
+    kept = [X * number >= number for number in range(10_000)]
+
+    assert (works(), len(kept)) == (first, 10_000)
+    assert min(first) > 0
+
+
 def test_a_solver_that_may_do_no_work_has_no_answer():
     x, y = z3.Ints("x y")
     hard = SolverQuery([x * x * x == y * y + 2, x > 5], x > 2 * y * y, by_triggers=False, rlimit=1)
