@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -57,20 +58,25 @@ class Wanted:
 
 
 def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str | None) -> None:
-    """Looks for the invariants of one claim, from the claim alone or from those not forgotten."""
-    from specs.finding.search import Effort, find_invariants
+    """Looks for the invariants of one claim, from the claim alone or from those not forgotten.
 
+    Z3 looks; where cvc5 is installed, it proves in the end what Z3 has proved.
+    """
+    from specs.finding.search import Effort, find_invariants
+    from specs.solvers import has_cvc5
+
+    solvers = ("z3", "cvc5") if has_cvc5() else ("z3",)
     given = _given(proof, wanted)
     recorded = variant.recorded(system_named(proof.system))
     resume = None if wanted.resume is None else Path(wanted.resume)
     with Progress() as progress, refusals():
         found = find_invariants(given, recorded, Effort(states=wanted.states, seed=wanted.seed),
-                                progress, resume)  # fmt: skip
+                                progress, resume, solvers)  # fmt: skip
     dropped = sorted({one.name for one in proof.invariants}
                      - {one.name for one in given.invariants})  # fmt: skip
     if given.invariants:
         say(f"without {', '.join(dropped)}:", json_target)
-    _show(found, json_target)
+    _show(found, solvers, json_target)
     if found.verdict is Verdict.HOLDS:
         _written(found, wanted.write, json_target)
         if wanted.graph is not None:
@@ -83,7 +89,7 @@ def find_proof(proof: Proof, variant: Variant, wanted: Wanted, json_target: str 
         "found": [{"name": one.name, "sentence": one.sentence,
                    "needed_by": sorted(found.needed_by.get(one.name, ()))}
                   for one in found.found],
-        "lost": found.lost, "false": found.false,
+        "lost": found.lost, "false": found.false, "solvers": solvers,
         "counterexample": as_data(shown), "reached": found.reached,
         "seconds": round(found.seconds, 1),
     })  # fmt: skip
@@ -111,7 +117,7 @@ def _given(proof: Proof, wanted: Wanted) -> Proof:
     return replace(proof, invariants=left, lemmas=())
 
 
-def _show(found: Found, json_target: str | None) -> None:
+def _show(found: Found, solvers: Sequence[str], json_target: str | None) -> None:
     claim = found.recorded.claim(found.proof.claim)[0]
     say(f"{claim.name} of {described(found.recorded)}: {found.verdict}, "
         f"{found.seconds:.0f} s", json_target)  # fmt: skip
@@ -140,12 +146,14 @@ def _show(found: Found, json_target: str | None) -> None:
     if found.verdict is Verdict.HOLDS and found.result is not None:
         say(
             f"proved for any number of brokers: {len(found.result.obligations)} obligations, "
-            f"{found.result.solver_calls} by Z3; none of the invariants can go",
+            f"{found.result.solver_calls} by {' and by '.join(solvers)}; none of the invariants "
+            "can go",
             json_target,
         )
     elif found.result is not None:
         for one in found.result.open:
-            say(f"not proved: {one.step} · {one.invariant}: {one.answer}", json_target)
+            said = ", ".join(f"{answer} by {solver}" for solver, answer in one.answers.items())
+            say(f"not proved: {one.step} · {one.invariant}: {said}", json_target)
     for name in found.lost:
         say(f"no set of candidates keeps: {name}", json_target)
     if found.counterexample is not None:

@@ -119,7 +119,8 @@ class Attempt:
     type=click.Choice(["z3", "cvc5", "both"]),
     default="z3",
     show_default=True,
-    help="Who answers; both: an obligation is proved only if both say so.",
+    help="Who answers; both: an obligation is proved only if both say so. With --find Z3 looks, "
+    "and both prove what is found.",
 )
 @click.option(
     "--smt2",

@@ -84,13 +84,32 @@ def find_invariants(
     effort: Effort = Effort(),
     report: Report = lambda line: None,
     resume: Path | None = None,
+    solvers: Sequence[str] = ("z3",),
 ) -> Found:
     """Looks for what is missing in a proof: with no invariants given, from the claim alone.
 
     `resume` names a file where the candidates that are left are kept after each round, and from
     which a search of the same question goes on. Raises ProtocolError where it is of another.
+    Z3 looks; what it proves in the end is asked of the other `solvers`, too.
     """
-    return _Search(proof, recorded, effort, report, resume).go()
+    found = _Search(proof, recorded, effort, report, resume).go()
+    others = [one for one in solvers if one != "z3"]
+    if others and found.result is not None and not found.result.open:
+        began = time.perf_counter()
+        _ask_also(found, found.result, others, report)
+        found.seconds += time.perf_counter() - began
+    return found
+
+
+def _ask_also(found: Found, result: ProofResult, others: Sequence[str], report: Report) -> None:
+    """Asks other solvers each obligation of a proof: it is proved if all say so."""
+    again = prove(found.proof, found.recorded, solvers=others, each=lambda one: report(
+        f"proving it with {' and '.join(others)}, too: {one.step}: {one.invariant}"))  # fmt: skip
+    result.obligations = [
+        one if one.by == "frame" else replace(one, answers={**one.answers, **other.answers},
+                                              seconds=one.seconds + other.seconds)
+        for one, other in zip(result.obligations, again.obligations, strict=True)
+    ]  # fmt: skip
 
 
 def small(recorded: RecordedSystem, number: int = 3, brokers: int = 2) -> dict[str, int]:

@@ -34,6 +34,7 @@ from specs.proofs import single_controller as written
 from specs.proofs.no_message_loss import PROOF as NO_MESSAGE_LOSS
 from specs.proofs.single_controller import PROOF
 from specs.prover import prove
+from specs.solvers import PROVED
 from specs.verdict import Verdict
 
 FROM_THE_CLAIM_ALONE = Proof(PROOF.claim, PROOF.system, (), PROOF.assumes)
@@ -69,6 +70,17 @@ def test_an_invariant_that_is_deleted_is_found_again_or_a_stronger_one(again):
     assert again.result is not None
     assert not again.result.open
     assert 0 < len(again.found) <= 3
+
+
+def test_what_z3_proves_in_the_end_is_asked_of_cvc5_too():
+    pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install 'insync[solvers]'")
+
+    found = find_invariants(PROOF, ELECTION.recorded(), QUICK, solvers=("z3", "cvc5"))
+
+    assert found.result is not None
+    asked = [one for one in found.result.obligations if one.by == "solver"]
+    assert len(asked) == found.result.solver_calls > 0
+    assert {tuple(one.answers.items()) for one in asked} == {(("z3", PROVED), ("cvc5", PROVED))}
 
 
 def test_none_of_the_found_can_go(again):
