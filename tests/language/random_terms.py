@@ -23,8 +23,11 @@ from model.language import (
     Record,
     Relation,
     SetOf,
+    all_of,
+    lam,
     per,
     require,
+    when,
 )
 from model.language import terms as t
 from model.language.evaluate import SparseState, blank_code
@@ -142,8 +145,8 @@ def has(member: Drawn) -> Drawn:
 
 @st.composite
 def numbers(draw: Any, depth: int, scope: Bound) -> Drawn:
-    kinds = ["leaf", "leaf", "leaf", "add", "choice", "size", "count", "least", "least of few"]
-    kind = draw(st.sampled_from(kinds)) if depth else "leaf"
+    kinds = ["leaf", "leaf", "leaf", "add", "choice", "one of two", "size", "count", "least"]
+    kind = draw(st.sampled_from([*kinds, "least of few"])) if depth else "leaf"
     if kind == "leaf":
         sized = Drawn(t.bound("brokers"), lambda values, scope: BOUNDS["brokers"])
         leaves = [field("few"), field("many"), field("level"), sized, *scope[0]]
@@ -153,6 +156,8 @@ def numbers(draw: Any, depth: int, scope: Bound) -> Drawn:
         return Drawn(t.add(one.term, t.const(plus)), lambda v, s: one.means(v, s) + plus)
     if kind == "choice":
         return choice(draw, depth, scope, numbers)
+    if kind == "one of two":
+        return one_of_two(draw, depth, scope)
     if kind == "size":
         return field("size", draw(brokers(depth - 1, scope)))
     if kind == "least of few":
@@ -162,6 +167,16 @@ def numbers(draw: Any, depth: int, scope: Bound) -> Drawn:
     if kind == "count":
         ends = ends[:2]
     return quantified(kind, sort, rule(draw, depth, scope, sort), *ends)
+
+
+def one_of_two(draw: Any, depth: int, scope: Bound) -> Drawn:
+    """The smaller of two numbers, or the larger, as a choice by which is less."""
+    one, other = (draw(numbers(depth - 1, scope)) for _ in range(2))
+    pick, (less, more) = draw(st.sampled_from([(min, (one, other)), (max, (other, one))]))
+    return Drawn(
+        t.ite(t.le(less.term, more.term), one.term, other.term),
+        lambda v, s: pick(one.means(v, s), other.means(v, s)),
+    )
 
 
 def least_of_few(draw: Any, scope: Bound) -> Drawn:
@@ -307,12 +322,22 @@ def sparse_of(codes: tuple[int, ...]) -> SparseState:
     return state
 
 
-def step_that_requires(term: Term) -> Any:
-    """The state's system, with one step whose requirement is the term."""
+def steps_with(condition: Term, number: Term) -> Any:
+    """The state's system, with a step that requires what is drawn, and one that writes it."""
 
-    def step(now: Any, new: Any, n: Any, b: Any, some: Any) -> None:
+    def requires(now: Any, new: Any, n: Any, b: Any, some: Any) -> None:
         """A step that has a drawn requirement."""
-        require(Scalar(term), "what is drawn")
+        require(Scalar(condition), "what is drawn")
         new.yes = True
 
-    return system(step, state=STATE, bounds=BOUNDS, **PARAMETERS)
+    def writes(now: Any, new: Any, n: Any, b: Any, some: Any) -> None:
+        """A step that writes what is drawn: to fields, to a map and to sets."""
+        drawn = Scalar(condition)
+        new.no = drawn
+        new.few = when(all_of(Scalar(number) >= 0, Scalar(number) <= n), Scalar(number), now.few)
+        new.flag[n] = drawn
+        new.chosen = when(drawn, now.chosen.including(b), now.chosen.within(some))
+        new.heir = lam(BROKERS, lambda one: when(all_of(drawn, one != b), one, now.heir[one]))
+        new.seen = now.seen.without(b, n)
+
+    return system(requires, writes, state=STATE, bounds=BOUNDS, **PARAMETERS)

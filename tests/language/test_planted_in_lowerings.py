@@ -1,4 +1,4 @@
-"""A line of each lowering is changed: random terms notice it.
+"""A line of each lowering is changed: random terms notice it, of TLA+ whole modules too.
 
 pytest --deep tests/language/test_planted_in_lowerings.py
 """
@@ -103,12 +103,60 @@ CHANGED: dict[str, list[tuple[str, str]]] = {
         ('<= getattr(sort, "bottom", 0)', "<= 9"),
     ],
     "specs.tla.vocabulary": [
+        ("Within(value, most) == value <= most", "Within(value, most) == value < most"),
+        ("log_of[offset_of + 1]", "log_of[offset_of]"),
+        ("SubSeq(log_of, 1, end_at)", "SubSeq(log_of, 1, end_at - 1)"),
         ('n < end_at}",\n    ),\n    "Between', 'n <= end_at}",\n    ),\n    "Between'),
         ("first_at <= n", "first_at < n"),
         (': n <= m"', ': n >= m"'),
     ],
     "specs.tla.sets": [
         ("\\cap", "\\cup"),
+    ],
+    "specs.tla.actions": [
+        ("within = Infix(\"=>\", premise, within, IMPLIES)", "pass"),
+        ("for r in step.requires]", "for r in step.requires[1:]]"),
+        ("                rest.append(variable)", "                pass"),
+        ("for name in every if name not in rest]", "for name in every if name in rest]"),
+        ("            return \"vars\"", "            return every[0]"),
+    ],
+    "specs.tla.limits": [
+        ("if not self._may_exceed(arm, sort.high):", "if self._may_exceed(arm, sort.high):"),
+        ("yield from _arms(other, (*given, t.not_(condition)))",
+         "yield from _arms(other, (*given, condition))"),
+    ],
+    "specs.tla.updates": [
+        ("Word(\"@\" if place.text == scope.here else place.text)", "Word(\"@\")"),
+        ("assume(one.term, condition, holds)", "assume(one.term, condition, not holds)"),
+        ("value = t.ite(t.eq(index, write.keys[0]), write.value, before)",
+         "value = t.ite(t.eq(index, write.keys[0]), before, write.value)"),
+        ("if write.keys[used] is key]", "if write.keys[used] is not None]"),
+    ],
+    "specs.tla.logs": [
+        ("end is t.add(old_end, t.const(1))", "end is not old_end"),
+        ("f\"{name} - 1\"", "name"),
+        ("parts == set(records)", "True"),
+    ],
+    "specs.tla.shapes": [
+        ("return Word(\"<<>>\")", "return Word(\"{}\")"),
+        (r'r" \X ".join', r'r" \cup ".join'),
+        ("\"->\", self.type(schema.of)", "\"->\", self._names.domain(schema.index)"),
+    ],
+    "specs.tla.module": [
+        ("if write.field in self._kept:", "if write.field in self._kept and not write.variables:"),
+        ("junction(r\"\\/\", [self._actions.enabled(step) for step in steps])",
+         "junction(r\"\\/\", [self._actions.enabled(step) for step in steps[1:]])"),
+    ],
+    "specs.tla.claims": [
+        ("Prefix(\"~\", Word(claim.name))", "Word(claim.name)"),
+        ("body = self._of.said(term, NameScope())",
+         "body = Prefix(\"~\", self._of.said(term, NameScope()))"),
+    ],
+    "specs.tla.rewriting": [
+        ("t.not_(condition): t.const(not holds)", "t.not_(condition): t.const(holds)"),
+    ],
+    "specs.tla.places": [
+        ('"@" if text == scope.here else', '"@" if scope.here == "log" else'),
     ],
 }  # fmt: skip
 """By module: a part of a line that stands there once, and what is put in its place."""
@@ -125,6 +173,8 @@ JUDGED_BY = {
 }  # fmt: skip
 """By the beginning of a module's name: the tests that are to notice, by a part of their names."""
 
+TERMS, MODULES = "tests/language/test_terms.py", "tests/specs/test_tla_steps.py"
+
 RUN = """
 import sys
 from importlib.machinery import SourceFileLoader
@@ -132,7 +182,7 @@ import pytest
 from hypothesis import Phase, settings
 settings.register_profile("unshrunk", derandomize=True, deadline=None, max_examples=600,
                           phases=[Phase.generate])
-name, old, new, tests = sys.argv[1:]
+name, old, new, tests, *files = sys.argv[1:]
 unchanged = SourceFileLoader.get_code
 def get_code(self, module):
     if module != name:
@@ -140,12 +190,17 @@ def get_code(self, module):
     return compile(self.get_source(module).replace(old, new), self.path, "exec")
 SourceFileLoader.get_code = get_code
 sys.exit(pytest.main(["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header",
-                      "-k", tests, "tests/language/test_terms.py"]))
+                      "-k", tests, *files]))
 """
 
 
 def judges_of(module: str) -> str:
     return next(tests for name, tests in JUDGED_BY.items() if module.startswith(name))
+
+
+def files_of(module: str) -> tuple[str, ...]:
+    """Where these tests stand."""
+    return (MODULES, TERMS) if module.startswith("specs.tla.") else (TERMS,)
 
 
 def source_of(module: str) -> str:
@@ -161,9 +216,10 @@ def test_what_is_planted_stands_in_its_module_once():
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("module", "old", "new"), PLANTED)
-def test_random_terms_notice_a_changed_line(module, old, new):
+def test_random_terms_or_whole_modules_notice_a_changed_line(module, old, new):
     done = subprocess.run(
-        [sys.executable, "-c", RUN, module, old, new, judges_of(module)], cwd=ROOT, check=False,
+        [sys.executable, "-c", RUN, module, old, new, judges_of(module), *files_of(module)],
+        cwd=ROOT, check=False,
         capture_output=True, text=True, env={**os.environ, "INSYNC_HYPOTHESIS": "unshrunk"},
     )  # fmt: skip
 

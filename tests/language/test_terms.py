@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,10 @@ from tests.language.random_terms import (
     numbers,
     quantified,
     sparse_of,
-    step_that_requires,
+    steps_with,
     values_of,
 )
-from tests.language.tla_values import ModuleOperators, NoValue
+from tests.language.tla_values import NoValue, TlaModule
 
 CODE = PythonCode(GROUNDED)
 TWIN = Evaluator(RECORDED, WITHOUT_END)
@@ -324,16 +325,32 @@ def in_tla(codes: tuple[int, ...]) -> Scope:
 
 @pytest.mark.filterwarnings("ignore:int argument support is deprecated:DeprecationWarning")
 @SOME
-@given(conditions(3, GIVEN), MANY_STATES, ARGUMENTS)
-def test_what_is_exported_to_tla_keeps_its_meaning(drawn, states, arguments):
-    made = exported(step_that_requires(drawn.term), BOUNDS)
+@given(conditions(3, GIVEN), numbers(2, GIVEN), MANY_STATES, ARGUMENTS)
+def test_what_is_exported_to_tla_keeps_its_meaning(drawn, number, states, arguments):
+    made = exported(steps_with(drawn.term, number.term), BOUNDS)
     sizes = {"Brokers": frozenset((1, 2)), "MaxTop": BOUNDS["top"], "None": NOBODY}
-    module = ModuleOperators(made.module, sizes)
+    module = TlaModule(made.module, sizes)
     named = {name.removeprefix("$"): value for name, value in arguments.items()}
 
     for codes in states:
-        try:
-            found = module.guards("step", in_tla(codes), named)
-        except NoValue:  # read at what there is not, where the notation says blank
-            continue
-        assert found == bool(drawn.means(values_of(codes), arguments))
+        now, values = in_tla(codes), values_of(codes)
+        truth, drawn_number = (bool(drawn.means(values, arguments)),
+                               number.means(values, arguments))  # fmt: skip
+        with suppress(NoValue):  # read at what there is not, where the notation says blank
+            assert module.step("requires", now, named) == ({**now, "yes": True} if truth else None)
+        with suppress(NoValue):
+            assert module.step("writes", now, named) == after_writing(
+                now, truth, drawn_number, named
+            )
+
+
+def after_writing(now: Scope, drawn: bool, number: int, named: Scope) -> Scope:
+    """The state after the step that writes."""
+    n, b = named["n"], named["b"]
+    return {
+        **now, "no": drawn, "few": number if 0 <= number <= n else now["few"],
+        "flag": {**now["flag"], n: drawn},
+        "chosen": now["chosen"] | {b} if drawn else now["chosen"] & named["some"],
+        "heir": {one: one if drawn and one != b else heir for one, heir in now["heir"].items()},
+        "seen": now["seen"] - {(b, n)},
+    }  # fmt: skip
