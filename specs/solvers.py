@@ -55,9 +55,6 @@ class SolverQuery:
         """What Z3 spent on its last answer, in its own units: those of `RLIMIT`."""
         self._negated = z3.Not(goal)
 
-    def _with_only(self, premises: Sequence[Any]) -> Any:
-        return self._made([*premises, self._negated])
-
     def _made(
         self,
         asserted: Sequence[Any],
@@ -79,17 +76,19 @@ class SolverQuery:
 
     def proves_anything(self, rlimit: int = LITTLE) -> bool:
         """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
-        return self._proves(self._premises, {}, rlimit)
+        alone = z3.Context()
+        return self._proves(self._moved(alone)[0], {}, rlimit, alone)
 
     def needed(self, among: Sequence[Any]) -> list[int] | None:
         """The positions of those premises without which Z3's proof would not go through: an
         unsatisfiable core, the fewest as Z3 finds them. None where it proves nothing."""
-        solver = self._with_only([one for one in self._premises
-                                  if not any(one is other for other in among)])  # fmt: skip
-        solver.set("core.minimize", True)
-        names = [z3.Bool(f"premise {position}") for position in range(len(among))]
+        alone = z3.Context()
+        rest = [mine.translate(alone) for mine in (*self._premises, self._negated)
+                if not any(mine is other for other in among)]  # fmt: skip
+        solver = self._made(rest, 1, {"core.minimize": True}, alone)
+        names = [z3.Bool(f"premise {position}", alone) for position in range(len(among))]
         for name, one in zip(names, among, strict=True):
-            solver.assert_and_track(one, name)
+            solver.assert_and_track(one.translate(alone), name)
         if solver.check() != z3.unsat:
             return None
         core = {str(one) for one in solver.unsat_core()}
@@ -98,24 +97,34 @@ class SolverQuery:
     def hangs_on(self, rlimit: int = LITTLE) -> str:
         """What becomes of a proof by Z3 when what is assumed is weakened, by so much work: it fails
         without `ONE` of the premises; or only without `SEVERAL`; or it needs `NOTHING` of them."""
+        alone = z3.Context()
+        premises, negated = self._moved(alone)
         for _, options in [(1, {})] if self._by_triggers else Z3_WAYS:
-            solver = self._made([self._negated], 1, options)
-            names = [z3.Bool(f"premise {position}") for position in range(len(self._premises))]
-            for name, one in zip(names, self._premises, strict=True):
+            solver = self._made([negated], 1, options, alone)
+            names = [z3.Bool(f"premise {position}", alone) for position in range(len(premises))]
+            for name, one in zip(names, premises, strict=True):
                 solver.assert_and_track(one, name)
             if solver.check() != z3.unsat:
                 continue
             core = [int(str(one).removeprefix("premise ")) for one in solver.unsat_core()]
             for position in sorted(core, reverse=True):
-                rest = [one for at, one in enumerate(self._premises) if at != position]
-                if not self._proves([*rest, self._negated], options, rlimit):
+                rest = [one for at, one in enumerate(premises) if at != position]
+                if not self._proves([*rest, negated], options, rlimit, alone):
                     return ONE
-            return NOTHING if self._proves([self._negated], options, rlimit) else SEVERAL
+            return NOTHING if self._proves([negated], options, rlimit, alone) else SEVERAL
         return UNKNOWN
 
-    def _proves(self, asserted: Sequence[Any], options: Mapping[str, object], rlimit: int) -> bool:
+    def _moved(self, alone: Any) -> tuple[list[Any], Any]:
+        """The premises and the negated goal in a context of their own. There formulas are numbered
+        anew: in that of the process what Z3 does hangs on all that was made there before, and so
+        on what ran in what order."""
+        return [one.translate(alone) for one in self._premises], self._negated.translate(alone)
+
+    def _proves(
+        self, asserted: Sequence[Any], options: Mapping[str, object], rlimit: int, alone: Any
+    ) -> bool:
         """Is a contradiction found by so much work?"""
-        solver = self._made(asserted, 1, options)
+        solver = self._made(asserted, 1, options, alone)
         solver.set("rlimit", rlimit)
         return bool(solver.check() == z3.unsat)
 
@@ -124,13 +133,11 @@ class SolverQuery:
         return self._by_z3() if solver == "z3" else answer_of_cvc5(self.smt2())
 
     def _by_z3(self) -> str:
-        """Z3's answer in a context of its own, where formulas are numbered anew: in that of the
-        process it would hang on what was made there before, and so on what ran in what order."""
         self.work, answer = 0, UNKNOWN
         for part, options in [(1, {})] if self._by_triggers else Z3_WAYS:
             alone = z3.Context()
-            asserted = [one.translate(alone) for one in (*self._premises, self._negated)]
-            solver = self._made(asserted, part, options, alone)
+            premises, negated = self._moved(alone)
+            solver = self._made([*premises, negated], part, options, alone)
             answer = ANSWERS.get(str(solver.check()), UNKNOWN)
             self.work += int(solver.statistics().get_key_value("rlimit count"))
             if answer != UNKNOWN:
