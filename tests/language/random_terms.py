@@ -336,6 +336,7 @@ def steps_with(condition: Term, number: Term) -> Any:
         new.no = drawn
         new.few = when(all_of(Scalar(number) >= 0, Scalar(number) <= n), Scalar(number), now.few)
         new.flag[n] = drawn
+        new.flag[0] = now.yes
         new.chosen = when(drawn, now.chosen.including(b), now.chosen.within(some))
         new.heir = lam(BROKERS, lambda one: when(all_of(drawn, one != b), one, now.heir[one]))
         new.seen = now.seen.without(b, n)

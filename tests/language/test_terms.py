@@ -40,8 +40,10 @@ from tests.language.random_terms import (
     BROKERS,
     GIVEN,
     GROUNDED,
+    LEVELS,
     MANY_STATES,
     NOTHING,
+    NUMBERS,
     RECORDED,
     STATES,
     WITHOUT_END,
@@ -49,6 +51,7 @@ from tests.language.random_terms import (
     Scope,
     conditions,
     field,
+    literal,
     numbers,
     quantified,
     sparse_of,
@@ -236,9 +239,26 @@ def about_brokers(draw: Any) -> Drawn:
     return quantified(draw(st.sampled_from(["every", "some"])), BROKERS, body)
 
 
+@st.composite
+def about_numbers(draw: Any) -> Drawn:
+    """A quantifier over the numbers of a range, some of which no sort has, that counts."""
+    place, sort, lowest = draw(st.sampled_from([("flag", NUMBERS, -1), ("warm", LEVELS, -3)]))
+    ends = [literal(lowest), literal(draw(st.integers(lowest, 3)))]
+    sign = draw(st.booleans())
+
+    def body(bound: Drawn) -> Drawn:
+        here = field(place, bound)
+        return Drawn(
+            here.term if sign else t.not_(here.term),
+            lambda v, s: bool(here.means(v, s)) == sign,
+        )
+
+    return quantified(draw(st.sampled_from(["every", "some"])), sort, body, *ends)
+
+
 @SOME
 @given(
-    st.one_of(about_brokers(), conditions(3, GIVEN)).filter(
+    st.one_of(about_brokers(), about_numbers(), conditions(3, GIVEN)).filter(
         lambda drawn: has_an_unbounded_form(drawn.term)
     ),
     STATES,
@@ -349,7 +369,7 @@ def after_writing(now: Scope, drawn: bool, number: int, named: Scope) -> Scope:
     n, b = named["n"], named["b"]
     return {
         **now, "no": drawn, "few": number if 0 <= number <= n else now["few"],
-        "flag": {**now["flag"], n: drawn},
+        "flag": {**now["flag"], n: drawn, 0: now["yes"]},
         "chosen": now["chosen"] | {b} if drawn else now["chosen"] & named["some"],
         "heir": {one: one if drawn and one != b else heir for one, heir in now["heir"].items()},
         "seen": now["seen"] - {(b, n)},
