@@ -15,19 +15,23 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import z3
 
+from model.language import RecordedSystem
 from specs.invariants import Proof
-from specs.obligations import Obligation
-from specs.prover import ProofResult
+from specs.lowering.z3_code import Z3Code
+from specs.obligations import Obligation, conjuncts
+from specs.prover import DOMAINS, ProofResult
 from specs.solvers import SolverQuery, has_cvc5, proof_of_cvc5
 
 FORMAT = "insync.smt2/1"
 MANIFEST = "manifest.json"
 PAGE = "index.md"
+SUMS = "SHA256SUMS"
 
 
 class Smt2Folder:
@@ -120,6 +124,7 @@ class Smt2Folder:
         manifest = {
             "format": FORMAT,
             "z3": z3.get_version_string(),
+            **({"cvc5": version("cvc5")} if self.by_cvc5 else {}),
             "expected": "unsat",
             "claims": [self._of_proof(result) for result in self._proofs],
         }
@@ -127,10 +132,19 @@ class Smt2Folder:
         (self._part / MANIFEST).write_text(text, encoding="utf-8")
         if self.certificate:
             (self._part / PAGE).write_text(self._page(), encoding="utf-8")
+            (self._part / SUMS).write_text(self._sums(), encoding="utf-8")
         if self.folder.exists():
             self.folder.rmdir()
         self._part.rename(self.folder)
         return self.folder
+
+    def _sums(self) -> str:
+        """The SHA-256 of every file, as `sha256sum` reads it."""
+        files = sorted(one for one in self._part.rglob("*") if one.is_file())
+        return "".join(
+            f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.relative_to(self._part)}\n"
+            for one in files
+        )
 
     def discard(self) -> None:
         """Leaves nothing behind."""
@@ -144,6 +158,11 @@ class Smt2Folder:
             "without": result.recorded.without,
             "brokers": result.brokers or "any",
             "verdict": result.verdict.value,
+            "writes": {
+                step.transition.name: sorted({write.field for write in step.writes})
+                for step in result.recorded.steps
+            },
+            "reads": _read_by(result.proof, result.recorded),
             "obligations": [
                 self._of_obligation(self._label(result.proof), one) for one in result.obligations
             ],
@@ -160,7 +179,7 @@ class Smt2Folder:
     # -- the page -----------------------------------------------------------------------------
 
     def _page(self) -> str:
-        lines = [*HOW_TO_CHECK, ""]
+        lines = [HOW_TO_CHECK, ""]
         if not self.by_cvc5:
             lines += ["cvc5 was not installed: the files were answered by Z3 alone.", ""]
         elif not self.checker:
@@ -201,6 +220,16 @@ class Smt2Folder:
             named = ", ".join(_linked(entry) for entry in files)
             by = "the frame rule" if one.by == "frame" else _said(one, files)
             yield f"| `{one.step}` | {one.invariant} | {by} | {named or '-'} |"
+
+
+def _read_by(proof: Proof, recorded: RecordedSystem) -> dict[str, list[str]]:
+    """What each invariant reads, definitions written out; and which fields have a domain."""
+    code = Z3Code(recorded)
+    state = code.state()
+    limited = [name for name, leaf in recorded.fields.items()
+               if code.domains(state, leaf) is not None]  # fmt: skip
+    return {**{one.name: sorted(one.reads) for one in conjuncts(proof, recorded)},
+            DOMAINS: sorted(limited)}  # fmt: skip
 
 
 def _said(one: Obligation, files: list[dict[str, str]]) -> str:
@@ -249,36 +278,64 @@ def plain_question(text: str) -> str:
     return "\n".join(stack[0]) + "\n"
 
 
-HOW_TO_CHECK = (
-    "# A certificate, to be checked without the code that made it",
-    "",
-    "Each claim below is proved by induction: its invariants hold initially, every step keeps each "
-    "of them, and together they imply the claim. That is one obligation for each step and "
-    "invariant, and an obligation is one file or some. A file is a question in SMT-LIB that needs "
-    "nothing else; any solver may be asked:",
-    "",
-    "```sh",
-    "z3 FILE.smt2          # unsat",
-    "cvc5 --user-pat=strict --enum-inst FILE.smt2        # unsat",
-    "```",
-    "",
-    "`unsat` means that the negation of what is to be shown is impossible under the hypotheses: so "
-    "that this part of the obligation holds. `manifest.json` lists all files, with their SHA-256. "
-    "Beside a file stands, where cvc5 was installed when this was written, the proof that it gave "
-    "(`.cpc.gz`), in its Cooperating Proof Calculus. Ethos checks it, a program of its own that "
-    "knows nothing of solvers, by rules that stand in cvc5's sources (`proofs/eo/cpc`); "
-    "`.plain.smt2.gz` is the question without its patterns, with which Ethos sees that the proof "
-    "assumes nothing but the question's assertions (the proof has to come by standard input: in a "
-    "file that is named Ethos does not compare it with the question):",
-    "",
-    "```sh",
-    "gunzip FILE.plain.smt2.gz",
-    "gunzip -c FILE.cpc.gz | ethos --include=cvc5/proofs/eo/cpc/Cpc.eo "
-    "--reference=FILE.plain.smt2 --require-proof-of-false        # correct",
-    "```",
-    "",
-    "What the files do not say has to be believed or read: that the questions are those of the "
-    "protocol's text (its recording and lowering), that an obligation without a file is settled by "
-    "the frame rule (the step writes nothing that the invariant reads), and that the parts into "
-    "which a goal was split together say the same.",
-)
+HOW_TO_CHECK = f"""\
+# A certificate, to be checked without the code that made it
+
+Each claim below is proved by induction: its invariants hold initially, every step keeps each of
+them, and together they imply the claim. That is one obligation for each step and invariant, and
+an obligation is one file or some. A file is a question in SMT-LIB that needs nothing else; any
+solver may be asked. All commands are for a shell in this folder.
+
+The files are those that were written:
+
+```sh
+sha256sum --quiet -c {SUMS}        # says nothing
+```
+
+Z3 (`pip install z3-solver`) or cvc5 (`apt-get install cvc5`) answers each question:
+
+```sh
+for f in */*.smt2; do z3 "$f"; done | sort | uniq -c        # unsat, as often as there are files
+for f in */*.smt2; do cvc5 --user-pat=strict --enum-inst "$f"; done | sort | uniq -c
+```
+
+`unsat` means that the negation of what is to be shown is impossible under the hypotheses: so that
+this part of the obligation holds. Hypotheses that contradict each other would imply anything. The
+negation is the last assertion of a file; without it no solver may say `unsat`:
+
+```sh
+for f in */*.smt2; do python3 -c 'import sys
+print(sys.stdin.read().rpartition("(assert")[0], "(check-sat)")' < "$f" | z3 -in -T:5; done |
+sort | uniq -c        # sat, or that it does not know; never unsat
+```
+
+Who believes no solver checks proofs. Beside a file stands, where cvc5 was installed when this was
+written, the proof that it gave (`.cpc.gz`), in its Cooperating Proof Calculus. Ethos checks it, a
+program of its own that knows nothing of solvers (`cvc5/ethos` on GitHub, built by cmake), by
+rules that stand in cvc5's sources (`proofs/eo/cpc`). `.plain.smt2.gz` is the question without its
+patterns, which only guide a solver; by it Ethos sees that the proof assumes nothing but the
+question's assertions. The proof has to come by standard input: in a file that is named Ethos does
+not compare it with the question.
+
+```sh
+for f in */*.cpc.gz; do gunzip -c "${{f%.cpc.gz}}.plain.smt2.gz" > question
+gunzip -c "$f" | ethos --include=cvc5/proofs/eo/cpc/Cpc.eo --reference=question \\
+--require-proof-of-false; done | sort | uniq -c        # correct, as often as there are proofs
+```
+
+An obligation without a file is settled by the frame rule: the step writes nothing that the
+invariant reads. `{MANIFEST}` lists what each reads and writes, with definitions written out:
+
+```sh
+python3 -c 'import json
+for claim in json.load(open("{MANIFEST}"))["claims"]:
+    for one in claim["obligations"]:
+        reads, writes = claim["reads"].get(one["invariant"]), claim["writes"].get(one["step"])
+        if not one["files"] and (reads is None or writes is None or set(reads) & set(writes)):
+            print(claim["claim"], one["step"], one["invariant"])'        # prints nothing
+```
+
+What is left to be believed or read: that the questions are those of the protocol's text (its
+recording and lowering), that what is read and written is as in that text, and that the parts into
+which a goal was split together say the same. That each question says of its step and invariant
+what it should can be read in the file: it is short, and names the fields."""

@@ -5,20 +5,62 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 import specs.smt2
+from conformance.cli.main import main
 from specs.smt2 import plain_question, steps_of
 
 LINE = "prove single_controller --certificate"
 
 
-def test_a_certificate_has_every_question_a_second_answer_its_proof_and_a_page(insync, tmp_path):
-    result = insync(f"{LINE} {tmp_path}/certificate")
+def commands_on(page: str) -> list[str]:
+    """What the page gives a reader to type, block by block."""
+    return re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
+
+def typed(command: str, where: Path) -> str:
+    """What it prints there, with the programs that come with this Python."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", command], cwd=where, env={**os.environ, "PATH": path},
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Result, Path]:
+    """One certificate, for those who only read it."""
+    where = tmp_path_factory.mktemp("proofs") / "certificate"
+    return CliRunner().invoke(main, [*LINE.split(), str(where)]), where
+
+
+def test_a_sceptic_types_what_the_page_says_and_sees_what_it_says(made, tmp_path):
     where = tmp_path / "certificate"
+    shutil.copytree(made[1], where)
+    sums, solvers, premises, _, frame = commands_on((where / "index.md").read_text())
+    manifest = (where / "manifest.json").read_text()
+
+    assert typed(sums, where) == ""
+    assert typed(frame, where) == ""
+    (where / "manifest.json").write_text(manifest.replace('"sent"', '"zk.epoch"'))
+    assert "manifest.json: FAILED" in typed(sums, where)
+    assert typed(frame, where).splitlines()[0].startswith("single_controller ")
+    for more in sorted(where.glob("*/*.smt2"))[4:]:
+        more.unlink()  # to type the rest takes a minute
+    assert typed(solvers.splitlines()[0], where).split() == ["4", "unsat"]
+    assert typed(premises, where).split() == ["4", "sat"]
+
+
+def test_a_certificate_has_every_question_a_second_answer_its_proof_and_a_page(made):
+    result, where = made
     manifest = json.loads((where / "manifest.json").read_text())
     obligations = manifest["claims"][0]["obligations"]
     files = [entry for one in obligations for entry in one["files"]]
