@@ -24,7 +24,7 @@ from specs.invariants import Proof
 from specs.lowering.z3_code import Z3Code
 from specs.obligations import FRAME, Formulas, Goal, Matrix, Obligation
 from specs.progress.obligations import RankingObligations
-from specs.solvers import PROVED, RLIMIT, SolverQuery
+from specs.solvers import PROVED, RLIMIT, Separate, SolverQuery
 from specs.verdict import ClaimReport, Verdict
 
 INITIALLY = "initially"
@@ -137,6 +137,8 @@ class _Prover:
         self.proof, self.recorded, self.each, self.rlimit = proof, recorded, each, rlimit
         self.steps, self.solvers, self.export = steps, tuple(solvers), export
         self.needs = needs
+        self.separate, self.asked_of = Separate(), INITIALLY
+        """Where the questions of one step are asked, and of which step that is."""
         self.result = ProofResult(proof, recorded, brokers, partial=steps is not None)
         self.state = self.formulas.state()
         self.assumed = {
@@ -288,6 +290,8 @@ class _Prover:
         environment: dict[str, Any] | None = None,
     ) -> None:
         started = time.perf_counter()
+        if step != self.asked_of:
+            self.separate, self.asked_of = Separate(), step
         hints = self.proof.hints.get(step, ())
         answers = dict.fromkeys(self.solvers, PROVED)
         for goal in goals:
@@ -296,7 +300,9 @@ class _Prover:
             if recorded is not None and environment is not None:
                 more += self.formulas.hints(recorded, hints, self.state, environment, goal)
             premises = [*self.code.axioms, *given, *more]
-            question = SolverQuery(premises, goal.formula, self.proof.by_triggers, self.rlimit)
+            question = SolverQuery(
+                premises, goal.formula, self.proof.by_triggers, self.rlimit, self.separate
+            )
             if self.export is not None:
                 self.export(step, invariant, question)
             for solver in [one for one in self.solvers if answers[one] == PROVED]:

@@ -45,12 +45,45 @@ besides it loses itself in 17 of the 521 questions of the refinement. Then as it
 Either way `unsat` is a proof."""
 
 
-class SolverQuery:
-    """Do the premises imply the goal? Asked as: is the goal's negation possible under them?"""
+class Separate:
+    """A context of Z3's for the questions of one step, or of one. There formulas are numbered anew:
+    in that of the process what Z3 does hangs on all that was made there before, and so on what ran
+    in what order."""
 
-    def __init__(self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int) -> None:
+    def __init__(self) -> None:
+        self.context = z3.Context()
+        self._moved: dict[int, tuple[Any, Any]] = {}
+        self._spent = 0
+
+    def moved(self, formulas: Sequence[Any]) -> list[Any]:
+        """Formulas as they are there; one that was asked about before is there already."""
+        return [self._one(formula) for formula in formulas]
+
+    def spent_on(self, solver: Any) -> int:
+        """What a solver spent on its answer: Z3 counts what is spent in a context together."""
+        before, self._spent = self._spent, int(solver.statistics().get_key_value("rlimit count"))
+        return self._spent - before
+
+    def _one(self, formula: Any) -> Any:
+        # The number of a formula stays its own as long as it is kept.
+        found = self._moved.get(formula.get_id())
+        if found is None:
+            found = self._moved[formula.get_id()] = formula, formula.translate(self.context)
+        return found[1]
+
+
+class SolverQuery:
+    """Do the premises imply the goal? Asked as: is the goal's negation possible under them?
+
+    `separate`: where Z3 is asked, if other questions are asked there, too.
+    """
+
+    def __init__(
+        self, premises: Sequence[Any], goal: Any, by_triggers: bool, rlimit: int,
+        separate: Separate | None = None,
+    ) -> None:  # fmt: skip
         self._premises = tuple(premises)
-        self._by_triggers, self._rlimit = by_triggers, rlimit
+        self._by_triggers, self._rlimit, self._separate = by_triggers, rlimit, separate
         self.work = 0
         """What Z3 spent on its last answer, in its own units: those of `RLIMIT`."""
         self._negated = z3.Not(goal)
@@ -60,9 +93,9 @@ class SolverQuery:
         asserted: Sequence[Any],
         part: int = 1,
         options: Mapping[str, object] = MappingProxyType({}),
-        context: Any = None,
+        apart: Separate | None = None,
     ) -> Any:
-        solver = z3.Solver(ctx=context)
+        solver = z3.Solver(ctx=None if apart is None else apart.context)
         # At least one: Z3 takes 0 for no limit.
         solver.set("rlimit", max(1, self._rlimit // part))
         solver.set("random_seed", 0)
@@ -76,19 +109,19 @@ class SolverQuery:
 
     def proves_anything(self, rlimit: int = LITTLE) -> bool:
         """Do the premises contradict each other, as far as Z3 sees? Then they prove any goal."""
-        alone = z3.Context()
-        return self._proves(self._moved(alone)[0], {}, rlimit, alone)
+        apart = Separate()
+        return self._proves(apart.moved(self._premises), {}, rlimit, apart)
 
     def needed(self, among: Sequence[Any]) -> list[int] | None:
         """The positions of those premises without which Z3's proof would not go through: an
         unsatisfiable core, the fewest as Z3 finds them. None where it proves nothing."""
-        alone = z3.Context()
-        rest = [mine.translate(alone) for mine in (*self._premises, self._negated)
+        apart = Separate()
+        rest = [mine for mine in (*self._premises, self._negated)
                 if not any(mine is other for other in among)]  # fmt: skip
-        solver = self._made(rest, 1, {"core.minimize": True}, alone)
-        names = [z3.Bool(f"premise {position}", alone) for position in range(len(among))]
-        for name, one in zip(names, among, strict=True):
-            solver.assert_and_track(one.translate(alone), name)
+        solver = self._made(apart.moved(rest), 1, {"core.minimize": True}, apart)
+        names = [z3.Bool(f"premise {position}", apart.context) for position in range(len(among))]
+        for name, one in zip(names, apart.moved(among), strict=True):
+            solver.assert_and_track(one, name)
         if solver.check() != z3.unsat:
             return None
         core = {str(one) for one in solver.unsat_core()}
@@ -97,11 +130,11 @@ class SolverQuery:
     def hangs_on(self, rlimit: int = LITTLE) -> str:
         """What becomes of a proof by Z3 when what is assumed is weakened, by so much work: it fails
         without `ONE` of the premises; or only without `SEVERAL`; or it needs `NOTHING` of them."""
-        alone = z3.Context()
-        premises, negated = self._moved(alone)
+        apart = Separate()
+        premises, (negated,) = apart.moved(self._premises), apart.moved([self._negated])
         for _, options in [(1, {})] if self._by_triggers else Z3_WAYS:
-            solver = self._made([negated], 1, options, alone)
-            names = [z3.Bool(f"premise {position}", alone) for position in range(len(premises))]
+            solver = self._made([negated], 1, options, apart)
+            names = [z3.Bool(f"premise {at}", apart.context) for at in range(len(premises))]
             for name, one in zip(names, premises, strict=True):
                 solver.assert_and_track(one, name)
             if solver.check() != z3.unsat:
@@ -109,22 +142,16 @@ class SolverQuery:
             core = [int(str(one).removeprefix("premise ")) for one in solver.unsat_core()]
             for position in sorted(core, reverse=True):
                 rest = [one for at, one in enumerate(premises) if at != position]
-                if not self._proves([*rest, negated], options, rlimit, alone):
+                if not self._proves([*rest, negated], options, rlimit, apart):
                     return ONE
-            return NOTHING if self._proves([negated], options, rlimit, alone) else SEVERAL
+            return NOTHING if self._proves([negated], options, rlimit, apart) else SEVERAL
         return UNKNOWN
 
-    def _moved(self, alone: Any) -> tuple[list[Any], Any]:
-        """The premises and the negated goal in a context of their own. There formulas are numbered
-        anew: in that of the process what Z3 does hangs on all that was made there before, and so
-        on what ran in what order."""
-        return [one.translate(alone) for one in self._premises], self._negated.translate(alone)
-
     def _proves(
-        self, asserted: Sequence[Any], options: Mapping[str, object], rlimit: int, alone: Any
+        self, asserted: Sequence[Any], options: Mapping[str, object], rlimit: int, apart: Separate
     ) -> bool:
         """Is a contradiction found by so much work?"""
-        solver = self._made(asserted, 1, options, alone)
+        solver = self._made(asserted, 1, options, apart)
         solver.set("rlimit", rlimit)
         return bool(solver.check() == z3.unsat)
 
@@ -134,12 +161,12 @@ class SolverQuery:
 
     def _by_z3(self) -> str:
         self.work, answer = 0, UNKNOWN
+        apart = self._separate or Separate()
         for part, options in [(1, {})] if self._by_triggers else Z3_WAYS:
-            alone = z3.Context()
-            premises, negated = self._moved(alone)
-            solver = self._made([*premises, negated], part, options, alone)
+            asserted = apart.moved([*self._premises, self._negated])
+            solver = self._made(asserted, part, options, apart)
             answer = ANSWERS.get(str(solver.check()), UNKNOWN)
-            self.work += int(solver.statistics().get_key_value("rlimit count"))
+            self.work += apart.spent_on(solver)
             if answer != UNKNOWN:
                 break
         return answer

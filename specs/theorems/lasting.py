@@ -24,7 +24,7 @@ from specs.lowering.z3_code import Z3Code
 from specs.obligations import Formulas
 from specs.proofs import cluster, directories, topics
 from specs.prover import INITIALLY
-from specs.solvers import RLIMIT, SolverQuery
+from specs.solvers import RLIMIT, Separate, SolverQuery
 from specs.theorems.corollaries import in_every_state, of_every_step
 from specs.theorems.theorem import Part, Theorem
 
@@ -60,13 +60,14 @@ def kept(
         after = code.after(step, state, environment)
         guard = [*parameters.facts, *code.guard(step, state, environment)]
         written = {write.field for write in step.writes}
+        separate = Separate()
         for name, matrix in matrices.items():
             if formulas.reads(matrix.term) & written:
                 for goal in formulas.goals(matrix, after, apart=True):
                     assumed_here = given(step.transition.name, name)
                     premises = [*code.axioms, *assumed_here, *guard, *goal.facts]
-                    yield (step.transition.name, name,
-                           SolverQuery(premises, goal.formula, False, RLIMIT))  # fmt: skip
+                    asked = SolverQuery(premises, goal.formula, False, RLIMIT, separate)
+                    yield step.transition.name, name, asked
 
 
 def _initially(proof: Proof, recorded: RecordedSystem) -> Iterator[Part]:
