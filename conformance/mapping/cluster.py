@@ -148,8 +148,9 @@ ROWS: dict[str, StepRow] = {
         row("shutdown_request_arrives", "broker subject", "shutdown_request_arrives"),
         row("broker_stops", "broker", "broker_stops"),
         row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
-            why="not while a controller that read its new registration has others to announce "
-                "first: Kafka hears of the change by then, the model only later"),
+            why="a broker that is new to its controller is watched once it is read; Kafka's "
+                "watches it at the end of its start (registerBrokerModificationsHandler), so that "
+                "a change of its endpoints in between goes unread there until the next"),
         row("preferred_election_is_requested", "", "admin_asks_for_preferred_leaders",
             why="a request that a new controller finds is worked on at the end of its failover; "
                 "here it is an event, queued before all that comes"),
@@ -301,6 +302,12 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
     table.members("cache.reached", at, [
         one for one, epoch in epochs.items()
         if not fenced or epoch == world.nodes[one].registered
+    ])  # fmt: skip
+    nodes, watching = world.zookeeper.nodes, world.zookeeper.watches.data
+    table.members("cache.watched", at, [
+        one for one in world.nodes
+        if (path := paths.broker(one)) in nodes
+        and server.session.session in watching.get(path, ())
     ])  # fmt: skip
     for one, info in context.broker_infos.items():
         table.put("cache.endpoints", (broker, one), info.plaintext[1] - FIRST_PORT)

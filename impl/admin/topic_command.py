@@ -193,7 +193,9 @@ class TopicCommand:
         if only.with_overrides:
             return lines
         for row in rows:
-            lagging = only.under_replicated and len(row.isr) < len(row.replicas)
+            lagging = only.under_replicated and topic_lines.is_under_replicated(
+                row.isr, row.replicas, (), self.release
+            )
             gone = only.unavailable and (row.leader is None or row.leader not in live)
             if lagging or gone or not (only.under_replicated or only.unavailable):
                 lines.append(topic_lines.row(topic, row, self.release, marked))

@@ -24,6 +24,14 @@ class PartitionLine:
     removing: tuple[int, ...] = ()
 
 
+def is_under_replicated(
+    isr: Collection[int], replicas: Collection[int], adding: Collection[int], release: Release
+) -> bool:
+    """Fewer in sync than assigned; replicas that are being added do not count since 2.4."""
+    expected = [one for one in replicas if not (release.since("2.4") and one in adding)]
+    return len(isr) < len(expected)
+
+
 def created(topic: str, release: Release) -> str:
     """``--create`` went through."""
     return f"Created topic {topic}." if release.since("2.2") else f'Created topic "{topic}".'

@@ -96,8 +96,9 @@ class TopicsByBrokers:
                 adding = next(
                     (found.adding for part, found in moving.items()
                      if part == (topic, row.partition)), ())  # fmt: skip
-                lagging = only.under_replicated and (
-                    len(row.isr) < len({*row.replicas} - {*adding}))  # fmt: skip
+                lagging = only.under_replicated and topic_lines.is_under_replicated(
+                    row.isr, row.replicas, adding, self.release
+                )
                 gone = only.unavailable and (row.leader is None or row.leader not in live)
                 if lagging or gone or headed:
                     lines.append(topic_lines.row(topic, row, self.release))

@@ -68,8 +68,9 @@ class BrokerEvents:
         Changed endpoints are sent to every broker; who came or went is another event's matter.
         """
         context = self.core.context
-        there = await self.core.client.broker(broker, watch=True)
-        if there is None or broker not in context.broker_epochs:
+        is_known = broker in context.broker_epochs
+        there = await self.core.client.broker(broker, watch=is_known)
+        if there is None or not is_known:
             return
         info, _ = there
         if context.broker_infos[broker].endpoints != info.endpoints:

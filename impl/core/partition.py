@@ -542,11 +542,3 @@ def keeps_fetching(before: int, epoch: int, release: Release) -> bool:
     if not release.since("2.1"):
         return epoch in (before, before + 1)
     return epoch == before if not release.since("3.0") else epoch <= before
-
-
-def is_under_replicated(
-    isr: Collection[int], replicas: Collection[int], adding: Collection[int], release: Release
-) -> bool:
-    """Fewer in sync than assigned; replicas that are being added do not count since 2.4."""
-    expected = [one for one in replicas if not (release.since("2.4") and one in adding)]
-    return len(isr) < len(expected)

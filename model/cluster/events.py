@@ -11,7 +11,7 @@ Source: ControllerEventManager (2.3), KafkaZkClient's handlers of changes
 
 from model.cluster.state import EVENT_SLOTS
 from model.cluster.thread import require_idle
-from model.language import all_of, below, is_none, lam, require, some, when
+from model.language import all_of, below, is_none, lam, require, some, version, when
 from model.protocol.state import BROKERS
 
 
@@ -38,18 +38,32 @@ def watches(now, one):
                   now.cache[one].stage != "starting")
 
 
+def read_with_watches(now):
+    """Every registration is read, which sets a watch on the data of each (KIP-226, 1.1)."""
+    return now.zk.registered if version.broker_data_watched else []
+
+
+def unwatched(cache, broker):
+    """The broker's node goes, and with it the watch on its data."""
+    if not version.broker_data_watched:
+        return cache
+    return cache.but(watched=cache.watched.without(broker))
+
+
 def notified(now, kind, caches=None, but=None, subject=None, fires=None):
     """The controllers' memory after a node that they watch has changed. `but`: the broker whose own
-    session begins or ends, which does not watch that. A subject's node is watched once it was read.
-    If given, `fires` says whether anything changes at all."""
+    session begins or ends, which does not watch that. A change of a subject's data uses up the
+    watch on its node. If given, `fires` says whether anything changes at all."""
     def cache(one):
         mine = caches(one) if caches else now.cache[one]
         hears = watches(now, one) if but is None else all_of(watches(now, one), one != but)
+        notified_one = with_event(mine, kind, subject)
         if subject is not None:
-            hears = all_of(hears, mine.reached.has(subject))
+            hears = all_of(hears, mine.watched.has(subject))
+            notified_one = notified_one.but(watched=mine.watched.without(subject))
         if fires is not None:
             hears = all_of(hears, fires)
-        return when(hears, with_event(mine, kind, subject), mine)
+        return when(hears, notified_one, mine)
 
     return lam(BROKERS, cache)
 

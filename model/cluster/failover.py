@@ -7,7 +7,7 @@ Source: KafkaController.onControllerFailover (2.3)
 """
 
 from model.cluster.batch import batch, live_brokers
-from model.cluster.events import with_event
+from model.cluster.events import read_with_watches, with_event
 from model.cluster.notifications import is_noted
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
@@ -44,7 +44,7 @@ def controller_reads_context(now, new, broker):
     new.cache[broker] = cache.but(
         events=echoes(now, cache),
         stage="announcing" if version.metadata_first else "restoring",
-        live=now.zk.registered, reached=now.zk.registered,
+        live=now.zk.registered, reached=now.zk.registered, watched=read_with_watches(now),
         endpoints=lam(BROKERS, lambda one: when(
             now.zk.registered.has(one), now.zk.endpoints[one], 0)))
     new.zk.log_dir_events = []

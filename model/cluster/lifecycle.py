@@ -1,6 +1,6 @@
 """Processes and sessions: crash, restart, expiry while the process goes on, reconnection."""
 
-from model.cluster.events import is_queued, notified
+from model.cluster.events import is_queued, notified, unwatched
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import with_one
 from model.language import (
@@ -45,10 +45,12 @@ def broker_crashes(now, new, broker):
 
 
 def unreached(now, other, broker):
-    """What a controller has, less the registration of a broker that ended: up to 2.1 it has ids."""
-    if not version.broker_epoch:
-        return now.cache[other]
-    return now.cache[other].but(reached=now.cache[other].reached.without(broker))
+    """What a controller has, less the registration of a broker that ended: up to 2.1 it has ids.
+    The watches of the broker's own session go with that."""
+    cache = unwatched(now.cache[other], broker)
+    if version.broker_data_watched:
+        cache = cache.but(watched=when(other == broker, [], cache.watched))
+    return cache.but(reached=cache.reached.without(broker)) if version.broker_epoch else cache
 
 
 @transition(actor=NOBODY, fault=True, broker=BROKERS)
@@ -169,7 +171,7 @@ def register_anew(now, new, broker):
 def without_old_requests(now, controller, broker):
     """What is under way to the last registration of a broker is refused, so it goes (KIP-380);
     until 2.1 it reached whoever had the id. That the registration is another can be seen."""
-    cache = now.cache[controller]
+    cache = unwatched(now.cache[controller], broker)
     cache = cache.but(reached=cache.reached.without(broker)) if version.bounces_seen else cache
     if not version.broker_epoch:
         return cache

@@ -9,7 +9,7 @@ Source: KafkaController.processBrokerChange, onBrokerStartup, onBrokerFailure (2
 from typing import Any, NamedTuple
 
 from model.cluster.batch import batch, live_brokers
-from model.cluster.events import is_next
+from model.cluster.events import is_next, read_with_watches
 from model.cluster.state import PARTITIONS
 from model.cluster.thread import (
     at,
@@ -80,6 +80,7 @@ def with_change(now, broker, found, done_with=None):
     cache = now.cache[broker]
     cache = cache.but(
         events=when(cache.stage == "comparing", cache.events, cache.events.rest()),
+        watched=when(cache.stage == "comparing", cache.watched, read_with_watches(now)),
         endpoints=lam(BROKERS, lambda one: when(
             any_of(found.new.has(one), found.bounced.has(one)),
             now.zk.endpoints[one], now.cache[broker].endpoints[one])))

@@ -42,15 +42,20 @@ def controller_reads_endpoints(now, new, broker, subject):
     endpoints = lam(BROKERS, lambda one: when(
         one == subject, now.zk.endpoints[one], cache.endpoints[one]))
     new.cache[broker] = taken(cache).but(
-        endpoints=endpoints, queue=live_brokers(now, broker, endpoints=endpoints))
+        watched=cache.watched.including(subject), endpoints=endpoints,
+        queue=live_brokers(now, broker, endpoints=endpoints))
 
 
 @transition(broker=BROKERS, subject=BROKERS)
 def controller_finds_endpoints_unchanged(now, new, broker, subject):
-    """The broker is away, or was read with another event."""
+    """The broker is away, or was read with another event. Of one that it knows, and that is there,
+    the read sets the watch again, under whichever registration it is there."""
+    cache = now.cache[broker]
     require_controllership(now, broker)
     require_next(now, broker, "broker_modification", MODIFIED, subject)
     require(not_(is_elsewhere(now, broker, subject)),
                                                     "the broker is gone, or is where it was")
 
-    new.cache[broker] = taken(now.cache[broker])
+    new.cache[broker] = taken(cache).but(watched=when(
+        all_of(now.zk.registered.has(subject), cache.live.has(subject)),
+        cache.watched.including(subject), cache.watched))

@@ -103,6 +103,7 @@ STATE = Record(
     cache=per(BROKERS, Record(
         stage=STAGES,
         live=SetOf(BROKERS), reached=SetOf(BROKERS),        # ids; those whose registration it read
+        watched=SetOf(BROKERS),                             # whose node has its data watch
         endpoints=per(BROKERS, ENDPOINTS),                  # of brokers, as it read them
         started=SetOf(BROKERS),                             # brokers that it is instating
         shutting=SetOf(BROKERS),                            # shuttingDownBrokerIds

@@ -158,3 +158,19 @@ controller_refuses_shutdown broker=1 subject=2
 
     assert "the controller takes who asked for alive — false" in lines
     assert "former: {2} → {}" in lines
+
+
+def test_a_registration_that_was_read_for_another_event_is_watched_from_then_on():
+    lines = played("""\
+quietly broker_changes_endpoints broker=2
+quietly session_expires broker=2
+quietly broker_reconnects broker=2
+quietly broker_changes_endpoints broker=2
+show cache[1].events
+quietly controller_reads_endpoints broker=1 subject=2
+quietly broker_changes_endpoints broker=2
+show cache[1].events
+""")
+
+    assert "[kind broker_modification subject 2, kind broker_change subject none]\n" in lines
+    assert lines.endswith("[kind broker_change subject none, kind broker_modification subject 2]")

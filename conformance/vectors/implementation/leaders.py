@@ -9,6 +9,7 @@ from conformance.vectors.implementation.batch_log import LogEnds
 from conformance.vectors.implementation.hosted import ME, PARTITION, HostedBroker
 from conformance.vectors.implementation.stage import ControllerStage
 from conformance.vectors.questions import Answer, Question, given, release, under
+from impl.admin.topic_lines import is_under_replicated
 from impl.core import answers
 from impl.core.fetcher_thread import EpochQuestion
 from impl.core.partition import (
@@ -16,7 +17,6 @@ from impl.core.partition import (
     Partition,
     Remote,
     high_watermark,
-    is_under_replicated,
     out_of_sync,
 )
 from impl.core.requests import PartitionOrder

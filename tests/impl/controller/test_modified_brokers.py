@@ -91,6 +91,23 @@ def test_other_endpoints_are_sent_though_brokers_came_and_went_meanwhile() -> No
     assert reported == [1, 2]
 
 
+def test_who_is_taken_for_dead_is_not_watched_before_the_controller_has_seen_it_start() -> None:
+    """Its handler goes with the failure, and comes with the start (unregisterBrokerModifications-
+    Handler): an event that still waits reads without a watch."""
+    stage, controller = a_cluster("2.3")
+    says(stage, 2, "elsewhere")
+    stage.stop_broker(2)
+    wait(controller.guarded(controller.brokers.changed))
+
+    stage.start_broker(2)
+    wait(controller.guarded(lambda: controller.brokers.modified(2)))
+    unseen = stage.zookeeper.watches.data.get(paths.broker(2))
+    wait(controller.guarded(controller.brokers.changed))
+
+    assert unseen is None
+    assert stage.zookeeper.watches.data[paths.broker(2)]
+
+
 def test_a_registration_that_is_over_cannot_shut_its_broker_down() -> None:
     _, controller = a_cluster("2.3")
     known = controller.core.context.broker_epochs[2]
