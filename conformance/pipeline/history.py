@@ -66,6 +66,10 @@ _ROLE_LINES = frozenset(
 _ACTS = frozenset(("partition_changed", "leader_and_isr_sent", "metadata_sent", "replica_changed"))
 _AGAIN = 2000  # what a further election needs: who holds the controllership has to lose it first
 _NO_NEW_ZOOKEEPER = 1000  # milliseconds in which none begins
+_PASSES_ON = frozenset(
+    ("leader_and_isr_sent", "metadata_sent", "leader_and_isr_received", "metadata_cached")
+)
+_APART = 900_000  # milliseconds by which clocks of two brokers may be apart
 _TOPIC_BEGINS = frozenset(("topics_changed", "partitions_created", "topic_deleted"))
 _ASSIGN = frozenset(("topics_changed", "partitions_added"))
 _ASSIGNED = re.compile(
@@ -294,6 +298,20 @@ class History:
         epoch, newer = event.controller_epoch or 0, later.controller_epoch or 0
         return not self.fenced and any(
             epoch < elected <= newer and times and min(times) <= event.at
+            for (_, elected), times in self.elections.items()
+            if elected is not None
+        )
+
+    def is_of_a_successor(self, event: Event) -> bool:
+        """Whether a controller sends a state that a later one wrote.
+
+        One that was deposed reads states with an IsrChangeNotification, and sends what it has read,
+        before a write of its own is fenced (KafkaController.updateLeaderAndIsrCache). Clocks of two
+        brokers may be apart.
+        """
+        epoch, state = event.controller_epoch or 0, event.state_epoch or 0
+        return event.kind in _PASSES_ON and any(
+            epoch < elected == state and times and min(times) <= event.at + _APART
             for (_, elected), times in self.elections.items()
             if elected is not None
         )

@@ -54,7 +54,7 @@ def _writers_epoch(bench: RuleContext, event: Event) -> None:
         return
     bench.looked(WRITERS_EPOCH)
     wrong = state != writer if event.kind == "isr_removed" else state > writer
-    if wrong:
+    if wrong and not bench.history.is_of_a_successor(event):
         bench.report(
             FindingKind.VIOLATION,
             WRITERS_EPOCH,
@@ -74,6 +74,8 @@ def _epochs_grow(bench: RuleContext) -> None:
             continue
         if event.controller_epoch is None or event.leader == -2:
             continue
+        if (event.state_epoch or 0) > event.controller_epoch:
+            continue  # its successor wrote that, and may have sent less before
         age = history.age(event)
         if age is not None:
             written[(age, *event.tp)].append(event)

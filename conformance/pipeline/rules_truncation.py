@@ -224,8 +224,9 @@ def _where_the_leader_began(bench: RuleContext) -> None:
     The leader's answer is where its next epoch after the follower's last one begins, and its own
     epoch is the last of them. Where retention or DeleteRecords took the records of all epochs
     before, that epoch begins where its log does now: what is below is owed to nobody. A leader that
-    began twice in an epoch may have lost more meanwhile, and who cuts to its own high watermark was
-    answered nothing: neither is judged.
+    began twice in an epoch may have lost more meanwhile, who cuts to its own high watermark was
+    answered nothing, and a log that is left of an earlier topic of that name (its replica was moved
+    away from a dead broker) may end in any epoch: none of these is judged.
     """
     began: dict[tuple[int, str, int, int], list[Event]] = defaultdict(list)
     lines: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
@@ -238,18 +239,24 @@ def _where_the_leader_began(bench: RuleContext) -> None:
             raised[where] = max(raised[where], event.offset)
         if event.kind == "leader_started" and event.leader_epoch is not None:
             began[event.broker, *event.tp, event.leader_epoch].append(event)
-        if event.kind in _FOLLOWS | _CUTS:
+        if event.kind in _FOLLOWS | _CUTS | {"log_created"}:
             lines[event.broker, *event.tp].append(event)
     for (broker, topic, partition), events in sorted(lines.items()):
         followed: Event | None = None
         chosen: Event | None = None
+        made: Event | None = None  # the log, or the first line of its replica
         for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
+            made = event if made is None or event.kind == "log_created" else made
+            if event.kind == "log_created":
+                continue
             if event.kind in _FOLLOWS:
                 followed = event
             elif event.kind == "truncation_chosen":
                 chosen = event
             elif followed is not None and followed.leader not in (None, broker):
                 if chosen is not None and event.at - chosen.at < _AT_ONCE:
+                    continue
+                if bench.history.topic_began(made, event):
                     continue
                 epoch = followed.leader_epoch or 0
                 starts = began.get((followed.leader or 0, topic, partition, epoch), [])

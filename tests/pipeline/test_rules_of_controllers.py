@@ -109,6 +109,33 @@ def test_a_state_carries_the_epoch_of_its_writer(tmp_path: Path, inside: int, br
     assert violations(result) == (found if broken else [])
 
 
+@pytest.mark.parametrize("elected_at", [3, None])
+def test_a_deposed_controller_may_send_what_its_successor_wrote(
+    tmp_path: Path, elected_at: int | None
+):
+    """It reads states with an IsrChangeNotification, and is fenced by its next write only."""
+
+    def sends(leader_epoch: int, state: int, by: tuple[int, int], second: int) -> str:
+        return line(
+            second,
+            f"[Controller id={by[0]} epoch={by[1]}] Sending UpdateMetadata request "
+            f"UpdateMetadataPartitionState(topicName='orders', partitionIndex=0, controllerEpoch="
+            f"{state}, leader=1, leaderEpoch={leader_epoch}, isr=[1], zkVersion={leader_epoch}, "
+            "replicas=[1, 2], offlineReplicas=[]) to brokers Set(1, 2) for partition orders-0",
+            level="TRACE",
+        )
+
+    others = [] if elected_at is None else [elected(elected_at, 2, 5)]
+    first = sends(7, 4, (2, 5), 4)
+
+    result = state(
+        tmp_path, sends(8, 5, (1, 4), 6), b2__controller=others, **{"b2__state-change": [first]}
+    )
+
+    found = [("state_carries_its_writers_epoch", "state-change.log", 1)]
+    assert violations(result) == ([] if elected_at else found)
+
+
 # --- a new ZooKeeper
 
 

@@ -115,12 +115,17 @@ def starts(second: int, end: int, mark: int, broker: int = 4) -> str:
 
 
 def cutting(
-    tmp_path: Path, follower: list[str], leader: list[str], more: tuple[str, ...] = ()
+    tmp_path: Path,
+    follower: list[str],
+    leader: list[str],
+    more: tuple[str, ...] = (),
+    controller: tuple[str, ...] = (),
 ) -> list[tuple[str, str, int]]:
     files = {
         "b5/server.log": [*starting(0, 5), *follower, cut_to(900, 0), *more],
         "b5/state-change.log": [follows(3, 4)],
         "b4/state-change.log": leader,
+        "b1/state-change.log": [*controller],
     }
     return [
         (row["kind"], row["rule"], row["line"])
@@ -153,6 +158,25 @@ def test_a_leader_that_began_twice_in_an_epoch_may_have_answered_either(tmp_path
     leader = [starts(5, 10, 10), starts(8, 20, 16)]
 
     assert cutting(tmp_path, [cut_to(9, 21)], leader) == []
+
+
+def test_a_log_that_is_left_of_an_earlier_topic_of_the_name_may_end_in_any_epoch(tmp_path: Path):
+    """Its replica was moved away while its broker was down, the topic deleted and made again."""
+    created = "Created log for partition orders-0 in /data/orders-0 with properties {}."
+    made, again = (line(second, created, "kafka.log.LogManager") for second in (0, 2))
+    new = line(
+        1,
+        "[Controller id=1 epoch=4] Changed partition orders-0 state from NonExistentPartition to "
+        "NewPartition with assigned replicas 4,5",
+        level="TRACE",
+    )
+    leader = [starts(5, 0, 0)]
+
+    left = cutting(tmp_path / "left", [made, cut_to(9, 4)], leader, controller=(new,))
+    fresh = cutting(tmp_path / "new", [made, again, cut_to(9, 4)], leader, controller=(new,))
+
+    assert left == []
+    assert fresh == [("violation", CUT, 5)]
 
 
 def test_what_another_leader_said_is_not_compared(tmp_path: Path):

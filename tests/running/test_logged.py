@@ -40,6 +40,21 @@ def test_a_late_request_of_an_older_controller_is_no_leader_epoch_that_goes_back
     assert report.findings == []
 
 
+@pytest.mark.parametrize(
+    ("faults", "seed", "release", "steps"),
+    [
+        pytest.param("denials", 7, "2.3", 540, id="a-member-of-the-isr-is-no-replica-any-more"),
+        pytest.param("everything", 8, "2.4", 1_180, id="a-state-is-made-and-written-in-one-event"),
+        pytest.param("directories", 3, "2.7", 370, id="a-directory-fails-within-a-request"),
+        pytest.param("operators", 3, "2.7", 1_500, id="a-log-is-left-of-an-earlier-topic"),
+    ],
+)
+def test_what_kafka_does_as_well_breaks_no_claim(
+    faults: str, seed: int, release: str, steps: int, tmp_path: Path
+) -> None:
+    assert logged_run(tmp_path, seed, steps, faults, release) == (steps, "")
+
+
 def test_the_same_seed_leaves_the_same_lines(tmp_path: Path) -> None:
     for name in ("one", "other"):
         assert logged_run(tmp_path / name, 5, STEPS) == (STEPS, "")

@@ -194,7 +194,8 @@ def obeyed_otherwise(
                 elif found == STORAGE_ERROR and (node.logs.offline or node.disk.failing):
                     expected = STORAGE_ERROR  # a log directory has failed just now
                 yield f"of {one}", found, expected
-                if expected == NONE:
+                # Another partition of the request may have shown that its log directory has failed.
+                if expected == NONE and one not in node.logs.offline:
                     yield from _obeys(node, one, order, before)
         case StopReplica():
             for one, stop in request.partitions.items():

@@ -14,7 +14,7 @@ from impl.core.api import AlteredIsrs
 from impl.core.channels import Channels
 from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
-from impl.core.events import BecameFollower, BecameLeader, ReplicaEvent
+from impl.core.events import BecameFollower, BecameLeader, LogCreated, ReplicaEvent
 from impl.core.journal import ControllerJournal
 from impl.core.replica_manager import AcksAwaited
 from impl.core.request_batch import Round
@@ -86,6 +86,8 @@ class WideBroker(SimulatedBroker):
     def fresh_disk(self) -> None:
         """An empty disk in place of whatever there was."""
         self.disks += 1
+        self.made: dict[tuple[TopicPartition, str], int] = {}
+        """Of which topic of that name each log was made, by its folder; a disk keeps it."""
         chance = Random(f"{self.seed} {self.broker} {self.disks}")
         self.disk = MemoryDisk(self.now_ms, chance)
 
@@ -159,6 +161,13 @@ class WideBroker(SimulatedBroker):
         self.waiting.clear()
         self.isr_request = None
 
+    def holds_another_topics(self, partition: TopicPartition) -> bool:
+        """A log was left behind when its topic went, and one of that name came: its replica had
+        been moved from a dead broker, say, and is hosted here again."""
+        hosted = self.replicas.partitions.get(partition)
+        made = None if hosted is None else self.made.get((partition, hosted.log.directory))
+        return made is not None and made != self.incarnations.get(partition)
+
     # The controller's events
 
     def handle_next(self) -> None:
@@ -170,4 +179,6 @@ class WideBroker(SimulatedBroker):
         """What happens to the replicas; of which of the topics of one name each is, is noted."""
         if isinstance(event, BecameFollower | BecameLeader):
             self.incarnations[event.partition] = self.born(event.partition.topic)
+        if isinstance(event, LogCreated):
+            self.made[event.partition, event.directory] = self.born(event.partition.topic)
         self.happened.append((self.broker, event))

@@ -98,7 +98,8 @@ def written_otherwise(
         if node.controller.active:
             yield f"the controller epoch of {one}", state.controller_epoch, context.epoch
         if was is None:
-            yield f"the leader epoch of {one}", (version, state.leader_epoch), (0, 0)
+            # Who creates it may write it again: a new controller goes on with a move.
+            yield f"the leader epoch of {one}", state.leader_epoch, version
         elif version > was[1]:
             old = decode_state(*one, *was)
             is_deleted = one.topic in context.queued_for_deletion
@@ -136,7 +137,11 @@ def _changed(
 def _told(
     world: WideWorld, node: SimulatedBroker, before: StatesBefore, one: TopicPartition, new: State
 ) -> Iterator[Difference]:
-    """What was written is sent: to the ISR, unless its leader asked for it, and to everybody."""
+    """What was written is sent: to the ISR, unless its leader asked for it, and to everybody.
+
+    A member that is no replica any more, since it could not be taken out of the ISR, gets no order:
+    these go to replicas.
+    """
     context = node.controller.core.context
     if one.topic in context.queued_for_deletion:
         return
@@ -152,7 +157,7 @@ def _told(
     yield f"a state of {one} and does not send it to brokers", live - notified, set()
     if before.name != ASKED_BY_LEADERS:
         gone = {broker for broker, lost in context.offline_directories.items() if one in lost}
-        members = live.intersection(new.isr) - gone
+        members = live.intersection(new.isr, context.replicas(one)) - gone
         yield f"a state of {one} and sends it not to brokers", members - ordered, set()
 
 
