@@ -16,10 +16,12 @@ controller_reads_endpoints broker=1 subject=2
 ----
 broker_changes_endpoints(broker=2)
     zk[2].endpoints: 0 → 1
+    cache[1].watched: {1,2} → {1}
     cache[1].events: [] → [kind broker_modification subject 2]
 broker_changes_endpoints(broker=2)
     zk[2].endpoints: 1 → 2
 controller_reads_endpoints(broker=1, subject=2)
+    cache[1].watched: {1} → {1,2}
     cache[1][2].endpoints: 0 → 2
     cache[1].events: [kind broker_modification subject 2] → []
     cache[1][1].queue: [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}] → [kind update_metadata about {} alive {1,2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}, kind update_metadata about {} alive {1,2} endpoints {2: 2}]

@@ -46,6 +46,7 @@ controller_reads_context(broker=2)
     cache[2].stage: starting → announcing
     cache[2].live: {} → {2}
     cache[2].reached: {} → {2}
+    cache[2].watched: {} → {2}
 broker_reconnects(broker=1)
     zk.registered: {2} → {1,2}
     cache[2].events: [kind controller_change subject none] → [kind controller_change subject none, kind broker_change subject none]
@@ -60,6 +61,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
+    cache[1].watched: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]

@@ -84,6 +84,7 @@ broker_stops(broker=1)
     zk.registered: {1,2} → {2}
     up: {1,2} → {2}
     cache[2].reached: {1,2} → {2}
+    cache[2].watched: {1,2} → {2}
     cache[2].events: [] → [kind broker_change subject none]
     seen[1]: 1 → 0
     alive[1]: {1,2} → {}

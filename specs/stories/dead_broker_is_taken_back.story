@@ -41,6 +41,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1}
     cache[1].reached: {} → {1}
+    cache[1].watched: {} → {1}
 broker_reconnects(broker=2)
     zk.registered: {1} → {1,2}
     cache[1].events: [] → [kind broker_change subject none]
@@ -79,6 +80,7 @@ controller_sees_new_brokers(broker=1)
     cache[1].stage: idle → announcing_new
     cache[1].live: {1} → {1,2}
     cache[1].reached: {1} → {1,2}
+    cache[1].watched: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none] → []
 broker_updates_metadata(broker=1, sender=1)

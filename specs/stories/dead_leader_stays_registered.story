@@ -46,6 +46,7 @@ controller_reads_context(broker=2)
     cache[2].stage: starting → announcing
     cache[2].live: {} → {2}
     cache[2].reached: {} → {2}
+    cache[2].watched: {} → {2}
 broker_reconnects(broker=1)
     zk.registered: {2} → {1,2}
     cache[2].events: [] → [kind broker_change subject none]
@@ -76,6 +77,7 @@ broker_crashes(broker=2)
     cache[2].stage: onlining → starting
     cache[2].live: {2} → {}
     cache[2].reached: {2} → {}
+    cache[2].watched: {2} → {}
     cache[2].events: [kind broker_change subject none] → []
     cache[2][2].queue: [kind update_metadata about {} alive {2} endpoints {}, kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {2} endpoints {}] → []
     alive[2]: {1,2} → {}
@@ -100,6 +102,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1}
     cache[1].reached: {} → {1}
+    cache[1].watched: {} → {1}
     partition[0][1].context.version: 0 → 1
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring

@@ -45,6 +45,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → restoring
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
+    cache[1].watched: {} → {1,2}
 controller_restores_replicas(broker=1)
     cache[1].stage: restoring → onlining
     cache[1][1].queue: [] → [kind leader_and_isr about {0: 0} alive {} endpoints {}, kind update_metadata about {0: 0} alive {1,2} endpoints {}]

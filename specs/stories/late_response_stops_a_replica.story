@@ -54,6 +54,7 @@ controller_sees_bounced_brokers(broker=1)
     cache[1].stage: idle → removing_followers
     cache[1].live: {1,2} → {1}
     cache[1].reached: {1} → {1,2}
+    cache[1].watched: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none, kind leader_and_isr_response subject 2] → [kind leader_and_isr_response subject 2]
     partition[0][1].context.gone: {} → {2}

@@ -67,6 +67,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
+    cache[1].watched: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {0: 0} alive {1,2} endpoints {}]
@@ -127,6 +128,7 @@ controller_answers_shutdown(broker=1)
 broker_stops(broker=2)
     zk.registered: {1,2} → {1}
     up: {1,2} → {1}
+    cache[1].watched: {1,2} → {1}
     cache[1].events: [] → [kind broker_change subject none]
     seen[2]: 1 → 0
     alive[2]: {1,2} → {}
@@ -149,9 +151,11 @@ stop_replica_is_sent_again(broker=2, sender=1)
     late[2][0].about: false → true
     spent.losses: 0 → 1
 controller_finds_brokers_unchanged(broker=1)
+    cache[1].watched: {1} → {1,2}
     cache[1].events: [kind broker_change subject none] → []
 session_expires(broker=2)
     zk.registered: {1,2} → {1}
+    cache[1].watched: {1,2} → {1}
     cache[1].events: [] → [kind broker_change subject none]
     spent.expiries: 0 → 1
 controller_sees_dead_brokers(broker=1)
@@ -189,6 +193,7 @@ controller_sees_new_brokers(broker=1)
     cache[1].stage: idle → announcing_new
     cache[1].live: {1} → {1,2}
     cache[1].reached: {1} → {1,2}
+    cache[1].watched: {1} → {1,2}
     cache[1].started: {} → {2}
     cache[1].events: [kind broker_change subject none] → []
 controller_announces_new_brokers(broker=1)

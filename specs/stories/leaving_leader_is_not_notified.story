@@ -44,6 +44,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
+    cache[1].watched: {} → {1,2}
 controller_announces_brokers(broker=1)
     cache[1].stage: announcing → restoring
     cache[1][1].queue: [] → [kind update_metadata about {} alive {1,2} endpoints {}]

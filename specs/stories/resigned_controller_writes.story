@@ -33,9 +33,11 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1,2}
     cache[1].reached: {} → {1,2}
+    cache[1].watched: {} → {1,2}
 session_expires(broker=2)
     zk.registered: {1,2} → {1}
     cache[1].reached: {1,2} → {1}
+    cache[1].watched: {1,2} → {1}
     cache[1].events: [kind controller_change subject none] → [kind controller_change subject none, kind broker_change subject none]
     spent.expiries: 1 → 2
 controller_announces_brokers(broker=1)

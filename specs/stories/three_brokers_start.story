@@ -19,6 +19,7 @@ controller_reads_context(broker=1)
     cache[1].stage: starting → announcing
     cache[1].live: {} → {1}
     cache[1].reached: {} → {1}
+    cache[1].watched: {} → {1}
 
 # Failover: UpdateMetadata, then the replica machine, then the partition machine, which finds nobody
 # for the partitions of brokers 2 and 3, and sends nothing.
