@@ -20,6 +20,7 @@ from conformance.ingest import (
     templates_broker,
     templates_controller,
     templates_data_plane,
+    templates_failures,
     templates_kraft,
     templates_losses,
     templates_requests,
@@ -130,7 +131,8 @@ KAFKA_2 = Dialect(
     + templates_data_plane.TEMPLATES
     + request_log.TEMPLATES
     + templates_kraft.TEMPLATES
-    + templates_losses.TEMPLATES,
+    + templates_losses.TEMPLATES
+    + templates_failures.TEMPLATES,
 )
 KAFKA_BEFORE_2 = Dialect(
     "before 2.0",

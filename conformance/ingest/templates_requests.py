@@ -81,7 +81,7 @@ REQUESTS = (
         "fetchers_stopped",
         "obeyed",
         STATE,
-        "Stopped fetchers as part of become-{to_state} request " + _WITH + " for {...}",
+        "Stopped fetchers as part of become-{to_state} request " + _WITH + " for {detail}",
         "[Broker id=5] Stopped fetchers as part of become-follower request from controller 4 "
         "epoch 7 with correlation id 3 for 2 partitions",
     ),
@@ -91,7 +91,7 @@ REQUESTS = (
         STATE,
         "Stopped fetchers as part of LeaderAndIsr request correlationId {correlation} "
         + BY
-        + " as part of the become-{to_state} transition for {...}",
+        + " as part of the become-{to_state} transition for {detail}",
         "[Broker id=5] Stopped fetchers as part of LeaderAndIsr request correlationId 3 from "
         "controller 4 epoch 7 as part of the become-leader transition for 1 partitions",
     ),

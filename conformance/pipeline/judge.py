@@ -16,6 +16,7 @@ from conformance.pipeline import (
     rules_deletion,
     rules_isr,
     rules_lines,
+    rules_missing,
     rules_model,
     rules_order,
     rules_partitions,
@@ -69,6 +70,7 @@ def judge(
     rules_order.check(bench)
     rules_controllership.check(bench, release)
     rules_zookeeper.check(bench, release)
+    rules_missing.check(bench)
     bench.findings.sort(key=lambda finding: finding.order)
     return bench
 

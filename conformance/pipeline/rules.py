@@ -339,6 +339,13 @@ REQUEST_SEEN = Rule(
     "a write of the controller for it: the topic's assignment, a partition's state, or the request",
     "requests in ZooKeeper's transaction log (version-2/log.*), made under a controller of it",
 )
+LINES_TOGETHER = Rule(
+    "what_is_logged_together_is_there",
+    "of lines that one thread always logs together, each is there, and in that order",
+    "ReplicaManager, Partition, KafkaController, ControllerBrokerRequestBatch, KafkaServer",
+    "both lines",
+    "lines that are logged in pairs (any of the three logs)",
+)
 CLEAN_ELECTION = Rule(
     "no_leader_from_outside_the_isr",
     "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
@@ -405,6 +412,7 @@ RULES: tuple[Rule, ...] = (
     ISR_AS_ANNOUNCED,
     EPOCH_VERSION,
     REQUEST_SEEN,
+    LINES_TOGETHER,
     CLEAN_ELECTION,
     UNREAD,
     FILE_ORDER,
@@ -422,6 +430,7 @@ OF_CLUSTERS = frozenset(
         EPOCH_VERSION.name,
         EPOCH_AS_REGISTERED.name,
         REQUEST_SEEN.name,
+        LINES_TOGETHER.name,
     )
 )
 """Rules that one partition's lines do not decide."""

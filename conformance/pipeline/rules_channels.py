@@ -31,6 +31,7 @@ _FINISHED = "finished_batch"
 _SAMPLED = 300  # of one channel, by which is found where its numbers begin
 _LEAST = 4  # requests that have to go together
 _WRONG = 2  # that may not, of one channel
+_AROUND = 2  # requests before, and after, one whose line is missing where it was sent
 _NUMBER = re.compile(r"\d+")
 
 Request = tuple[str, int]
@@ -38,15 +39,15 @@ Request = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class _ChannelLines:
+class ChannelLines:
     """What one controller sent to a broker, and what came there while it was one process."""
 
     sent: list[Event]
     came: list[Event]
 
     @cached_property
-    def offset(self) -> int | None:
-        """How far a request's place among those sent is from its number; None if that is open."""
+    def _votes(self) -> Counter[int]:
+        """How many requests go together where numbers and places are so far apart."""
         places: dict[Request, set[int]] = defaultdict(set)
         for place, event in enumerate(self.sent):
             places[_sent(event)] |= self.moments[place]
@@ -55,7 +56,12 @@ class _ChannelLines:
             for place in places[_came(event)]:
                 if abs(self.sent[place].at - event.at) <= CLOCKS_APART:
                     votes[place - (event.correlation or 0)] += 1
-        (best, most), (_, next_most) = [*votes.most_common(2), (0, 0), (0, 0)][:2]
+        return votes
+
+    @cached_property
+    def offset(self) -> int | None:
+        """How far a request's place among those sent is from its number; None if that is open."""
+        (best, most), (_, next_most) = [*self._votes.most_common(2), (0, 0), (0, 0)][:2]
         enough = most >= _LEAST and most > next_most
         return best if enough and len(self.came[:_SAMPLED]) - most <= _WRONG else None
 
@@ -90,6 +96,33 @@ class _ChannelLines:
         place = (event.correlation or 0) + (self.offset or 0)
         return self.sent[place] if 0 <= place < len(self.sent) else None
 
+    def lost_where_sent(self) -> tuple[Event, Event, Event] | None:
+        """A request that came, and the two lines between which the one that sent it is missing.
+
+        All before it go together with what was sent, and all after it at the place before: but a
+        request that was sent again has a number more as well, and is like one of the two.
+        """
+        ((best, _),) = self._votes.most_common(1) or [(0, 0)]
+        for offset in (best, best + 1):
+            before = [self.goes_together(n, offset=offset) for n in range(len(self.came))]
+            number = before.index(False) if False in before else len(before)
+            rest = range(number + 1, len(self.came))
+            if number < _AROUND or len(rest) < _AROUND or len(self.came) < _LEAST:
+                continue
+            if not all(self.goes_together(n, offset=offset - 1) for n in rest):
+                continue
+            place = (self.came[number].correlation or 0) + offset
+            around = self.sent[place - 1 : place + 1] if place else []
+            if len(around) == 2 and _came(self.came[number]) not in map(_sent, around):
+                return self.came[number], around[0], around[1]
+        return None
+
+    @property
+    def begins_before(self) -> bool:
+        """Whether the first request that came is numbered before the first line of those sent."""
+        offset, first = self.offset, self.came[0].correlation
+        return offset is not None and first == 0 and offset == -1
+
     def was_sent_again_about(self, place: int) -> bool:
         """Whether a request that was sent again between it and the others may be why it differs:
         all up to it, or all from it on, go together by other numbers."""
@@ -100,20 +133,40 @@ class _ChannelLines:
             for shift in range(1, len(self.sent))
         )
 
-    def goes_together(self, place: int, shift: int = 0) -> bool:
+    def goes_together(self, place: int, shift: int = 0, offset: int | None = None) -> bool:
         """Whether a request came as it was sent."""
         event = self.came[place]
-        there = (event.correlation or 0) + (self.offset or 0) + shift
+        offset = (self.offset or 0) if offset is None else offset
+        there = (event.correlation or 0) + offset + shift
         if not 0 <= there < len(self.sent) or place in self.misplaced:
             return False
         return any(_sent(self.sent[each]) == _came(event) for each in self.moments[there])
+
+    def lost_where_came(self) -> Iterator[tuple[str, Event, Event | None]]:
+        """By request: its name, the line before which it is missing, and the one that sent it.
+
+        Of one that came, there is no such line. One that is for no partition is not logged there.
+        """
+        if self.goes_together(0):
+            yield _came(self.came[0])[0], self.came[0], None
+        for number, (one, other) in enumerate(pairwise(self.came)):
+            if not (self.goes_together(number) and self.goes_together(number + 1)):
+                continue
+            yield _came(other)[0], other, None
+            for missing in range((one.correlation or 0) + 1, other.correlation or 0):
+                place = missing + (self.offset or 0)
+                name, count = _sent(self.sent[place])
+                if count and not {_sent(self.sent[n]) for n in self.moments[place]} - {
+                    (name, count)
+                }:
+                    yield name, other, self.sent[place]
 
 
 @dataclass(frozen=True)
 class _Difference:
     """A request that came, and the line that was sent at its place; `between` those that agree."""
 
-    channel: _ChannelLines
+    channel: ChannelLines
     came: Event
     sent: Event
     between: bool
@@ -125,7 +178,7 @@ def check(bench: RuleContext) -> None:
         return  # numbers that are left out would look like another channel
     found: dict[int, list[_Difference]] = defaultdict(list)
     agree: Counter[int] = Counter()
-    for channel in _channels(bench):
+    for channel in channels(bench):
         if channel.offset is None:
             continue
         bench.looked(REQUEST_AS_SENT, len(channel.came))
@@ -174,7 +227,7 @@ def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool)
         )
 
 
-def _misplaced(bench: RuleContext, channel: _ChannelLines, place: int, between: bool) -> None:
+def _misplaced(bench: RuleContext, channel: ChannelLines, place: int, between: bool) -> None:
     """A request whose number is not between those of the requests around it."""
     event = channel.came[place]
     other = channel.came[place - 1 if place else place + 1]
@@ -189,7 +242,7 @@ def _misplaced(bench: RuleContext, channel: _ChannelLines, place: int, between: 
     )
 
 
-def _kind(bench: RuleContext, channel: _ChannelLines, between: bool) -> FindingKind:
+def _kind(bench: RuleContext, channel: ChannelLines, between: bool) -> FindingKind:
     """Certain where requests before and after it go together, and neither log has a gap."""
     whole = all(
         bench.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
@@ -197,7 +250,8 @@ def _kind(bench: RuleContext, channel: _ChannelLines, between: bool) -> FindingK
     return FindingKind.VIOLATION if between and whole else FindingKind.INCOMPLETE
 
 
-def _channels(bench: RuleContext) -> Iterator[_ChannelLines]:
+def channels(bench: RuleContext) -> Iterator[ChannelLines]:
+    """Each controller's channel to each process of a broker, with the lines of both sides."""
     history = bench.history
     sent: dict[tuple[int | None, int | None, int | None], list[Event]] = defaultdict(list)
     came: dict[tuple[str, int | None, int | None], list[Event]] = defaultdict(list)
@@ -219,7 +273,7 @@ def _channels(bench: RuleContext) -> Iterator[_ChannelLines]:
                     begins.append(number)
             for low, high in pairwise([*begins, len(part)]):
                 if lines and high - low >= _LEAST:
-                    yield _ChannelLines(lines, part[low:high])
+                    yield ChannelLines(lines, part[low:high])
 
 
 def _is_new_channel(history: History, first: Event, one: Event, other: Event) -> bool:

@@ -681,7 +681,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
         age = history.age(event)
         if age is None or age != history.age(near):
             continue
-        if not _whole_since_elected(bench, channel.sent[0], until or channel.sent[-1]):
+        if not since_elected(bench, channel.sent[0], until or channel.sent[-1]):
             continue  # what it is like may be missing
         sure = until is not None and history.contiguous(event, came[later[0]])
         if not bench.lacks(event, "sent"):
@@ -745,7 +745,7 @@ def _differs(a: Event, b: Event, name: str) -> bool:
     return one != other if name != "isr" else set(one) != set(other)
 
 
-def _whole_since_elected(bench: RuleContext, sent: Event, until: Event) -> bool:
+def since_elected(bench: RuleContext, sent: Event, until: Event) -> bool:
     """Whether all that this controller sent since its election is here, up to a line."""
     history = bench.history
     place = history.places[sent.file]

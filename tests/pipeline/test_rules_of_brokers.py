@@ -168,7 +168,7 @@ def knows(second: int, verb: str, brokers: str) -> str:
 
 def known(folder: Path, *lines: str, own: int = 40, quiet: int = 2000) -> dict[str, Any]:
     """The check of what controller 1 knows, where brokers 1 and 2 register with 31 and `own`."""
-    last = line(quiet, "[KafkaServer id=2] started", SERVER)
+    last = line(quiet, "[KafkaServer id=2] shutting down", SERVER)
     files = {"b1/server.log": [*starting(0, 1), registered(1, 1, 31)],
              "b2/server.log": [*starting(2, 2), registered(3, 2, own), last],
              "b1/controller.log": lines}  # fmt: skip

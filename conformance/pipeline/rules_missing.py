@@ -1,0 +1,827 @@
+"""Lines that one thread always logs together: where one stands without the other, a line is lost.
+
+A line that is not there breaks nothing by itself: it may have been cut off, left out by whoever
+collected the logs, or stand where nobody looks. So nothing here is `broken`: where the code writes
+both lines, the log goes on, and elsewhere both are there, one of them is missing, and the verdict
+says so. Two lines of one thread that stand in the other order are the same: each lacks the other.
+
+Which lines go together is read off Kafka's code, from 0.9 to 3.9; what a release, or a level, does
+not log is in no pair, and nothing is said of it. Where more than a few lines lack another, lines
+were left out.
+
+Sources: `ReplicaManager.becomeLeaderOrFollower`, `makeLeaders`, `makeFollowers`; `Partition
+.maybeShrinkIsr`, `maybeExpandIsr`, `updateIsr`, `createLogIfNotExists`; `KafkaController.elect`,
+`processBrokerChange`, `processTopicChange`, `processTopicDeletion`; `PartitionStateMachine
+.doHandleStateChanges`; `ControllerBrokerRequestBatch.sendRequestsToBrokers`; `KafkaServer.startup`,
+`shutdown`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from conformance.ingest.schema import Event
+from conformance.pipeline.history import PROCESS, History
+from conformance.pipeline.request_rows import release_number
+from conformance.pipeline.rule_context import RuleContext
+from conformance.pipeline.rules import LINES_TOGETHER, FindingKind
+from conformance.pipeline.rules_channels import channels
+from conformance.pipeline.rules_requests import since_elected
+
+FEW = 2  # of one sort in one cluster: where more lack the other line, lines were left out
+MANY = 3  # times as many have it
+_AT_ONCE = 1000  # milliseconds in which a thread does what it does without a wait
+_OF_PROCESSES = 2  # times as many processes log a line as lack it
+_SETTLED = 10_000  # milliseconds after which a thread has logged what it logs of one thing
+_LEFT = frozenset(
+    ("controller_resigned", "controller_moved", "controller_lost", "session_expired", "step_failed")
+)
+"""Kinds after which a controller's thread has left what it did."""
+_SKIPS = ("leader_unavailable", "step_skipped", "become_skipped", "follower_skipped")
+_NUMBER = re.compile(r"\d+")
+_BROKERS = re.compile(r"([\d, ]*), ?deleted brokers: *([\d, ]*),(?: bounced brokers: *([\d, ]*),)?")
+_NEW_TOPICS = re.compile(r"\w*\([^)]")
+_NAMES = re.compile(r"[\w.-]+")
+
+Key = object
+Reading = Callable[[Event], Iterable[Key]]
+"""What of a line has to be alike in the two; nothing where it is no such line."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two lines of one thread: `first`, and `then`, which stands after it.
+
+    The first one lacks the second, and the second one the first if `back`. `sure`: each release
+    logs both, so that as many whole pairs as torn ones are enough. `ends`: lines after which the
+    second is not logged; by the same key, if that is of it. After one that `closes`, or after
+    `within` milliseconds, the thread has gone on. `applies`: whether these logs are of a release
+    that logs both in any case. `of_one_log`: one of the two names no broker.
+    """
+
+    what: str
+    first: Reading
+    other: str
+    then: Reading
+    back: bool = False
+    sure: bool = False
+    ends: Reading = lambda event: ()
+    closes: Reading = lambda event: ()
+    within: int = _SETTLED
+    applies: Callable[[History], bool] = lambda history: True
+    of_one_log: bool = False
+
+
+@dataclass
+class Lack:
+    """A line without the one that goes with it: where that shows, and what is not there."""
+
+    at: Event
+    why: str
+
+
+@dataclass
+class Tally:
+    """Of one sort of pair in a cluster: how many are whole, since when, and those that are not."""
+
+    least: int = MANY
+    sure: bool = False
+    whole: int = 0
+    since: int | None = None
+    torn: list[Lack] = field(default_factory=list)
+
+    def goes_together(self, event: Event) -> None:
+        """Note a whole pair."""
+        self.whole += 1
+        self.since = event.at if self.since is None else min(self.since, event.at)
+
+    @property
+    def missing(self) -> list[Lack]:
+        """The torn ones, if so few are torn that their lines are lost.
+
+        A release that an upgrade brought may be the first that logs both.
+        """
+        many = self.whole >= self.least * len(self.torn)
+        if len(self.torn) > FEW or not many:
+            return []
+        return [each for each in self.torn if self.sure or each.at.at >= (self.since or 0)]
+
+
+Tallies = defaultdict[object, Tally]
+"""By pair, or by a name for what is counted."""
+
+
+Whole = defaultdict[Key, list[tuple[Event, Event]]]
+"""By request, the pairs of it that are whole."""
+
+
+def _kind(*kinds: str) -> Reading:
+    return lambda event: (0,) if event.kind in kinds else ()
+
+
+def _template(*templates: str) -> Reading:
+    return lambda event: (0,) if event.template in templates else ()
+
+
+def _about(reading: Reading, *columns: str) -> Reading:
+    def of(event: Event) -> Iterable[Key]:
+        return (tuple(getattr(event, each) for each in columns),) if reading(event) else ()
+
+    return of
+
+
+def _numbers(text: str | None) -> frozenset[int]:
+    return frozenset(int(each) for each in _NUMBER.findall(text or ""))
+
+
+def _came(event: Event) -> Iterator[Key]:
+    """Brokers that a controller finds come: new ones, and those with another epoch."""
+    named = _changed(event)
+    if named is not None:
+        yield from (some for some in (_numbers(named[1]), _numbers(named[3])) if some)
+
+
+def _gone(event: Event) -> Iterator[Key]:
+    named = _changed(event)
+    if named is not None and _numbers(named[2]):
+        yield _numbers(named[2])
+
+
+def _any_changed(event: Event) -> Iterable[Key]:
+    return (0,) if [*_came(event), *_gone(event)] else ()
+
+
+def _changed(event: Event) -> re.Match[str] | None:
+    if not event.template.startswith("brokers_changed"):
+        return None
+    return _BROKERS.match((event.detail or "").strip())
+
+
+def _named(template: str) -> Reading:
+    return lambda event: (_numbers(event.detail),) if event.template == template else ()
+
+
+def _announced(event: Event) -> Iterable[Key]:
+    """A topic, or a partition, that a controller finds made."""
+    new = event.kind == "topics_changed" and _NEW_TOPICS.match(event.detail or "")
+    return (0,) if new or event.kind == "partitions_added" else ()
+
+
+def _is_made(event: Event) -> Iterable[Key]:
+    made = event.kind == "partition_changed" and event.to_state == "NewPartition"
+    return (event.tp,) if made else ()
+
+
+def _is_first_online(event: Event) -> Iterable[Key]:
+    first = event.kind == "partition_changed" and event.from_state == "NewPartition"
+    return (event.tp,) if first else ()
+
+
+def _fails(event: Event) -> Iterable[Key]:
+    return (event.tp,) if event.kind == "change_failed" else ()
+
+
+def _isr_changes(event: Event) -> Iterable[Key]:
+    return (event.tp,) if event.kind in ("isr_shrunk", "isr_expanded") else ()
+
+
+def _isr_is_written(event: Event) -> Iterable[Key]:
+    """Of a write of the leader's own; what a controller answers (KIP-497) comes later."""
+    own = event.kind == "isr_refused" or (
+        event.kind == "isr_updated" and event.detail == "zkVersion"
+    )
+    return (event.tp,) if own else ()
+
+
+def _by_controllers(history: History) -> bool:
+    """Whether controllers write ISRs for leaders, which hear of it later (KIP-497)."""
+    return any(
+        (event.kind == "release" and release_number(event.detail or "") >= (2, 7))
+        or (event.kind == "isr_updated" and event.detail != "zkVersion")
+        for event in history.events
+    )
+
+
+def _stopped(event: Event) -> Iterable[Key]:
+    ended = event.kind == "process_controller_thread" and event.to_state == "Stopped"
+    return (0,) if ended else ()
+
+
+def _next_request(event: Event) -> Iterable[Key]:
+    """A controller sends a broker one request after another has been answered."""
+    return (0,) if event.kind in ("leader_and_isr_received", "metadata_cached") else ()
+
+
+def _closes_change(event: Event) -> Iterable[Key]:
+    """Once a controller has dealt with brokers, it caches their epochs, or looks at them again."""
+    return (0,) if event.template.startswith(("brokers_changed", "broker_epochs")) else ()
+
+
+def _skips(event: Event) -> Iterable[Key]:
+    if event.kind == "obeyed" and event.template.startswith(_SKIPS):
+        return ((event.controller, event.correlation, event.tp),)
+    return ()
+
+
+_REQUEST = ("controller", "correlation")
+_STEP = (*_REQUEST, "tp")
+
+PAIRS = (
+    Pair(
+        "that it handles a request about a partition",
+        _about(_kind("leader_and_isr_handling"), *_STEP),
+        "that it has completed it", _about(_kind("leader_and_isr_applied"), *_STEP),
+        ends=_skips, closes=_next_request, within=60_000,
+    ),
+    Pair(
+        "a request that it received", _about(_kind("leader_and_isr_received"), *_STEP),
+        "what becomes of it",
+        _about(
+            _kind(
+                "leader_and_isr_handling", "same_epoch_refused", "old_epoch_refused",
+                "request_refused",
+            ),
+            *_STEP,
+        ),
+        ends=_skips, closes=_next_request, within=60_000,
+    ),
+    Pair(
+        "that it has cut a log to follow", _about(_template("truncated_to_follow"), *_STEP),
+        "that it has started to fetch", _about(_template("fetcher_started"), *_STEP),
+        back=True, ends=_skips, closes=_next_request, within=60_000,
+    ),
+    Pair(
+        "a change of the ISR", _isr_changes, "what was written of it", _isr_is_written,
+        back=True, ends=_kind("step_failed"), applies=lambda history: not _by_controllers(history),
+    ),
+    Pair(
+        "that a log is made", _about(_kind("log_created"), "tp"),
+        "the high watermark that it begins with",
+        _about(_kind("high_watermark_loaded", "replica_loaded"), "tp"), of_one_log=True,
+    ),
+    Pair(
+        "to where it will cut", _about(_kind("truncation_chosen"), "tp"),
+        "what it has cut", _about(_kind("log_truncated", "truncation_without_effect"), "tp"),
+        applies=lambda history: any(_kind("truncation_without_effect")(e) for e in history.events),
+        of_one_log=True,
+    ),
+    Pair(
+        "brokers that came", _came, "what it does for them", _named("broker_startup"),
+        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_kind(*_LEFT),
+    ),
+    Pair(
+        "brokers that are gone", _gone, "what it does about them", _named("broker_failure"),
+        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_kind(*_LEFT),
+    ),
+    Pair(
+        "brokers that came or are gone", _any_changed,
+        "the epochs of those that are there", _template("broker_epochs"),
+        ends=_kind(*_LEFT), closes=_template("brokers_changed"), within=_AT_ONCE,
+    ),
+    Pair(
+        "new topics", _announced, "the making of their partitions", _kind("partitions_created"),
+        back=True, sure=True, within=_AT_ONCE, closes=_template("brokers_changed"),
+        ends=_kind(*_LEFT),
+    ),
+    Pair(
+        "that a partition is made", _is_made, "that it is online", _is_first_online,
+        back=True, sure=True, within=_AT_ONCE, ends=_fails,
+    ),
+    Pair(
+        "that it begins to delete topics", _template("deletion_starting"),
+        "which ones it handles", _template("deletion_handled"), ends=_kind(*_LEFT),
+    ),
+    Pair(
+        "that it was elected", _about(_kind("controller_elected"), "controller_epoch"),
+        "that it is ready", _about(_kind("controller_ready"), "controller_epoch"),
+        back=True, sure=True, ends=_kind(*_LEFT), within=300_000,
+    ),
+    Pair(
+        "that it was elected", _kind("controller_won"),
+        "the epoch that it takes", _kind("controller_elected"),
+        sure=True, ends=_kind(*_LEFT), closes=_kind("controller_ready"), within=60_000,
+    ),
+    Pair(
+        "that its controller's thread has stopped", _stopped,
+        "that it has resigned", _kind("controller_resigned"), sure=True,
+    ),
+)  # fmt: skip
+
+
+def check(bench: RuleContext) -> None:
+    """All sorts of lines that go together, in all logs of the cluster."""
+    history = bench.history
+    if history.reduced:
+        return  # where lines are left out, each would look lost
+    tallies: Tallies = defaultdict(Tally)
+    pairs = [pair for pair in PAIRS if pair.applies(history)]
+    for pair in pairs:
+        tallies[pair] = Tally(1 if pair.sure else MANY, pair.sure)
+    for kind in _IN_EACH_RELEASE:
+        tallies[kind] = Tally(_OF_PROCESSES, sure=True)
+    for (_, broker), events in sorted(
+        history.streams(lambda event: True).items(), key=lambda item: str(item[0])
+    ):
+        sole = all(history.places[each.file].sole for each in events)
+        if broker is None and not sole:
+            continue  # several processes write here, and say not who they are
+        for pair in pairs:
+            if sole or not pair.of_one_log:
+                _pair(history, pair, events, tallies[pair])
+        for part in (_handled, _sent, _epochs, _deletions, _starts):
+            part(history, events, tallies)
+    _channels(bench, tallies)
+    _stops(history, tallies)
+    for tally in tallies.values():
+        if tally.whole or tally.torn:
+            bench.looked(LINES_TOGETHER, tally.whole + len(tally.torn))
+        for lack in tally.missing:
+            bench.report(
+                FindingKind.INCOMPLETE,
+                LINES_TOGETHER,
+                lack.at,
+                f"{lack.why}; in {tally.whole} other places of these logs that goes together, so "
+                "that a line is missing here, or stands elsewhere",
+            )
+
+
+def _told(tallies: Tallies, about: object, at: Event, is_whole: bool, why: str) -> None:
+    if is_whole:
+        tallies[about].goes_together(at)
+    else:
+        tallies[about].torn.append(Lack(at, why))
+
+
+# -- pairs ----------------------------------------------------------------------------------------
+
+
+def _pair(history: History, pair: Pair, events: list[Event], tally: Tally) -> None:
+    """Each first line and the next second one with its key, in one log of one broker."""
+    waiting: dict[Key, Event] = {}
+    passed: dict[Key, tuple[Event, Event]] = {}
+    early: dict[Key, Event] = {}
+    whole: Whole = defaultdict(list)
+    for event in events:
+        if waiting and pair.closes(event):
+            for key in [key for key, begun in waiting.items() if _is_over(begun, event)]:
+                passed[key] = waiting.pop(key), event
+        for key in pair.first(event):
+            turned = early.pop(key, None)
+            if turned is not None and turned.at == event.at:
+                tally.goes_together(event)  # lines of one millisecond may stand in any order
+                continue
+            if turned is not None:
+                _lacks_first(history, pair, events[0], turned, tally)
+            before = waiting.get(key)
+            if before is not None:
+                _lacks_second(history, pair, before, event, whole[_request(key)], tally)
+            waiting[key] = event
+        for key in pair.then(event):
+            begun = waiting.pop(key, None)
+            if begun is None and key in passed:
+                begun, _ = passed.pop(key)
+            if begun is not None:
+                tally.goes_together(begun)
+                whole[_request(key)].append((begun, event))
+            elif pair.back:
+                early[key] = event
+        if waiting:
+            for key in pair.ends(event):
+                if key == 0:
+                    waiting.clear()
+                else:
+                    waiting.pop(key, None)
+    for key, (begun, closed) in passed.items():
+        _lacks_second(history, pair, begun, closed, whole[_request(key)], tally)
+    for turned in early.values():
+        _lacks_first(history, pair, events[0], turned, tally)
+    for key, begun in waiting.items():
+        later = next((e for e in events if e.at > begun.at + pair.within), None)
+        if later is not None:
+            _lacks_second(history, pair, begun, later, whole[_request(key)], tally)
+
+
+def _is_over(begun: Event, event: Event) -> bool:
+    """Whether a line that closes a pair is of something later than the pair."""
+    same = event.correlation is not None and event.correlation == begun.correlation
+    return begun.at < event.at and not same
+
+
+def _request(key: Key) -> Key:
+    """The request of which a key is: others of it are told of in the lines around."""
+    return key[:-1] if isinstance(key, tuple) and len(key) == len(_STEP) else None
+
+
+def _lacks_second(
+    history: History,
+    pair: Pair,
+    begun: Event,
+    later: Event,
+    whole: list[tuple[Event, Event]],
+    tally: Tally,
+) -> None:
+    """The thread has gone on, in one process, and the second line is not there.
+
+    That shows where it stands of the partition before, if `whole` has others of that request.
+    """
+    if not history.contiguous(begun, later) or _ended(history, begun, later):
+        return
+    before = [second for first, second in whole if history.key(first) < history.key(begun)]
+    same = before and before[-1].correlation == begun.correlation is not None
+    tally.torn.append(
+        Lack(
+            before[-1] if same else begun,
+            f"{_about_of(begun)}broker {begun.broker} logs {pair.what} at {begun.where}, and "
+            f"nowhere up to {later.where} {pair.other}",
+        )
+    )
+
+
+def _lacks_first(history: History, pair: Pair, since: Event, then: Event, tally: Tally) -> None:
+    if since.at > then.at - pair.within or not history.contiguous(since, then):
+        return
+    tally.torn.append(
+        Lack(
+            then,
+            f"{_about_of(then)}broker {then.broker} logs {pair.other} here, and nowhere before, "
+            f"from {since.where} on, {pair.what}",
+        )
+    )
+
+
+def _about_of(event: Event) -> str:
+    return "" if event.tp is None else f"{event.topic}-{event.partition}: "
+
+
+def _ended(history: History, a: Event, b: Event) -> bool:
+    """Whether the process of two lines ended, or another began, between them."""
+    return b.kind not in PROCESS and history.restarted(a, b) is not None
+
+
+# -- requests of many partitions ------------------------------------------------------------------
+
+_STARTS = {"leader_started": "fetchers_stopped_for_leader", "follower_started": "fetchers_stopped"}
+_OF_ONE = frozenset(
+    ("leader_started", "follower_started", "same_epoch_refused", "old_epoch_refused",
+     "request_refused", "leader_and_isr_handling")
+)  # fmt: skip
+"""Kinds that tell what becomes of one partition of a request."""
+
+
+def _handled(history: History, events: list[Event], tallies: Tallies) -> None:
+    """What a broker makes of each request, between the line that begins and the one that ends."""
+    begun: int | None = None
+    done = -1
+    for number, event in enumerate(events):
+        if event.template == "handling_batch":
+            if begun is not None:
+                last, first = events[number - 1], events[begun]
+                if history.contiguous(first, event) and not _ended(history, first, event):
+                    _told(
+                        tallies, "finished", last, False,
+                        f"broker {first.broker} begins with request {first.correlation} of "
+                        f"controller {first.controller} at {first.where}, and has not finished it "
+                        f"before {event.where}",
+                    )  # fmt: skip
+            begun = number
+        elif event.template == "finished_batch":
+            since = done + 1 if begun is None else begun
+            first, done = events[since], number
+            same = (event.controller, event.correlation) == (first.controller, first.correlation)
+            if not history.contiguous(first, event):
+                pass
+            elif begun is not None and same:
+                tallies["finished"].goes_together(event)
+                _counts(events, begun, number, tallies)
+            elif begun is None and since < number:
+                inside = [e for e in events[since:number] if e.correlation == event.correlation]
+                _told(
+                    tallies, "finished", (inside or [event])[0], False,
+                    f"broker {event.broker} has finished request {event.correlation} of controller "
+                    f"{event.controller} at {event.where}, and nowhere from {first.where} on "
+                    "begins with it",
+                )  # fmt: skip
+            begun = None
+        elif event.kind == "step_failed":
+            begun = None
+
+
+def _counts(events: list[Event], begun: int, done: int, tallies: Tallies) -> None:
+    """As many partitions are told of one by one as the request, and as each of its steps, has."""
+    request, inside = events[begun], events[begun + 1 : done]
+    around = [*events[max(0, begun - _MOMENT) : begun], *events[done + 1 : done + 1 + _MOMENT]]
+    if any(each.kind in _OF_ONE and each.at in (request.at, events[done].at) for each in around):
+        return  # lines of one millisecond may stand in any order
+    whole = True
+    skipped = sum(each.template == "step_skipped" for each in inside)
+    for kind, template in _STARTS.items():
+        starts = [each for each in inside if each.kind == kind]
+        counted = [each for each in inside if each.template == template]
+        stated = sum(min(_numbers(each.detail), default=0) for each in counted)
+        if starts or stated:
+            here = abs(len(starts) - stated) <= skipped
+            whole &= here
+            _told(
+                tallies, template, (counted or starts)[-1], here,
+                f"broker {request.broker} stops fetchers of {stated} partitions for request "
+                f"{request.correlation} of controller {request.controller}, and {len(starts)} of "
+                "them start, by their lines",
+            )  # fmt: skip
+    if not whole:
+        return
+    asked = min(_numbers(request.detail), default=0)
+    told = {each.tp for each in inside if each.kind in _OF_ONE or _skips(each)} - {None}
+    _told(
+        tallies, "of one request", inside[-1] if inside else request, len(told) == asked,
+        f"broker {request.broker} handles request {request.correlation} of controller "
+        f"{request.controller} for {asked} partitions, at {request.where}, and tells what becomes "
+        f"of {len(told)} of them",
+    )  # fmt: skip
+
+
+_WRITTEN = frozenset(("partition_changed", "isr_removed"))
+_METADATA, _LEADERS = "metadata_batch", "leader_and_isr_batch"
+_OF_BATCHES = _WRITTEN | {_METADATA, _LEADERS, "stop_replica_sent"}
+_STOP_OF_ONE = "stop_replica_sent_2_6"
+
+
+def _sent(history: History, events: list[Event], tallies: Tallies) -> None:
+    """A controller sends in batches: LeaderAndIsr, then UpdateMetadata, then StopReplica.
+
+    The second is logged in any case; and whoever was elected is sent a LeaderAndIsr.
+    """
+    own = [each for each in events if each.kind in _OF_BATCHES and each.template != _STOP_OF_ONE]
+    moments = {each.at for each in own if each.kind == _METADATA}
+    elected: dict[int, Event] = {}
+    told: set[int | None] = set()
+    for number, event in enumerate(own):
+        if event.kind in _WRITTEN:
+            if event.to_state == "OnlinePartition" and event.leader is not None:
+                elected.setdefault(event.leader, event)
+        elif event.kind == _METADATA:
+            near = own[number + 1 : number + 1 + _MOMENT]
+            told |= {e.replica for e in near if e.kind == _LEADERS and e.at == event.at}
+            for leader, line in elected.items():
+                if leader >= 0 and line.at != event.at and history.contiguous(line, event):
+                    _told(
+                        tallies, "elected", line, leader in told,
+                        f"controller {event.broker} elects broker {leader} here, and sends no "
+                        f"LeaderAndIsr request to it before {event.where}",
+                    )  # fmt: skip
+            elected, told = {}, set()
+        else:
+            leads = event.kind == _LEADERS
+            told |= {event.replica} if leads else set()
+            rest = own[number + 1 :] if leads else own[:number][::-1]
+            other = next((each for each in rest[:_MOMENT] if each.at != event.at), None)
+            if other is None or other.kind == event.kind:
+                continue
+            if not history.contiguous(*((event, other) if leads else (other, event))):
+                continue
+            place = "after" if leads else "before"
+            _told(
+                tallies, f"metadata {place}", event,
+                other.kind == _METADATA or event.at in moments,
+                f"controller {event.broker} sends a request here, and logs no UpdateMetadata "
+                f"request {place} it, between it and {other.where}",
+            )  # fmt: skip
+
+
+def _channels(bench: RuleContext, tallies: Tallies) -> None:
+    """A controller's requests to a broker have consecutive numbers, and both sides log each."""
+    history = bench.history
+    known = [
+        channel
+        for channel in channels(bench)
+        if all(history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came))
+    ]
+    whole_since: dict[int | None, Event] = {}
+    for channel in known:
+        if channel.offset == 0 and channel.came[0].correlation == 0:
+            tallies["first requests"].goes_together(channel.came[0])
+            whole_since.setdefault(channel.sent[0].controller_epoch, channel.sent[0])
+    for channel in known:
+        lost = channel.lost_where_sent()
+        if lost is not None:
+            came, before, after = lost
+            tallies["sent"].goes_together(channel.came[0])
+            tallies["sent"].whole += len(channel.came) - 1
+            _told(
+                tallies, "sent", after, False,
+                f"controller {after.broker} logs no request here, and none at {before.where}, "
+                f"that came to broker {came.broker} as number {came.correlation}, at "
+                f"{came.where}; those before and after it go together",
+            )  # fmt: skip
+            continue
+        if channel.offset is None:
+            continue
+        since = whole_since.get(channel.sent[0].controller_epoch)
+        if channel.begins_before and (
+            since_elected(bench, channel.sent[0], channel.sent[-1])
+            or (since is not None and history.key(since) < history.key(channel.sent[0]))
+        ):
+            first = channel.came[0]
+            _told(
+                tallies, "first requests", channel.sent[0], False,
+                f"controller {first.controller} sends here the second request that came to broker "
+                f"{first.broker} on its channel, and no line sends the first, which came at "
+                f"{first.where}",
+            )  # fmt: skip
+        for name, event, sent in channel.lost_where_came():
+            _told(
+                tallies, f"{name} that came", event, sent is None,
+                f"broker {event.broker} logs request {event.correlation} of controller "
+                f"{event.controller} here, and not the {name} request before it that was sent"
+                + ("" if sent is None else f" at {sent.where}"),
+            )  # fmt: skip
+
+
+# -- leader epochs --------------------------------------------------------------------------------
+
+
+def _epochs(history: History, events: list[Event], tallies: Tallies) -> None:
+    """While a controller is elected nobody else raises leader epochs, and each raise is logged.
+
+    Up to 2.5 what takes a replica out of an ISR is not.
+    """
+    if not any(event.kind == "isr_removed" for event in events):
+        return
+    partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in events:
+        if event.tp is not None and event.kind in (*_WRITTEN, "leader_epoch_raised"):
+            partitions[event.tp].append(event)
+    for some in partitions.values():
+        last: Event | None = None
+        for event in _in_moments(some):
+            epoch = event.leader_epoch
+            if epoch is None or event.from_state == "NewPartition":
+                last = None if event.kind == "leader_epoch_raised" else event
+                continue
+            before, last = last, event
+            if before is None or before.leader_epoch is None or epoch <= before.leader_epoch:
+                continue
+            if before.controller_epoch != event.controller_epoch or not event.controller_epoch:
+                continue
+            if not history.contiguous(before, event) or history.age(before) != history.age(event):
+                continue
+            _told(
+                tallies, "leader epochs", event, epoch == before.leader_epoch + 1,
+                f"{event.topic}-{event.partition}: leader epoch {epoch} is written here, and "
+                f"{before.leader_epoch} was by the same controller, at {before.where}; what it "
+                "wrote in between is not there",
+            )  # fmt: skip
+
+
+def _in_moments(events: list[Event]) -> Iterator[Event]:
+    """Lines in their order, those of one millisecond by their leader epochs."""
+    for _, moment in groupby(events, key=lambda each: each.at):
+        yield from sorted(moment, key=lambda each: each.leader_epoch or 0)
+
+
+# -- topics ---------------------------------------------------------------------------------------
+
+
+def _deletions(history: History, events: list[Event], tallies: Tallies) -> None:
+    """A topic is made again: that its deletion is over stands before it."""
+    open_since: dict[str, Event] = {}
+    handled: Event | None = None
+    last: dict[str, Event] = {}
+    for event in events:
+        if event.kind == "topic_deletion":
+            if event.topic is not None:
+                _resumed(history, events[0], handled, event, tallies)
+                open_since[event.topic] = last[event.topic] = event
+            for topic in open_since.keys() & set(_NAMES.findall(event.detail or "")):
+                last[topic] = event
+            if event.template == "deletion_handled":
+                handled = event
+        elif event.kind == "topic_deleted" and event.topic in open_since:
+            begun = open_since.pop(event.topic)
+            if history.contiguous(begun, event):
+                tallies["deletions"].goes_together(begun)
+        elif event.kind == "topics_changed" and _announced(event):
+            made = (event.detail or "").partition("deleted topics")[0]
+            for topic in open_since.keys() & set(_NAMES.findall(made)):
+                begun = open_since.pop(topic)
+                if history.contiguous(begun, event):
+                    _told(
+                        tallies, "deletions", last[topic], False,
+                        f"the deletion of {topic} began at {begun.where}, and no line says that it "
+                        f"is over before the topic is made again, at {event.where}",
+                    )  # fmt: skip
+
+
+def _resumed(
+    history: History, since: Event, handled: Event | None, begun: Event, tallies: Tallies
+) -> None:
+    """A deletion is (re)started where the controller handles the topics that are queued for it."""
+    if since.at > begun.at - _AT_ONCE or not history.contiguous(since, begun):
+        return
+    named = set() if handled is None else set(_NAMES.findall(handled.detail or ""))
+    near = handled is not None and abs(handled.at - begun.at) <= _AT_ONCE
+    _told(
+        tallies, "deletions that are handled", begun, near and begun.topic in named,
+        f"the deletion of {begun.topic} is (re)started here, and no line just before it says that "
+        "it is handled",
+    )  # fmt: skip
+
+
+# -- processes ------------------------------------------------------------------------------------
+
+_OF_STARTS = {
+    "process_starting": "that it starts",
+    "cluster_id": "the id of its cluster",
+    "broker_registered": "its registration",
+    "release": "its release",
+}
+
+
+def _starts(history: History, events: list[Event], tallies: Tallies) -> None:
+    """What a process logs up to the line that it has started, and before it is shut down."""
+    seen: dict[str, Event] = {}
+    begun: Event | None = None
+    stopping = False
+    for event in events:
+        if event.kind in _OF_STARTS:
+            seen.setdefault(event.kind, event)
+        elif event.kind == "process_started":
+            _one_start(history, events[0], seen, event, tallies)
+            seen, begun, stopping = {}, event, False
+        elif event.kind == "process_stopping":
+            stopping = True
+        elif event.kind == "process_stopped":
+            if begun is not None and history.contiguous(begun, event):
+                _told(
+                    tallies, "process_stopping", event, stopping,
+                    f"broker {event.broker} is shut down here, and no line since {begun.where} "
+                    "says that it shuts down",
+                )  # fmt: skip
+            seen, begun, stopping = {}, None, False
+
+
+def _one_start(
+    history: History, since: Event, seen: dict[str, Event], started: Event, tallies: Tallies
+) -> None:
+    first = min(seen.values(), key=history.key, default=None)
+    if first is None or not history.contiguous(first, started):
+        return
+    for kind, what in _OF_STARTS.items():
+        other = seen.get(kind)
+        if other is None and kind == "process_starting" and first is since:
+            continue  # the log may begin after it
+        near = started if kind in ("release", "broker_registered") else first
+        _told(
+            tallies, kind, other or near, other is not None,
+            f"broker {started.broker} started at {started.where}, and no line from {first.where} "
+            f"on has {what}",
+        )  # fmt: skip
+
+
+def _stops(history: History, tallies: Tallies) -> None:
+    """Who shuts down ends its controller's thread and resigns, in another log."""
+    brokers: dict[int, list[Event]] = defaultdict(list)
+    for event in history.events:
+        if event.broker is not None and event.kind in _STOPPING:
+            brokers[event.broker].append(event)
+    for events in brokers.values():
+        events.sort(key=lambda each: each.at)
+        begun: Event | None = None
+        logs: dict[str, Event] = {}
+        for number, event in enumerate(events):
+            if event.kind == "process_stopping":
+                begun = begun or event
+            elif event.kind == "process_stopped" and begun is not None:
+                inside = [e for e in events[:number] if e.at >= begun.at]
+                own = {e.kind if not _stopped(e) else _THREAD: e for e in inside}
+                if logs and all(
+                    history.places[each.file].sole and history.log_covers(each, event.at)
+                    for each in logs.values()
+                ):
+                    for kind, what in _OF_STOPS.items():
+                        if kind != "process_stopping":
+                            other = own.get(kind)
+                            at = other or own.get(_OTHER[kind]) or event
+                            _told(
+                                tallies, kind, at, other is not None,
+                                f"broker {event.broker} is shut down at {event.where}, and no line "
+                                f"since {begun.where} says {what}",
+                            )  # fmt: skip
+                begun = None
+            elif event.kind == "process_controller_thread":
+                logs[history.places[event.file].stream] = event
+
+
+_THREAD = "process_controller_thread"
+_OF_STOPS = {
+    "process_stopping": "that it shuts down",
+    _THREAD: "that its controller's thread has stopped",
+    "controller_resigned": "that it has resigned",
+}
+_IN_EACH_RELEASE = frozenset(("process_starting", "release", "cluster_id", *_OF_STOPS))
+_OTHER = {_THREAD: "controller_resigned", "controller_resigned": _THREAD}
+_STOPPING = frozenset((*_OF_STOPS, "process_stopped"))
+_MOMENT = 50  # lines at most that are looked at around one
