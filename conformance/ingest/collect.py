@@ -7,7 +7,7 @@ is found at every release; what is kept of it is the logger, the level, the firs
 that has it, the kind of event that a template makes of it, and the shape of the message (`{}` for
 what is put in). How a message is put together is read from
 the call itself: literals joined by `+`, `format`, interpolation, SLF4J's `{}`, `if` in between, and
-values that are named in the same file. A call whose text is made elsewhere has the shape `{}`.
+values that are named in the same file, or in `_ELSEWHERE`. A call of another text has the shape `{}`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,23 @@ _REASONS = ("LogDeletion", "LogRecovery", "LogRoll", "LogTruncation", "Retention
             "RetentionSizeBreach", "StartOffsetBreach")  # fmt: skip
 _COORDINATOR = "kafka.coordinator.transaction"
 _FOR_CALLERS = {"ZkProducerIdManager": "KafkaController"}  # from 3.0 it logs where it is asked
+# Texts that a class is handed by another one: a warning of `LogConfig`, and what `ZkMetadataCache`
+# finds in the full UpdateMetadata request of a KRaft controller (KIP-866).
+_ELSEWHERE = {
+    "messageFormatVersion.topicWarningMessage(topicName)": [
+        "Topic configuration {} with value `{}` is ignored for `{}` because the inter-broker "
+        "protocol version `{}` is greater or equal than 3.0. {}"
+    ],
+    "logMessage": [
+        "Error: topic {} appeared in currentMetadata.topicNames, but not in "
+        "currentMetadata.partitionStates.",
+        "Removing topic {} with ID {} from the metadata cache since the full UMR did not include "
+        "it.",
+        "Removing {} partition(s) from topic {} with ID {} from the metadata cache since the full "
+        "UMR did not include them.",
+        "Error: {}",
+    ],
+}
 _MOST = 24  # forms of one call that are distinguished
 _RELEASE = re.compile(r"(0\.\d+|[123]\.\d+)\.\d+(?:\.\d+)?(?:-rc\d+)?")
 _LAST = (3, 9)
@@ -321,11 +338,11 @@ def _shapes(expression: str, before: str, depth: int) -> list[str]:
             return _literal(expression[literal.end() : end - len(literal["quote"])], literal["how"])
         return [HOLE]
     if re.fullmatch(r"[a-z]\w*", expression) and depth < 3:
-        return _named(expression, before, depth) or [HOLE]
+        return _named(expression, before, depth) or _ELSEWHERE.get(expression, [HOLE])
     lines = [line for line in re.split(r"\n\s*(?=\S)", expression) if line.strip()]
     if len(lines) > 1 and _STRING.match(lines[-1].strip()):
         return _shapes(lines[-1], before, depth)  # the value of a block
-    return [HOLE]
+    return _ELSEWHERE.get(expression, [HOLE])
 
 
 def _some(forms: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
