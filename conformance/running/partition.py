@@ -89,7 +89,7 @@ class ReplicationJudge:
         self.order, self.at_the_end = order, at_the_end
         self.ids = sorted(brokers)
         self.by_request = not switches.get("isr_write_locks", True)
-        """Who leads asks the controller for an ISR, and fetches say where logs part (2.7)."""
+        """Who leads asks the controller for an ISR (2.7), and fetches may say where logs part."""
         recorded = system("replication").recorded(version, {**AS_RELEASED, **switches})
         self.followers_are_read = Release.of(version).since("2.4")
         self.switches = recorded.switches

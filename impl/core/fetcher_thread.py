@@ -168,11 +168,19 @@ class FetcherListener:
         """The answer to a fetch at ``offset`` was applied; the log end and high watermark now."""
 
 
+def truncates_on_fetch(release: Release, protocol: Release) -> bool:
+    """Leaders compare epochs at every fetch, and no OffsetForLeaderEpoch request comes before.
+
+    Leaders of 2.7 know how (KIP-595, KAFKA-10435); followers name their last epoch since 2.8
+    (KAFKA-10554), where the inter.broker.protocol.version is 2.7 or later.
+    """
+    return release.since("2.8") and protocol.since("2.7")
+
+
 class FetcherThread(Generic[Key]):
     """Partitions that follow one leader; ``failed`` are those that wait for the controller.
 
-    ``on_fetch``: truncation by Fetch (IBP 2.7, KIP-595): the leader compares epochs at every fetch,
-    and no OffsetForLeaderEpoch request comes before.
+    ``on_fetch``: see ``truncates_on_fetch``.
     """
 
     def __init__(
@@ -191,7 +199,7 @@ class FetcherThread(Generic[Key]):
     def follow(self, partitions: Mapping[Key, int]) -> None:
         """Follow partitions in their leader epochs, from where their logs say.
 
-        That is the high watermark; where truncation comes with fetches it is the log end (2.7).
+        That is the high watermark; where truncation comes with fetches it is the log end (2.8).
         """
         places = dict[Key, tuple[int, int]]()
         for key, leader_epoch in partitions.items():

@@ -30,6 +30,7 @@ from impl.core.fetcher_thread import (
     FetchReply,
     OffsetQuestion,
     OffsetUnknown,
+    truncates_on_fetch,
 )
 from impl.core.replica_manager import Replica
 from impl.core.truncation import EpochEnd
@@ -315,7 +316,7 @@ class ReplicaFetcher(threading.Thread, FetcherListener):
         self.connection = Connection(address, client_id=f"broker-{manager.broker}-fetcher-{number}")
         self.logs: dict[TopicPartition, StoredLog] = {}
         self.remote = RemoteLeader(manager, self.connection, who, config, self.logs)
-        on_fetch = config.protocol.since("2.7")
+        on_fetch = truncates_on_fetch(manager.release, config.protocol)
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
             self.remote, self.logs, manager.release, on_fetch, self
         )

@@ -18,7 +18,13 @@ from impl.core.events import (
     ReplicaEvent,
     silent,
 )
-from impl.core.fetcher_thread import FetcherListener, FetcherThread, FetchReply, FollowedLog
+from impl.core.fetcher_thread import (
+    FetcherListener,
+    FetcherThread,
+    FetchReply,
+    FollowedLog,
+    truncates_on_fetch,
+)
 from impl.core.replica_manager import Replica, ReplicaManager
 from impl.log.region import Region
 from impl.releases import Release
@@ -58,7 +64,7 @@ class FollowerConnection(LeaderByEffect, FetcherListener):
         self.observer = observer
         self.logs: dict[TopicPartition, FollowedLog] = {}
         self.rounds: FetcherThread[TopicPartition] = FetcherThread(
-            self, self.logs, release, release.since("2.7"), self
+            self, self.logs, release, truncates_on_fetch(release, release), self
         )
         self.round: Coroutine[Any, Any, None] | None = None
         self.exchange: Exchange | None = None

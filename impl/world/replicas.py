@@ -128,7 +128,7 @@ class Replicas:
                 LeaderByEffect(),
                 {PARTITION: self.log},
                 release,
-                False,  # of 2.7 with an older inter.broker.protocol.version: epochs are asked for
+                False,  # up to 2.7 epochs are asked for
                 Truncations(self.observer),
             )
             for leader in everybody

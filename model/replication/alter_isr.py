@@ -11,9 +11,9 @@ write it until it knows of the broker's next registration. A LeaderAndIsr voids 
 version is old, and an answer that comes later is of an older epoch.
 
 What is abstracted: a leader that drops several replicas drops one after the other. Where logs part
-is asked as before 2.7, not answered with fetches (KIP-595). Up to 3.0 a late answer could take the
-next request out of the queue, so that it was never sent (KAFKA-12686): here that is one which is
-not answered yet.
+is asked, as followers do up to 2.7, not answered with fetches (KIP-595, 2.8). Up to 3.0 a late
+answer could take the next request out of the queue, so that it was never sent (KAFKA-12686): here
+that is one which is not answered yet.
 
 Source: Partition.expandIsr, shrinkIsr, sendAlterIsrRequest, handleAlterIsrResponse;
 AlterIsrManagerImpl; KafkaController.processAlterIsr (2.7.2)

@@ -105,7 +105,7 @@ ENTRIES = (
         "The leader notes how far the follower is before it sees that the follower's log is not "
         "its own.",
         "isr_holds_committed", "count_diverging_fetch",
-        excuse="needs truncation within fetch answers, a protocol of 2.7",
+        excuse="needs followers that truncate by what fetches answer, as those of 2.8 do",
     ),
     ZooEntry(
         10, "KIP-320-first-try", "only the epoch of the last record is compared",

@@ -260,9 +260,9 @@ PLANTED = {
         FetcherThread._append, "min(reply.high_watermark, log.log_end)", "reply.high_watermark",
         "which follows broker ., has the high watermark", "small-fetches",
     ),
-    "a follower fetches from its high watermark on, though the leader compares epochs (2.7)": Fault(
+    "a follower fetches from its high watermark on, though the leader compares epochs (2.8)": Fault(
         FetcherThread.follow, "log.log_end if from_end else log.high_watermark",
-        "log.high_watermark", "and begins to follow in", "crashes", "2.7",
+        "log.high_watermark", "and begins to follow in", "crashes", "2.8",
     ),
     "a follower that reached what it was shown last does not count as caught up": Fault(
         Remote.fetched, "self.last_caught_up = max(self.last_caught_up, self.last_fetch)", "pass",

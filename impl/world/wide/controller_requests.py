@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from impl.core.answers import NONE
 from impl.core.cluster_context import ClusterContext
-from impl.core.fetcher_thread import FetchState, Phase
+from impl.core.fetcher_thread import FetchState, Phase, truncates_on_fetch
 from impl.core.partition import Remote
 from impl.core.replica_manager import STORAGE_ERROR, Answered, Replica
 from impl.core.requests import (
@@ -285,7 +285,7 @@ def was_lately_caught_up(leader: Replica, its: Remote, now_ms: int) -> bool:
 
 def _follows(node: SimulatedBroker, hosted: Replica, was: _Hosted | None) -> Iterator[Difference]:
     """Its fetcher begins to compare its log with that of the leader; up to 2.0 one that follows the
-    same leader may go on as it is. Where truncation comes with fetches it fetches at once (2.7)."""
+    same leader may go on as it is. Where truncation comes with fetches it fetches at once (2.8)."""
     one, release, leader = hosted.partition, hosted.release, hosted.leader
     found = followed_by(node, one)
     yield f"and follows in {one} brokers", [*found], [leader]
@@ -293,8 +293,8 @@ def _follows(node: SimulatedBroker, hosted: Replica, was: _Hosted | None) -> Ite
     state = found.get(leader or 0)
     if goes_on or state is None:
         return
-    newest = stored(hosted.log).log.epochs.latest_epoch if release.since("2.7") else -1
-    fetches = newest >= 0
+    newest = stored(hosted.log).log.epochs.latest_epoch
+    fetches = newest >= 0 and truncates_on_fetch(release, release)
     wanted = FetchState(
         hosted.log_end if fetches else hosted.hw,
         hosted.leader_epoch,

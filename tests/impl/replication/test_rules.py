@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from conformance.vectors.implementation.batch_log import BatchLog, LogBatch, LogEnds
 from conformance.vectors.implementation.leaders import Requests
 from impl.core import answers
+from impl.core.fetcher_thread import truncates_on_fetch
 from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
@@ -148,6 +149,16 @@ def test_cutting_until_the_leader_agrees_leaves_what_both_have(
 
     kept = [batch.epoch for batch in follower.batches]
     assert kept == common
+
+
+@pytest.mark.parametrize(
+    ("release", "protocol", "on_fetch"),
+    [("2.6", "2.6", False), ("2.7", "2.7", False), ("2.8", "2.6", False), ("2.8", "2.7", True)],
+)
+def test_followers_truncate_by_what_fetches_answer_since_2_8_under_the_protocol_of_2_7(
+    release: str, protocol: str, on_fetch: bool
+):
+    assert truncates_on_fetch(Release.of(release), Release.of(protocol)) is on_fetch
 
 
 @given(EPOCHS, EPOCHS)
