@@ -185,7 +185,7 @@ class ZnodeClient(ControllerZnodes):
     async def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
         """What ``/admin/reassign_partitions`` asks for, nothing if it is missing."""
         node = await self.read(paths.REASSIGN_PARTITIONS)
-        return {} if node is None else decode_reassignment(node.data)
+        return {} if node is None else decode_reassignment(node.data, self.release)
 
     async def set_reassignments(
         self, targets: Mapping[TopicPartition, Iterable[int]], epoch_version: int

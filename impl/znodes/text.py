@@ -72,6 +72,12 @@ class Reader:
         """The field is there and not null."""
         return self.fields.get(name) is not None
 
+    def has_only(self, *names: str) -> None:
+        """MalformedZnode names a field that is none of these."""
+        for name in self.fields:
+            if name not in names:
+                raise self.wrong(name, f"is no field; there are {', '.join(names)}")
+
     def any(self, name: str) -> Any:
         """The field, whatever it is; MalformedZnode if it is missing."""
         if name not in self.fields:

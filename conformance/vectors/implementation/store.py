@@ -280,7 +280,7 @@ def encode_reassign(question: Question) -> dict[str, Any]:
 def decode_reassign(question: Question) -> dict[str, Any]:
     """What ``/admin/reassign_partitions`` asks for."""
     try:
-        found = decode_reassignment(given(question)["json"])
+        found = decode_reassignment(given(question)["json"], release(question))
     except MalformedZnode as error:
         return {"error": "JsonProcessingException", "message": str(error)}
     moves = {str(one): list(replicas) for one, replicas in found.items()}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.vectors.implementation import answer
+from impl.releases import Release
 from impl.znodes import (
     MalformedZnode,
     decode_controller,
@@ -197,7 +198,7 @@ def test_a_znode_that_is_no_json_is_named(data: str):
         lambda: decode_state("t", 0, data, 0),
         lambda: decode_controller(data),
         lambda: decode_controller_epoch(data),
-        lambda: decode_reassignment(data),
+        lambda: decode_reassignment(data, Release.of("2.7")),
     ):
         with pytest.raises(MalformedZnode):
             decode()

@@ -29,6 +29,10 @@ SOME_IDS = st.lists(st.integers(0, 9), unique=True, min_size=1, max_size=4).map(
 NAMES = st.text("abz._-09", min_size=1, max_size=5)
 
 
+def decode_moves(text: str, release: str = "2.3") -> dict[TopicPartition, tuple[int, ...]]:
+    return znodes.decode_reassignment(text, Release.of(release))
+
+
 def test_a_line_of_releases_means_its_last_one():
     assert Release.of("0.10").since("0.10.2")
     assert not Release.of("0.10.0").since("0.10.1")
@@ -181,7 +185,7 @@ def test_reassignments_and_sets_of_partitions_are_read_as_they_were_written(
 ):
     wanted = {TopicPartition(*key): replicas for key, replicas in targets.items()}
 
-    assert znodes.decode_reassignment(znodes.encode_reassignment(wanted)) == wanted
+    assert decode_moves(znodes.encode_reassignment(wanted)) == wanted
     for path in (paths.PREFERRED_ELECTION, f"{paths.ISR_CHANGE_PREFIX}0000000000"):
         assert znodes.decode_partition_set(path, znodes.encode_partition_set(wanted)) == [*wanted]
 
@@ -241,12 +245,12 @@ def test_the_znodes_of_the_whole_cluster_are_read_as_they_were_written():
             "/brokers/topics/t/partitions/0/state: the text: is [], not a JSON object",
         ),
         (
-            znodes.decode_reassignment,
+            decode_moves,
             '{"version":1,"partitions":[{"topic":"t","partition":true,"replicas":[1]}]}',
             "/admin/reassign_partitions: partitions[0].partition: is true, not a whole number",
         ),
         (
-            znodes.decode_reassignment,
+            decode_moves,
             '{"partitions":[{"topic":"t","partition":-1,"replicas":[1]}]}',
             "/admin/reassign_partitions: partitions[0].partition: is -1, and partitions",
         ),
@@ -281,6 +285,28 @@ def test_bad_texts_are_named_with_the_place(
         read(text)
 
     assert str(refused.value).startswith(complaint)
+
+
+A_MOVE = '{"topic":"t","partition":0,"replicas":[1],"log_dirs":["any"]}'
+
+
+def test_a_request_for_moves_with_a_field_that_nobody_knows_is_refused_since_2_0():
+    """Jackson binds it to classes then (KAFKA-4914); before, fields are looked up by name."""
+    whole = [f'{{"partitions":[{A_MOVE}]}}', '{"partitions":[],"by":"me"}']
+
+    assert [decode_moves(text, "1.1") for text in whole] == [{TopicPartition("t", 0): (1,)}, {}]
+    for text, unknown in zip(whole, (r"partitions\[0\]\.log_dirs", "by"), strict=True):
+        with pytest.raises(MalformedZnode, match=f"partitions: {unknown}: is no field"):
+            decode_moves(text, "2.0")
+
+
+def test_a_request_for_moves_that_is_no_json_or_names_none_asks_for_nothing_up_to_1_1():
+    assert [decode_moves(text, "1.1") for text in ("soon", '{"version":1}')] == [{}, {}]
+    for text in ("soon", '{"version":1}'):
+        with pytest.raises(MalformedZnode):
+            decode_moves(text, "2.0")
+    with pytest.raises(MalformedZnode):  # JSON of another kind fails in each release
+        decode_moves("[]", "1.1")
 
 
 @pytest.mark.parametrize("text", ["t", "-0", "t-x", "", "t--"])
