@@ -184,8 +184,9 @@ class TopicCommand:
         rows = self._rows(topic, registered)
         lines = []
         configs = self.configs(topic)
-        marked = marked and self.release.since("1.0")
+        marked = marked and self.release.since("0.11")
         headed = not only.unavailable and not only.under_replicated
+        in_rows = marked and (not headed or self.release.since("2.4"))
         if headed and (configs or not only.with_overrides):
             lines.append(
                 topic_lines.header(topic, rows, configs, self.release, marked, registered.topic_id)
@@ -198,7 +199,7 @@ class TopicCommand:
             )
             gone = only.unavailable and (row.leader is None or row.leader not in live)
             if lagging or gone or not (only.under_replicated or only.unavailable):
-                lines.append(topic_lines.row(topic, row, self.release, marked))
+                lines.append(topic_lines.row(topic, row, self.release, in_rows))
         return lines
 
     def _rows(self, topic: str, registered: TopicZnode) -> Sequence[PartitionLine]:

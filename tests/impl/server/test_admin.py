@@ -118,6 +118,25 @@ def test_filters_leave_out_what_is_well():
     assert len(command.describe()) == 4
 
 
+@pytest.mark.parametrize(
+    ("release", "whole", "rows"),
+    [("0.10.2", [False, False], [False]), ("0.11", [True, False], [True]),
+     ("2.3", [True, False], [True]), ("2.4", [True, True], [True])],
+)  # fmt: skip
+def test_a_topic_that_goes_is_marked_in_its_own_line_and_up_to_2_3_else_in_those_of_partitions(
+    release: str, whole: list[bool], rows: list[bool]
+):
+    command = TopicCommand(client({1: None}, release), "")
+    command.create("t", 1, 1)
+    command.delete("t")
+
+    def marked(lines: list[str]) -> list[bool]:
+        return ["MarkedForDeletion" in line for line in lines]
+
+    assert marked(command.describe("t")) == whole
+    assert marked(command.describe("t", Filters(unavailable=True))) == rows
+
+
 def test_a_running_move_is_not_replaced_and_what_is_asked_for_must_exist():
     known = client({1: None, 2: None})
     TopicCommand(known, "").create("t", by_hand="1")
