@@ -421,6 +421,7 @@ class Partition(Generic[SomeLog]):
         if self.generation != generation:
             return  # its log directory failed meanwhile
         if version is None:
+            self.failures += 1  # FailedIsrUpdatesPerSec
             self.observer(IsrUpdateRefused(self.partition, self.zk_version))
             return
         self.zk_version = version
