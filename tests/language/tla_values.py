@@ -195,8 +195,11 @@ class TlaModule:
                     yield from self._choices(_of(node, "expression"), inner)
             case "bound_op":
                 name, given = _text(_of(node, "name")), _all(node, "parameter")
-                names, _ = self.operators[name]
-                yield name, {own: scope[_text(one)] for own, one in zip(names, given, strict=True)}
+                own_names, _ = self.operators[name]
+                yield (
+                    name,
+                    {own: scope[_text(one)] for own, one in zip(own_names, given, strict=True)},
+                )
             case "identifier_ref":
                 yield _text(node), {}
             case _:

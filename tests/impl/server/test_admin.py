@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_a_topic_that_goes_is_marked_in_its_own_line_and_up_to_2_3_else_in_those
     command.create("t", 1, 1)
     command.delete("t")
 
-    def marked(lines: list[str]) -> list[bool]:
+    def marked(lines: Sequence[str]) -> list[bool]:
         return ["MarkedForDeletion" in line for line in lines]
 
     assert marked(command.describe("t")) == whole
