@@ -240,6 +240,19 @@ def test_an_invariant_of_whole_controllers_is_lost_by_the_step_that_lost_its_gua
     assert found == [f"{step} {open_one}"]
 
 
+def test_of_all_steps_of_a_cluster_a_commit_and_a_fetch_may_part_the_isr_from_what_is_committed():
+    (claim,) = (one for one in CLUSTER.claims if one.name == "isr_holds_committed")
+    held = topics.as_invariant(claim)
+    known = dict.fromkeys((*cluster.LEADERS, *cluster.ELECTIONS, held))
+    recorded = CLUSTER.recorded(None, {"controller_epoch_kept": True})
+
+    parts = [part for part in kept(Proof("open", CLUSTER.name, tuple(known), ()), recorded)
+             if part[1] == held.name]  # fmt: skip
+
+    assert len({step for step, _, _ in parts}) > 2
+    assert _fails(parts) == [f"follower_catches_up {held.name}", f"leader_commits {held.name}"]
+
+
 @pytest.mark.parametrize(
     ("system", "invariants"),
     [(CLUSTER, cluster.LEADERS), (CLUSTER, cluster.ELECTIONS), (TOPICS, topics.LISTS)],
