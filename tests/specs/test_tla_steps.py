@@ -179,15 +179,12 @@ def agree_everywhere(sides: Sides, walks: int, each: int, twists: int) -> None:
     """On states that are reached TLC never stops; on others it may, for it has no blank values."""
     small = sides.small
     assert sides.module.initial() == sides.state(small.code.initial)
-    reached = small.covering(1, walks, each)
-    for packed in reached:
-        assert sides.agree(packed), "TLC would stop in a state that is reached"
-        for after in list(small.successors(packed).values())[:2]:
-            sides.judge(packed, after)
-    known = set(reached)
-    turned = [one for one in small.covering(2, 2, each, twists) if one not in known]
-    agreed = sum(sides.agree(packed) for packed in turned)
-    assert 2 * agreed >= len(turned)
+    assert all(sides.agree(packed) for packed in small.reachable(40))
+    sample = small.covering(1, walks, each, twists)
+    agreed = [packed for packed in sample if sides.agree(packed)]
+    for packed in agreed:
+        sides.judge(packed, next(iter(small.successors(packed).values()), packed))
+    assert len(agreed) > 0.9 * len(sample)
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
