@@ -92,6 +92,7 @@ SENSITIVE: dict[str, tuple[int, int, int]] = {
     "ids_prevent_resurrection": (2, 0, 1),
     "lists_are_sound": (217, 1, 13),
     "who_goes_is_not_elected": (101, 0, 57),
+    "states_are_written_as_read": (321, 3, 32),
     "placement_is_distinct": (5, 0, 0),
     "placement_is_balanced": (6, 0, 3),
 }
@@ -100,8 +101,7 @@ SENSITIVE: dict[str, tuple[int, int, int]] = {
 NOT_COUNTED = {
     "no_message_loss", "sure_commits_are_kept", "no_message_loss_since_2_7", "refinement",
     "refinement_since_2_7", "only_the_requested_is_deleted", "zookeeper_is_known",
-    "states_are_written_as_read", "deleted_topics_get_no_orders", "no_resurrection",
-    "epoch_cache_is_the_logs",
+    "deleted_topics_get_no_orders", "no_resurrection", "epoch_cache_is_the_logs",
 }  # fmt: skip
 """Claims of which this was not counted: what their proofs notice, the tests of each say, and of the
 first five `docs/planted-in-the-chain.md`."""
