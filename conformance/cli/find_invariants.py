@@ -144,10 +144,10 @@ def _show(found: Found, solvers: Sequence[str], json_target: str | None) -> None
             json_target, prose=["invariant", "it says", "needed by"],
         )  # fmt: skip
     if found.verdict is Verdict.HOLDS and found.result is not None:
+        names = " and by ".join("Z3" if one == "z3" else one for one in solvers)
         say(
             f"proved for any number of brokers: {len(found.result.obligations)} obligations, "
-            f"{found.result.solver_calls} by {' and by '.join(solvers)}; none of the invariants "
-            "can go",
+            f"{found.result.solver_calls} by {names}; none of the invariants can go",
             json_target,
         )
     elif found.result is not None:
