@@ -147,8 +147,8 @@ def _in_role(broker: int, role: str, epoch: int) -> Replicas:
     replicas = _replicas(broker)
     partition = replicas.partition
     if role == "leader":
-        partition.replicas = (1, 2)
-        partition.make_leader(epoch, (1, 2), 0)
+        state = LeaderIsrAndControllerEpoch(broker, epoch, (1, 2), 0)
+        partition.become_leader(PartitionOrder(state, (1, 2), False), 0)
     elif role == "follower":
         partition.make_follower(3 - broker, epoch)
         replicas.add({PARTITION: partition})

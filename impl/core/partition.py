@@ -251,12 +251,6 @@ class Partition(Generic[SomeLog]):
             self.isr_requests.clear(self.partition)
         self.generation += 1
 
-    def make_leader(self, epoch: int, isr: Iterable[int], now_ms: int) -> bool:
-        """Lead in an epoch; True if somebody else led before (``makeLeader``)."""
-        new = self._lead(epoch, isr, now_ms)
-        self.advance(now_ms)
-        return new
-
     def _lead(self, epoch: int, isr: Iterable[int], now_ms: int) -> bool:
         new = self.leader != self.broker
         self.isr, self.pending = tuple(isr), None

@@ -14,6 +14,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.fetcher_thread import FetchQuestion
 from impl.core.imbalance import candidates
 from impl.core.partition import Partition
+from impl.core.requests import PartitionOrder
 from impl.disk import replace_file
 from impl.log import LogConfig
 from impl.log.loading import load_log
@@ -377,8 +378,8 @@ def _led(client: ZnodeClient) -> Partition[Any]:
     partition: Partition[Any] = Partition(
         1, T0, LogEnds(), 30_000, Release.of("2.3"), client=lambda: client, replicas=(1, 2)
     )
-    partition.make_leader(0, (1, 2), NOW_MS)
-    partition.controller_epoch, partition.zk_version = 1, 0
+    state = LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1)
+    partition.become_leader(PartitionOrder(state, (1, 2), False), NOW_MS)
     return partition
 
 

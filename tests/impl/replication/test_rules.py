@@ -11,9 +11,10 @@ from conformance.vectors.implementation.leaders import Requests
 from impl.core import answers
 from impl.core.fetcher_thread import truncates_on_fetch
 from impl.core.partition import Partition, high_watermark, keeps_fetching
+from impl.core.requests import PartitionOrder
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
-from impl.znodes import TopicPartition
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
@@ -27,6 +28,11 @@ def partition_of(
     return Partition(
         1, T0, LogEnds(log_end), 10_000, release, isr_requests=requests, replicas=replicas
     )
+
+
+def leads(partition: Partition[LogEnds], epoch: int, isr: tuple[int, ...]) -> None:
+    state = LeaderIsrAndControllerEpoch(1, epoch, isr, 0)
+    partition.become_leader(PartitionOrder(state, partition.replicas, False), 0)
 
 
 def test_a_replica_that_was_caught_up_lately_is_waited_for_though_it_left_the_isr():
@@ -44,7 +50,7 @@ def test_up_to_2_6_an_isr_change_counts_at_once_and_since_2_7_when_it_is_agreed(
         requests = Requests()
         asks = requests if release.since("2.7") else None
         partition = partition_of((1, 2), release, 4, asks)
-        partition.make_leader(0, (1,), 0)
+        leads(partition, 0, (1,))
         wait(partition.follower_fetched(2, 4, 5))
         changed.append((partition.isr, partition.maximal_isr, len(requests.asked)))
 
@@ -56,7 +62,7 @@ def test_a_follower_joins_at_the_start_of_the_leaders_epoch_and_not_before_since
     for name in ("1.1", "2.0.0", "2.0"):
         partition = partition_of((1, 2, 3), Release.of(name), 6)
         partition.log.high_watermark = 2
-        partition.make_leader(1, (1, 3), 0)
+        leads(partition, 1, (1, 3))
         wait(partition.follower_fetched(2, 4, 5))
         joined.append(2 in partition.isr)
 
@@ -75,7 +81,7 @@ def test_a_leader_enters_its_epoch_before_it_appends_since_2_0_1():
 
 def test_a_leader_may_drop_who_is_in_the_isr_and_no_replica_any_more():
     partition = partition_of((1,), Release.of("2.3"), 3)
-    partition.make_leader(1, (1, 2), now_ms=0)
+    leads(partition, 1, (1, 2))
 
     late = partition.lagging(now_ms=20_000)
     wait(partition.maybe_shrink(now_ms=20_000))
@@ -87,7 +93,7 @@ def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
     left = []
     for name in ("2.0", "2.1"):
         partition = partition_of((1, 2), Release.of(name), 3)
-        partition.make_leader(0, (1, 2), 0)
+        leads(partition, 0, (1, 2))
         wait(partition.follower_fetched(2, 3, 1))
         wait(partition.maybe_shrink(20_000))
         left.append(partition.isr)
