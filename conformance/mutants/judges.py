@@ -113,7 +113,7 @@ CLAIMED_RUNS = (
     *((seed, "small-fetches", release) for release in ("2.3", "2.7") for seed in (0, 1)),
     *((seed, "clients", release) for release in ("1.1", "2.3", "2.7") for seed in (0, 1, 2)),
     *((seed, "no-deletion", release) for release in ("1.0", "2.3") for seed in (0, 1)),
-    (6, "failures", "2.7"), (0, "no-deletion", "0.10.0"),
+    (6, "failures", "2.7"), (1, "no-deletion", "0.10.0"),
     *((seed, "deposed", "2.7") for seed in (0, 3, 6, 7, 13, 15, 16, 28)),
     (0, "deposed", "2.4"), (1, "deposed", "2.4"), (3, "deposed", "1.1"), (3, "deposed", "0.10.2"),
     *((seed, "unclean", release) for release in ("2.4", "2.7") for seed in (0, 6)),

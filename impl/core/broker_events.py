@@ -134,8 +134,7 @@ class BrokerEvents:
             await core.partitions.handle(leaderless, PartitionState.OFFLINE)
         await core.partitions.trigger_online()
         await core.replicas.handle(staying, ReplicaState.OFFLINE)
-        if leaving:
-            await core.deletion.replicas_failed(leaving)
+        await core.deletion.replicas_failed(leaving)
         if not leaderless:
             await core.update_metadata(context.live_or_shutting_down, [])
 

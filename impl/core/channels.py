@@ -108,7 +108,7 @@ class Channels(Generic[Item]):
                 del self.orphans[broker]
             elif broker not in self.open:
                 found.append((broker, one))
-        return sorted(found, key=lambda entry: entry[0]) if len(found) > 1 else found
+        return sorted(found, key=lambda entry: entry[0])
 
     def to(self, broker: int) -> Channel[Item]:
         """The channel to a broker that ``busy`` names."""

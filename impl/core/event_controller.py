@@ -223,7 +223,6 @@ class EventController:
             await self.journal.moved(getattr(work, "__name__", "event"), str(moved))
             await self.resign()
         except StateChangeFailed as failed:
-            self.core.batch.clear()
             name = getattr(work, "__name__", "event")
             await self.journal.log_line(f"Error processing event {name}: {failed}", "ERROR")
         except BatchNotSent as illegal:

@@ -73,7 +73,7 @@ def test_a_leader_enters_its_epoch_before_it_appends_since_2_0_1():
     entered = []
     for name in ("2.0.0", "2.0.1", "2.0"):
         partition = partition_of((1, 2), Release.of(name), 6)
-        partition.make_leader(4, (1, 2), 0)
+        leads(partition, 4, (1, 2))
         entered.append((4, 6) in partition.log.epochs.entries)
 
     assert entered == [False, True, True]
@@ -87,6 +87,15 @@ def test_a_leader_may_drop_who_is_in_the_isr_and_no_replica_any_more():
     wait(partition.maybe_shrink(now_ms=20_000))
 
     assert (late, partition.isr, partition.hw) == ([2], (1,), 3)
+
+
+def test_a_follower_is_caught_up_by_what_the_leader_had_when_its_fetch_was_read():
+    """Kafka's producers append meanwhile, in other threads."""
+    partition = partition_of((1, 2), R23, 10)
+    leads(partition, 0, (1, 2))
+    wait(partition.follower_fetched(2, 8, 9_000, leader_end=8))
+
+    assert partition.remotes[2].last_caught_up == 9_000
 
 
 def test_since_2_1_a_silent_follower_that_has_everything_stays_in_the_isr():
