@@ -5,10 +5,9 @@
 KAFKA_GIT is a clone of apache/kafka with its tags. Every call of a logger in the classes of `FILES`
 is found at every release; what is kept of it is the logger, the level, the first and last release
 that has it, the kind of event that a template makes of it, and the shape of the message (`{}` for
-what is put in). How a message is put together is read from
-the call itself: literals joined by `+`, `format`, interpolation, SLF4J's `{}`, `if` in between, and
-values that are named in the same file, or in `_ELSEWHERE`. A call of another text has the shape
-`{}`.
+what is put in). How a message is put together is read from the call itself: literals joined by
+`+`, `format`, interpolation, SLF4J's `{}`, `if` in between, and values that are named in the same
+file, or in `_ELSEWHERE`. A call whose text is made elsewhere has the shape `{}`.
 """
 
 from __future__ import annotations

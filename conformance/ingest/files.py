@@ -30,6 +30,10 @@ from conformance.ingest.reader import (
 from conformance.ingest.transaction_log import is_transaction_log
 
 _LOG_NAME = re.compile(r"(?P<base>.+?\.(?:log|out))(?:[.\-_](?P<suffix>.+))?")
+# A file of a day or an hour, as log4j 2 names it in some installations: `server-2024-03-01-10.log`.
+_DATED_FIRST = re.compile(
+    r"(?P<stem>.+?)[.\-_](?P<date>\d{4}-?\d\d-?\d\d(?:[.\-_]\d+)*)\.(?P<sort>log|out)"
+)
 _STAMPED = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3}\] [A-Z]+ +(.*)$", re.MULTILINE)
 _CLUSTER_ID = re.compile(r"Cluster ID ?[=:] ?([\w-]{20,24})")
 _CLUSTER_ID_BYTES = re.compile(rb"Cluster ID ?[=:] ?([\w-]{22})(?![\w-])")
@@ -197,7 +201,7 @@ def _not_a_log(path: str, name: str) -> str | None:
     for pattern, reason in _OTHER_LOGS:
         if pattern.fullmatch(name):
             return reason
-    named = _LOG_NAME.fullmatch(_plain(name)) is not None
+    named = _LOG_NAME.fullmatch(usual_name(name)) is not None
     try:
         head = plain_text(head_of(path, 4096))
     except UnreadableError as error:
@@ -209,8 +213,11 @@ def _not_a_log(path: str, name: str) -> str | None:
     return "is an archive; unpack it first" if _ARCHIVE.fullmatch(name) else "is no log"
 
 
-def _plain(name: str) -> str:
-    return PACKED.sub("", name)
+def usual_name(name: str) -> str:
+    """A file's name as log4j gives it by default: `server.log.2024-03-01-10`, and not packed."""
+    name = PACKED.sub("", name).removesuffix(".txt").replace(".log.txt.", ".log.")
+    dated = _DATED_FIRST.fullmatch(name)
+    return f"{dated['stem']}.{dated['sort']}.{dated['date']}" if dated else name
 
 
 def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:
@@ -218,8 +225,8 @@ def _ordered(cluster: str, paths: Iterable[str]) -> list[LogFile]:
     placed = []
     for path in paths:
         folder, name = os.path.split(path)
-        found = _LOG_NAME.fullmatch(_plain(name))
-        base = found["base"] if found else _plain(name)
+        found = _LOG_NAME.fullmatch(usual_name(name))
+        base = found["base"] if found else usual_name(name)
         suffix = (found["suffix"] or "") if found else ""
         number = int(suffix) if suffix.isdigit() and len(suffix) < 6 else None
         age = (2, "", 0) if not suffix else (0, suffix, 0) if number is None else (1, "", -number)

@@ -26,6 +26,10 @@ _STATE = (
     "controllerEpoch={state_epoch}, leader={leader}, leaderEpoch={leader_epoch}, isr={isr}, "
     "partitionEpoch={version}, replicas={replicas}, {...}"
 )
+_BY = (
+    "from controller {controller} with correlation id {correlation} epoch {controller_epoch}"
+    "{...=(?: did not contain a topic ID)?}"
+)
 _WAS = (
     "Previous {...=(?:leader (?:None|Some\\(-?\\d+\\)) and previous )?}leader epoch was "
     "{previous_epoch}."
@@ -142,6 +146,25 @@ TEMPLATES = (
         "[Broker id=5] Skipped the become-leader state change for orders-0 with topic id None and "
         "partition state LeaderAndIsrPartitionState(topicName='orders') since it is already the "
         "leader with leader epoch 2.",
+    ),
+    # What becomes of a partition whose leader epoch stays, and of one whose topic is another.
+    Template(
+        "step_skipped_for_topic_id",
+        "obeyed",
+        STATE,
+        "{...=Updating (?:log|PartitionFetchState) for} {tp} to {...=assign|remove log} topic ID "
+        "{...} LeaderAndIsr request " + _BY,
+        "[Broker id=5] Updating log for orders-0 to assign topic ID q8Xn2YpPQbOe7Xk1mG4dqA from "
+        "LeaderAndIsr request from controller 4 with correlation id 3 epoch 7",
+    ),
+    Template(
+        "other_topic_id",
+        "request_refused",
+        STATE,
+        "Topic ID in memory: {...} does not match the topic ID for partition {tp} received: "
+        "{detail}.",
+        "[Broker id=5] Topic ID in memory: q8Xn2YpPQbOe7Xk1mG4dqA does not match the topic ID for "
+        "partition orders-0 received: aP2JrbQPOYRUUoHz7CgxXw.",
     ),
     Template(
         "isr_removed_3",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from conformance.ingest.files import usual_name
 from conformance.ingest.parse import NOT_KAFKA
-from conformance.ingest.reader import PACKED
 
 _NUMBERED = re.compile(r"(?:broker|kafka|server|node)[-_]?(\d+)", re.IGNORECASE)
 
@@ -154,7 +154,11 @@ def _after_a_pause(
         streams[log["stream"]].append(log["name"])
     found = set()
     for stream, names in streams.items():
-        dated = [each for each in map(_DATED.search, map(os.path.basename, names)) if each]
+        dated = [
+            each
+            for each in (_DATED.search(usual_name(os.path.basename(one))) for one in names)
+            if each
+        ]
         if not dated:
             continue
         period = _HOUR if any(each["hour"] for each in dated) else _DAY
@@ -198,7 +202,7 @@ def orders_of(
 
 def is_live(name: str) -> bool:
     """Whether a log file has a plain name, `server.log`, which only the newest of a log has."""
-    plain = PACKED.sub("", os.path.basename(name))
+    plain = usual_name(os.path.basename(name))
     return re.fullmatch(r"[^/]+\.(?:log|out)|[^/.]+", plain) is not None
 
 

@@ -58,7 +58,8 @@ class Pair:
 
     The first one lacks the second, and the second one the first if `back`. `sure`: each release
     logs both, so that as many whole pairs as torn ones are enough. `ends`: lines after which the
-    second is not logged; by the same key, if that is of it. After one that `closes`, or after
+    second is not logged; by the same key, if that is of it. First lines that are `alone` need none.
+    After one that `closes`, or after
     `within` milliseconds, the thread has gone on. `applies`: whether these logs are of a release
     that logs both in any case. `of_one_log`: one of the two names no broker.
     """
@@ -72,6 +73,7 @@ class Pair:
     ends: Reading = lambda event: ()
     closes: Reading = lambda event: ()
     within: int = _SETTLED
+    alone: Reading = lambda event: ()
     applies: Callable[[History], bool] = lambda history: True
     of_one_log: bool = False
 
@@ -171,6 +173,11 @@ def _announced(event: Event) -> Iterable[Key]:
     return (0,) if new or event.kind == "partitions_added" else ()
 
 
+def _has_no_replicas(event: Event) -> Iterable[Key]:
+    """A topic that is gone again when the controller reads its assignment."""
+    return () if "->" in (event.detail or "") else (0,)
+
+
 def _is_made(event: Event) -> Iterable[Key]:
     made = event.kind == "partition_changed" and event.to_state == "NewPartition"
     return (event.tp,) if made else ()
@@ -181,8 +188,12 @@ def _is_first_online(event: Event) -> Iterable[Key]:
     return (event.tp,) if first else ()
 
 
+def _leaves(event: Event) -> Iterable[Key]:
+    return (0,) if event.kind in _LEFT else ()
+
+
 def _fails(event: Event) -> Iterable[Key]:
-    return (event.tp,) if event.kind == "change_failed" else ()
+    return (event.tp,) if event.kind == "change_failed" else _leaves(event)
 
 
 def _isr_changes(event: Event) -> Iterable[Key]:
@@ -271,21 +282,21 @@ PAIRS = (
     ),
     Pair(
         "brokers that came", _came, "what it does for them", _named("broker_startup"),
-        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_kind(*_LEFT),
+        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_leaves,
     ),
     Pair(
         "brokers that are gone", _gone, "what it does about them", _named("broker_failure"),
-        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_kind(*_LEFT),
+        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_leaves,
     ),
     Pair(
         "brokers that came or are gone", _any_changed,
         "the epochs of those that are there", _template("broker_epochs"),
-        ends=_kind(*_LEFT), closes=_template("brokers_changed"), within=_AT_ONCE,
+        ends=_leaves, closes=_template("brokers_changed"), within=_AT_ONCE,
     ),
     Pair(
         "new topics", _announced, "the making of their partitions", _kind("partitions_created"),
         back=True, sure=True, within=_AT_ONCE, closes=_template("brokers_changed"),
-        ends=_kind(*_LEFT),
+        ends=_leaves, alone=_has_no_replicas,
     ),
     Pair(
         "that a partition is made", _is_made, "that it is online", _is_first_online,
@@ -293,17 +304,17 @@ PAIRS = (
     ),
     Pair(
         "that it begins to delete topics", _template("deletion_starting"),
-        "which ones it handles", _template("deletion_handled"), ends=_kind(*_LEFT),
+        "which ones it handles", _template("deletion_handled"), ends=_leaves,
     ),
     Pair(
         "that it was elected", _about(_kind("controller_elected"), "controller_epoch"),
         "that it is ready", _about(_kind("controller_ready"), "controller_epoch"),
-        back=True, sure=True, ends=_kind(*_LEFT), within=300_000,
+        back=True, sure=True, ends=_leaves, within=300_000,
     ),
     Pair(
         "that it was elected", _kind("controller_won"),
         "the epoch that it takes", _kind("controller_elected"),
-        sure=True, ends=_kind(*_LEFT), closes=_kind("controller_ready"), within=60_000,
+        sure=True, ends=_leaves, closes=_kind("controller_ready"), within=60_000,
     ),
     Pair(
         "that its controller's thread has stopped", _stopped,
@@ -332,8 +343,10 @@ def check(bench: RuleContext) -> None:
         for pair in pairs:
             if sole or not pair.of_one_log:
                 _pair(history, pair, events, tallies[pair])
-        for part in (_handled, _sent, _epochs, _deletions, _starts):
+        for part in (_handled, _sent, _epochs, _deletions):
             part(history, events, tallies)
+        if sole:
+            _starts(history, events, tallies)
     _channels(bench, tallies)
     _stops(history, tallies)
     for tally in tallies.values():
@@ -430,6 +443,10 @@ def _lacks_second(
     """
     if not history.contiguous(begun, later) or _ended(history, begun, later):
         return
+    if pair.alone(begun):
+        return
+    if pair.ends in (_leaves, _fails) and _is_left(history, begun):
+        return
     before = [second for first, second in whole if history.key(first) < history.key(begun)]
     same = before and before[-1].correlation == begun.correlation is not None
     tally.torn.append(
@@ -438,6 +455,16 @@ def _lacks_second(
             f"{_about_of(begun)}broker {begun.broker} logs {pair.what} at {begun.where}, and "
             f"nowhere up to {later.where} {pair.other}",
         )
+    )
+
+
+def _is_left(history: History, begun: Event) -> bool:
+    """Whether the controller failed, or lost its office, soon after a line; in any of its logs."""
+    return any(
+        event.kind in _LEFT
+        and event.broker == begun.broker
+        and 0 <= event.at - begun.at + _AT_ONCE <= _AT_ONCE + _SETTLED
+        for event in history.events
     )
 
 
@@ -691,7 +718,9 @@ def _deletions(history: History, events: list[Event], tallies: Tallies) -> None:
     handled: Event | None = None
     last: dict[str, Event] = {}
     for event in events:
-        if event.kind == "topic_deletion":
+        if event.kind in _LEFT or event.kind == "controller_elected":
+            open_since, handled = {}, None  # another controller may have ended them
+        elif event.kind == "topic_deletion":
             if event.topic is not None:
                 _resumed(history, events[0], handled, event, tallies)
                 open_since[event.topic] = last[event.topic] = event
@@ -722,11 +751,10 @@ def _resumed(
     if since.at > begun.at - _AT_ONCE or not history.contiguous(since, begun):
         return
     named = set() if handled is None else set(_NAMES.findall(handled.detail or ""))
-    near = handled is not None and abs(handled.at - begun.at) <= _AT_ONCE
     _told(
-        tallies, "deletions that are handled", begun, near and begun.topic in named,
-        f"the deletion of {begun.topic} is (re)started here, and no line just before it says that "
-        "it is handled",
+        tallies, "deletions that are handled", begun, begun.topic in named,
+        f"the deletion of {begun.topic} is (re)started here, and the last line before it that says "
+        "which deletions are handled does not name it",
     )  # fmt: skip
 
 

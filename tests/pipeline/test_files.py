@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.ingest.files import NotAFileError, discover
+from conformance.pipeline.places import is_live
 from tests.pipeline.written import line, obeys, write
 
 
@@ -29,6 +30,28 @@ def test_dated_files_come_in_the_order_of_their_dates_and_the_bare_one_last(tmp_
     )
 
     assert names(tmp_path) == ["a.log.2024-03-01-09", "a.log.2024-03-01-11.gz", "a.log"]
+
+
+@pytest.mark.parametrize(
+    ("rolled", "live"),
+    [
+        ("server.log.{}.txt", "server.log.txt"),
+        ("server.log.txt.{}", "server.log.txt"),
+        ("server-{}.log", "server.log"),
+        ("server.{}.log.gz", "server.log"),
+    ],
+)
+def test_dates_before_the_ending_and_another_ending_are_understood(
+    tmp_path: Path, rolled: str, live: str
+):
+    older, newer = rolled.format("2024-03-01-09"), rolled.format("2024-03-01-11")
+    write(tmp_path, {name: [obeys(1, 1, 1, 1)] for name in (live, newer, older)})
+
+    logs = discover([str(tmp_path)]).logs
+
+    assert names(tmp_path) == [older, newer, live]
+    assert len({each.stream for each in logs}) == 1
+    assert [is_live(each.name) for each in logs] == [False, False, True]
 
 
 def test_numbered_files_come_from_the_highest_and_a_missing_one_is_a_gap(tmp_path: Path):

@@ -59,6 +59,8 @@ LAYOUTS = {
     "dots in the date": f"01.03.2024 10:00:00,123 INFO {SAID} ({LOGGER})",
     "the month by name": f"01 Mar 2024 10:00:00,123 INFO {SAID} ({LOGGER})",
     "the zone by name": f"[{WHEN} UTC] INFO {SAID} ({LOGGER})",
+    "level first": f"INFO [{WHEN}] {SAID} ({LOGGER})",
+    "level first, and the thread": f"INFO [{WHEN}] [main] {SAID} ({LOGGER})",
     "logger without brackets": f"[{WHEN}] INFO {LOGGER} {SAID}",
     "grep": f"logs/state-change.log.2024-03-01-10:17:{OWN}",
     "mail": f"> {OWN}",
