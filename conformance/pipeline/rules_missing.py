@@ -87,7 +87,7 @@ class Lack:
 
 
 @dataclass
-class Tally:
+class PairCount:
     """Of one sort of pair in a cluster: how many are whole, since when, and those that are not."""
 
     least: int = MANY
@@ -105,15 +105,16 @@ class Tally:
     def missing(self) -> list[Lack]:
         """The torn ones, if so few are torn that their lines are lost.
 
-        A release that an upgrade brought may be the first that logs both.
+        A release that an upgrade brought may be the first that logs both; of what each release
+        logs, one may be the only one.
         """
-        many = self.whole >= self.least * len(self.torn)
+        many = self.whole >= self.least * len(self.torn) or (self.sure and len(self.torn) == 1)
         if len(self.torn) > FEW or not many:
             return []
         return [each for each in self.torn if self.sure or each.at.at >= (self.since or 0)]
 
 
-Tallies = defaultdict[object, Tally]
+PairCounts = defaultdict[object, PairCount]
 """By pair, or by a name for what is counted."""
 
 
@@ -310,6 +311,7 @@ PAIRS = (
         "that it was elected", _about(_kind("controller_elected"), "controller_epoch"),
         "that it is ready", _about(_kind("controller_ready"), "controller_epoch"),
         back=True, sure=True, ends=_leaves, within=300_000,
+        closes=_template("brokers_changed", "topics_changed"),
     ),
     Pair(
         "that it was elected", _kind("controller_won"),
@@ -328,12 +330,12 @@ def check(bench: RuleContext) -> None:
     history = bench.history
     if history.reduced:
         return  # where lines are left out, each would look lost
-    tallies: Tallies = defaultdict(Tally)
+    tallies: PairCounts = defaultdict(PairCount)
     pairs = [pair for pair in PAIRS if pair.applies(history)]
     for pair in pairs:
-        tallies[pair] = Tally(1 if pair.sure else MANY, pair.sure)
+        tallies[pair] = PairCount(1 if pair.sure else MANY, pair.sure)
     for kind in _IN_EACH_RELEASE:
-        tallies[kind] = Tally(_OF_PROCESSES, sure=True)
+        tallies[kind] = PairCount(_OF_PROCESSES, sure=True)
     for (_, broker), events in sorted(
         history.streams(lambda event: True).items(), key=lambda item: str(item[0])
     ):
@@ -362,7 +364,7 @@ def check(bench: RuleContext) -> None:
             )
 
 
-def _told(tallies: Tallies, about: object, at: Event, is_whole: bool, why: str) -> None:
+def _told(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: str) -> None:
     if is_whole:
         tallies[about].goes_together(at)
     else:
@@ -372,7 +374,7 @@ def _told(tallies: Tallies, about: object, at: Event, is_whole: bool, why: str) 
 # -- pairs ----------------------------------------------------------------------------------------
 
 
-def _pair(history: History, pair: Pair, events: list[Event], tally: Tally) -> None:
+def _pair(history: History, pair: Pair, events: list[Event], tally: PairCount) -> None:
     """Each first line and the next second one with its key, in one log of one broker."""
     waiting: dict[Key, Event] = {}
     passed: dict[Key, tuple[Event, Event]] = {}
@@ -435,7 +437,7 @@ def _lacks_second(
     begun: Event,
     later: Event,
     whole: list[tuple[Event, Event]],
-    tally: Tally,
+    tally: PairCount,
 ) -> None:
     """The thread has gone on, in one process, and the second line is not there.
 
@@ -445,7 +447,7 @@ def _lacks_second(
         return
     if pair.alone(begun):
         return
-    if pair.ends in (_leaves, _fails) and _is_left(history, begun):
+    if pair.ends in (_leaves, _fails) and _is_left(history, begun, later):
         return
     before = [second for first, second in whole if history.key(first) < history.key(begun)]
     same = before and before[-1].correlation == begun.correlation is not None
@@ -458,17 +460,17 @@ def _lacks_second(
     )
 
 
-def _is_left(history: History, begun: Event) -> bool:
-    """Whether the controller failed, or lost its office, soon after a line; in any of its logs."""
+def _is_left(history: History, begun: Event, later: Event) -> bool:
+    """Whether the controller failed, or lost its office, between two lines; in any of its logs."""
     return any(
         event.kind in _LEFT
         and event.broker == begun.broker
-        and 0 <= event.at - begun.at + _AT_ONCE <= _AT_ONCE + _SETTLED
+        and begun.at - _AT_ONCE <= event.at <= later.at
         for event in history.events
     )
 
 
-def _lacks_first(history: History, pair: Pair, since: Event, then: Event, tally: Tally) -> None:
+def _lacks_first(history: History, pair: Pair, since: Event, then: Event, tally: PairCount) -> None:
     if since.at > then.at - pair.within or not history.contiguous(since, then):
         return
     tally.torn.append(
@@ -497,9 +499,10 @@ _OF_ONE = frozenset(
      "request_refused", "leader_and_isr_handling")
 )  # fmt: skip
 """Kinds that tell what becomes of one partition of a request."""
+_OF_REQUESTS = _OF_ONE | {"obeyed"}
 
 
-def _handled(history: History, events: list[Event], tallies: Tallies) -> None:
+def _handled(history: History, events: list[Event], tallies: PairCounts) -> None:
     """What a broker makes of each request, between the line that begins and the one that ends."""
     begun: int | None = None
     done = -1
@@ -537,37 +540,61 @@ def _handled(history: History, events: list[Event], tallies: Tallies) -> None:
             begun = None
 
 
-def _counts(events: list[Event], begun: int, done: int, tallies: Tallies) -> None:
+def _counts(events: list[Event], begun: int, done: int, tallies: PairCounts) -> None:
     """As many partitions are told of one by one as the request, and as each of its steps, has."""
     request, inside = events[begun], events[begun + 1 : done]
+    moments = request.at, events[done].at
     around = [*events[max(0, begun - _MOMENT) : begun], *events[done + 1 : done + 1 + _MOMENT]]
-    if any(each.kind in _OF_ONE and each.at in (request.at, events[done].at) for each in around):
+    if any(each.kind in _OF_REQUESTS and each.at in moments for each in around):
         return  # lines of one millisecond may stand in any order
-    whole = True
+    wrong = next(_wrong_in(request, inside, moments), None)
+    if wrong is None:
+        tallies["of one request"].goes_together(request)
+    else:
+        tallies["of one request"].torn.append(wrong)
+
+
+def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> Iterator[Lack]:
+    """What a broker's lines of one request lack, or where they stand in another order."""
+    name = f"request {request.correlation} of controller {request.controller}"
+    for event in inside:
+        same = event.correlation in (None, request.correlation)
+        if not same and event.controller == request.controller and event.at not in moments:
+            yield Lack(
+                event,
+                f"broker {event.broker} logs request {event.correlation} of controller "
+                f"{event.controller} here, before it has finished {name}: its controller sends it "
+                "one after the other",
+            )
     skipped = sum(each.template == "step_skipped" for each in inside)
     for kind, template in _STARTS.items():
         starts = [each for each in inside if each.kind == kind]
         counted = [each for each in inside if each.template == template]
         stated = sum(min(_numbers(each.detail), default=0) for each in counted)
-        if starts or stated:
-            here = abs(len(starts) - stated) <= skipped
-            whole &= here
-            _told(
-                tallies, template, (counted or starts)[-1], here,
-                f"broker {request.broker} stops fetchers of {stated} partitions for request "
-                f"{request.correlation} of controller {request.controller}, and {len(starts)} of "
-                "them start, by their lines",
-            )  # fmt: skip
-    if not whole:
-        return
+        if abs(len(starts) - stated) > skipped:
+            yield Lack(
+                (counted or starts)[-1],
+                f"broker {request.broker} stops fetchers of {stated} partitions for {name}, and "
+                f"{len(starts)} of them start, by their lines",
+            )
+        leads = kind == "leader_started"
+        for line in counted:
+            early = [each for each in starts if (each.at < line.at) is leads and each.at != line.at]
+            if early:
+                yield Lack(
+                    line,
+                    f"broker {request.broker} stops fetchers for {name} here, "
+                    f"{'before' if leads else 'after'} a partition starts, at {early[0].where}, by "
+                    "what it logs of each request",
+                )
     asked = min(_numbers(request.detail), default=0)
     told = {each.tp for each in inside if each.kind in _OF_ONE or _skips(each)} - {None}
-    _told(
-        tallies, "of one request", inside[-1] if inside else request, len(told) == asked,
-        f"broker {request.broker} handles request {request.correlation} of controller "
-        f"{request.controller} for {asked} partitions, at {request.where}, and tells what becomes "
-        f"of {len(told)} of them",
-    )  # fmt: skip
+    if len(told) != asked:
+        yield Lack(
+            inside[-1] if inside else request,
+            f"broker {request.broker} handles {name} for {asked} partitions, at {request.where}, "
+            f"and tells what becomes of {len(told)} of them",
+        )
 
 
 _WRITTEN = frozenset(("partition_changed", "isr_removed"))
@@ -576,7 +603,7 @@ _OF_BATCHES = _WRITTEN | {_METADATA, _LEADERS, "stop_replica_sent"}
 _STOP_OF_ONE = "stop_replica_sent_2_6"
 
 
-def _sent(history: History, events: list[Event], tallies: Tallies) -> None:
+def _sent(history: History, events: list[Event], tallies: PairCounts) -> None:
     """A controller sends in batches: LeaderAndIsr, then UpdateMetadata, then StopReplica.
 
     The second is logged in any case; and whoever was elected is sent a LeaderAndIsr.
@@ -618,7 +645,7 @@ def _sent(history: History, events: list[Event], tallies: Tallies) -> None:
             )  # fmt: skip
 
 
-def _channels(bench: RuleContext, tallies: Tallies) -> None:
+def _channels(bench: RuleContext, tallies: PairCounts) -> None:
     """A controller's requests to a broker have consecutive numbers, and both sides log each."""
     history = bench.history
     known = [
@@ -670,7 +697,7 @@ def _channels(bench: RuleContext, tallies: Tallies) -> None:
 # -- leader epochs --------------------------------------------------------------------------------
 
 
-def _epochs(history: History, events: list[Event], tallies: Tallies) -> None:
+def _epochs(history: History, events: list[Event], tallies: PairCounts) -> None:
     """While a controller is elected nobody else raises leader epochs, and each raise is logged.
 
     Up to 2.5 what takes a replica out of an ISR is not.
@@ -712,7 +739,7 @@ def _in_moments(events: list[Event]) -> Iterator[Event]:
 # -- topics ---------------------------------------------------------------------------------------
 
 
-def _deletions(history: History, events: list[Event], tallies: Tallies) -> None:
+def _deletions(history: History, events: list[Event], tallies: PairCounts) -> None:
     """A topic is made again: that its deletion is over stands before it."""
     open_since: dict[str, Event] = {}
     handled: Event | None = None
@@ -745,7 +772,7 @@ def _deletions(history: History, events: list[Event], tallies: Tallies) -> None:
 
 
 def _resumed(
-    history: History, since: Event, handled: Event | None, begun: Event, tallies: Tallies
+    history: History, since: Event, handled: Event | None, begun: Event, tallies: PairCounts
 ) -> None:
     """A deletion is (re)started where the controller handles the topics that are queued for it."""
     if since.at > begun.at - _AT_ONCE or not history.contiguous(since, begun):
@@ -768,18 +795,21 @@ _OF_STARTS = {
 }
 
 
-def _starts(history: History, events: list[Event], tallies: Tallies) -> None:
+def _starts(history: History, events: list[Event], tallies: PairCounts) -> None:
     """What a process logs up to the line that it has started, and before it is shut down."""
     seen: dict[str, Event] = {}
     begun: Event | None = None
     stopping = False
     for event in events:
         if event.kind in _OF_STARTS:
+            if event.kind == "process_starting":
+                seen = {}
             seen.setdefault(event.kind, event)
         elif event.kind == "process_started":
             _one_start(history, events[0], seen, event, tallies)
             seen, begun, stopping = {}, event, False
         elif event.kind == "process_stopping":
+            _lived(history, seen, event, tallies)
             stopping = True
         elif event.kind == "process_stopped":
             if begun is not None and history.contiguous(begun, event):
@@ -791,12 +821,26 @@ def _starts(history: History, events: list[Event], tallies: Tallies) -> None:
             seen, begun, stopping = {}, None, False
 
 
+def _lived(history: History, seen: dict[str, Event], event: Event, tallies: PairCounts) -> None:
+    """A process that is registered for a while has started."""
+    registered = seen.get("broker_registered")
+    if registered is None or event.at - registered.at < _SETTLED:
+        return
+    if history.contiguous(registered, event):
+        _told(
+            tallies, "process_started", registered, False,
+            f"broker {event.broker} registers here and shuts down at {event.where}, and no line in "
+            "between says that it has started",
+        )  # fmt: skip
+
+
 def _one_start(
-    history: History, since: Event, seen: dict[str, Event], started: Event, tallies: Tallies
+    history: History, since: Event, seen: dict[str, Event], started: Event, tallies: PairCounts
 ) -> None:
     first = min(seen.values(), key=history.key, default=None)
     if first is None or not history.contiguous(first, started):
         return
+    tallies["process_started"].goes_together(started)
     for kind, what in _OF_STARTS.items():
         other = seen.get(kind)
         if other is None and kind == "process_starting" and first is since:
@@ -809,7 +853,7 @@ def _one_start(
         )  # fmt: skip
 
 
-def _stops(history: History, tallies: Tallies) -> None:
+def _stops(history: History, tallies: PairCounts) -> None:
     """Who shuts down ends its controller's thread and resigns, in another log."""
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in history.events:
@@ -849,7 +893,9 @@ _OF_STOPS = {
     _THREAD: "that its controller's thread has stopped",
     "controller_resigned": "that it has resigned",
 }
-_IN_EACH_RELEASE = frozenset(("process_starting", "release", "cluster_id", *_OF_STOPS))
+_IN_EACH_RELEASE = frozenset(
+    ("process_starting", "process_started", "release", "cluster_id", *_OF_STOPS)
+)
 _OTHER = {_THREAD: "controller_resigned", "controller_resigned": _THREAD}
 _STOPPING = frozenset((*_OF_STOPS, "process_stopped"))
 _MOMENT = 50  # lines at most that are looked at around one

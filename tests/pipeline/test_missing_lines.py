@@ -12,6 +12,7 @@ from tests.pipeline.test_rules_of_channels import LEADERS, METADATA, REQUESTS, c
 from tests.pipeline.written import (
     CONTROLLER,
     SERVER,
+    ZK,
     checked,
     elected,
     incomplete,
@@ -252,14 +253,21 @@ def life(second: int, broker: int) -> list[str]:
         line(second, "starting", SERVER),
         line(second + 1, "Cluster ID = q8Xn2YpPQbOe7Xk1mG4d-w", SERVER),
         line(second + 2, "Kafka version: 2.7.0", "org.apache.kafka.common.utils.AppInfoParser"),
-        line(second + 3, f"{head}started", SERVER),
+        line(
+            second + 3,
+            f"Registered broker {broker} at path /brokers/ids/{broker} with "
+            f"addresses: PLAINTEXT://h:9092, czxid (broker epoch): {second + 31}",
+            ZK,
+        ),
+        line(second + 4, f"{head}started", SERVER),
         line(second + 30, f"{head}shutting down", SERVER),
         line(second + 31, f"{head}shut down completed", SERVER),
     ]
 
 
 @pytest.mark.parametrize(
-    ("dropped", "shown"), [((), []), ((7,), [7]), ((8,), [7]), ((9,), [9]), ((11,), [11])]
+    ("dropped", "shown"),
+    [((), []), ((8,), [8]), ((9,), [8]), ((10,), [11]), ((12,), [11]), ((13,), [13])],
 )
 def test_a_process_logs_what_the_others_do(
     tmp_path: Path, dropped: tuple[int, ...], shown: list[int]
