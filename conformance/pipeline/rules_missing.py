@@ -53,7 +53,7 @@ Reading = Callable[[Event], Iterable[Key]]
 
 
 @dataclass(frozen=True)
-class Pair:
+class LoggedPair:
     """Two lines of one thread: `first`, and `then`, which stands after it.
 
     The first one lacks the second, and the second one the first if `back`. `sure`: each release
@@ -105,10 +105,9 @@ class PairCount:
     def missing(self) -> list[Lack]:
         """The torn ones, if so few are torn that their lines are lost.
 
-        A release that an upgrade brought may be the first that logs both; of what each release
-        logs, one may be the only one.
+        A release that an upgrade brought may be the first that logs both.
         """
-        many = self.whole >= self.least * len(self.torn) or (self.sure and len(self.torn) == 1)
+        many = self.whole >= self.least * len(self.torn)
         if len(self.torn) > FEW or not many:
             return []
         return [each for each in self.torn if self.sure or each.at.at >= (self.since or 0)]
@@ -243,13 +242,13 @@ _REQUEST = ("controller", "correlation")
 _STEP = (*_REQUEST, "tp")
 
 PAIRS = (
-    Pair(
+    LoggedPair(
         "that it handles a request about a partition",
         _about(_kind("leader_and_isr_handling"), *_STEP),
         "that it has completed it", _about(_kind("leader_and_isr_applied"), *_STEP),
         ends=_skips, closes=_next_request, within=60_000,
     ),
-    Pair(
+    LoggedPair(
         "a request that it received", _about(_kind("leader_and_isr_received"), *_STEP),
         "what becomes of it",
         _about(
@@ -261,64 +260,64 @@ PAIRS = (
         ),
         ends=_skips, closes=_next_request, within=60_000,
     ),
-    Pair(
+    LoggedPair(
         "that it has cut a log to follow", _about(_template("truncated_to_follow"), *_STEP),
         "that it has started to fetch", _about(_template("fetcher_started"), *_STEP),
         back=True, ends=_skips, closes=_next_request, within=60_000,
     ),
-    Pair(
+    LoggedPair(
         "a change of the ISR", _isr_changes, "what was written of it", _isr_is_written,
         back=True, ends=_kind("step_failed"), applies=lambda history: not _by_controllers(history),
     ),
-    Pair(
+    LoggedPair(
         "that a log is made", _about(_kind("log_created"), "tp"),
         "the high watermark that it begins with",
         _about(_kind("high_watermark_loaded", "replica_loaded"), "tp"), of_one_log=True,
     ),
-    Pair(
+    LoggedPair(
         "to where it will cut", _about(_kind("truncation_chosen"), "tp"),
         "what it has cut", _about(_kind("log_truncated", "truncation_without_effect"), "tp"),
         applies=lambda history: any(_kind("truncation_without_effect")(e) for e in history.events),
         of_one_log=True,
     ),
-    Pair(
+    LoggedPair(
         "brokers that came", _came, "what it does for them", _named("broker_startup"),
         back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_leaves,
     ),
-    Pair(
+    LoggedPair(
         "brokers that are gone", _gone, "what it does about them", _named("broker_failure"),
         back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_leaves,
     ),
-    Pair(
+    LoggedPair(
         "brokers that came or are gone", _any_changed,
         "the epochs of those that are there", _template("broker_epochs"),
         ends=_leaves, closes=_template("brokers_changed"), within=_AT_ONCE,
     ),
-    Pair(
+    LoggedPair(
         "new topics", _announced, "the making of their partitions", _kind("partitions_created"),
         back=True, sure=True, within=_AT_ONCE, closes=_template("brokers_changed"),
         ends=_leaves, alone=_has_no_replicas,
     ),
-    Pair(
+    LoggedPair(
         "that a partition is made", _is_made, "that it is online", _is_first_online,
         back=True, sure=True, within=_AT_ONCE, ends=_fails,
     ),
-    Pair(
+    LoggedPair(
         "that it begins to delete topics", _template("deletion_starting"),
         "which ones it handles", _template("deletion_handled"), ends=_leaves,
     ),
-    Pair(
+    LoggedPair(
         "that it was elected", _about(_kind("controller_elected"), "controller_epoch"),
         "that it is ready", _about(_kind("controller_ready"), "controller_epoch"),
         back=True, sure=True, ends=_leaves, within=300_000,
         closes=_template("brokers_changed", "topics_changed"),
     ),
-    Pair(
+    LoggedPair(
         "that it was elected", _kind("controller_won"),
         "the epoch that it takes", _kind("controller_elected"),
         sure=True, ends=_leaves, closes=_kind("controller_ready"), within=60_000,
     ),
-    Pair(
+    LoggedPair(
         "that its controller's thread has stopped", _stopped,
         "that it has resigned", _kind("controller_resigned"), sure=True,
     ),
@@ -374,7 +373,7 @@ def _told(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: st
 # -- pairs ----------------------------------------------------------------------------------------
 
 
-def _pair(history: History, pair: Pair, events: list[Event], tally: PairCount) -> None:
+def _pair(history: History, pair: LoggedPair, events: list[Event], tally: PairCount) -> None:
     """Each first line and the next second one with its key, in one log of one broker."""
     waiting: dict[Key, Event] = {}
     passed: dict[Key, tuple[Event, Event]] = {}
@@ -433,7 +432,7 @@ def _request(key: Key) -> Key:
 
 def _lacks_second(
     history: History,
-    pair: Pair,
+    pair: LoggedPair,
     begun: Event,
     later: Event,
     whole: list[tuple[Event, Event]],
@@ -470,7 +469,9 @@ def _is_left(history: History, begun: Event, later: Event) -> bool:
     )
 
 
-def _lacks_first(history: History, pair: Pair, since: Event, then: Event, tally: PairCount) -> None:
+def _lacks_first(
+    history: History, pair: LoggedPair, since: Event, then: Event, tally: PairCount
+) -> None:
     if since.at > then.at - pair.within or not history.contiguous(since, then):
         return
     tally.torn.append(
