@@ -31,6 +31,7 @@ from conformance.pipeline.rule_context import RuleContext
 from conformance.pipeline.rules import LINES_TOGETHER, FindingKind
 from conformance.pipeline.rules_channels import channels
 from conformance.pipeline.rules_requests import since_elected
+from conformance.pipeline.rules_states import QUIET
 
 FEW = 2  # of one sort in one cluster: where more lack the other line, lines were left out
 MANY = 3  # times as many have it
@@ -344,7 +345,7 @@ def check(bench: RuleContext) -> None:
         for pair in pairs:
             if sole or not pair.of_one_log:
                 _pair(history, pair, events, tallies[pair])
-        for part in (_handled, _sent, _epochs, _deletions):
+        for part in (_handled, _sent, _epochs, _states, _deletions):
             part(history, events, tallies)
         if sole:
             _starts(history, events, tallies)
@@ -735,6 +736,33 @@ def _in_moments(events: list[Event]) -> Iterator[Event]:
     """Lines in their order, those of one millisecond by their leader epochs."""
     for _, moment in groupby(events, key=lambda each: each.at):
         yield from sorted(moment, key=lambda each: each.leader_epoch or 0)
+
+
+# -- states ---------------------------------------------------------------------------------------
+
+
+def _states(history: History, events: list[Event], tallies: PairCounts) -> None:
+    """A partition that leaves the offline state, or is made, was moved there in a line before.
+
+    Not every level and release logs that; each other move is looked at by its own rule.
+    """
+    last: dict[tuple[str, int], Event] = {}
+    for event in events:
+        if event.kind != "partition_changed" or event.tp is None or not event.to_state:
+            continue
+        before, last[event.tp] = last.get(event.tp), event
+        if before is None or event.from_state not in QUIET or not before.to_state:
+            continue
+        epochs = {before.controller_epoch, event.controller_epoch} - {None}
+        if len(epochs) > 1 or before.at == event.at:
+            continue  # lines of one millisecond may stand in any order
+        if history.contiguous(before, event) and history.age(before) == history.age(event):
+            _told(
+                tallies, f"moves to {event.from_state}", event, before.to_state == event.from_state,
+                f"{event.topic}-{event.partition} changes from {event.from_state} here, and was "
+                f"moved to {before.to_state} by the same controller, at {before.where}; the move "
+                "in between is not there",
+            )  # fmt: skip
 
 
 # -- topics ---------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ _WRITTEN = frozenset(("partition_changed", "isr_removed"))
 _CHANGES = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 _VERSIONED = frozenset(("isr_updated", "isr_refused", "isr_accepted", "partition_changed"))
 _ROLES = frozenset(("leader_started", "follower_started", "leader_and_isr_applied"))
-_QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
+QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is logged at TRACE only, since 2.6, and not by every release before."""
 
 
@@ -545,7 +545,7 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
             bench.looked(STATES_FOLLOW)
             # What goes online from elsewhere than a creation has been elected, in an epoch above 0.
             made = a.to_state == "NewPartition" and b.leader_epoch == 0
-            if b.from_state == a.to_state or (b.from_state in _QUIET and not made):
+            if b.from_state == a.to_state or (b.from_state in QUIET and not made):
                 gone = [d for d in deleted if _between_them(a, d, b)]
                 if b.to_state != "OnlinePartition" or not gone:
                     continue

@@ -206,6 +206,23 @@ def test_a_leader_epoch_that_is_raised_for_a_move_is_in_a_line_of_its_own(tmp_pa
     assert missing(checked(write(tmp_path, {"b1/state-change.log": lines}))) == []
 
 
+# --- states of partitions
+
+
+def test_a_partition_that_leaves_the_offline_state_was_moved_there(tmp_path: Path):
+    def moved(second: int, frm: str, to: str) -> str:
+        return line(second, "[Controller id=1 epoch=5] Changed partition orders-0 state from "
+                    f"{frm}Partition to {to}Partition")  # fmt: skip
+
+    lines = [moved(20 * n + 10 * back, *(("Online", "Offline"), ("Offline", "Online"))[back])
+             for n in range(5) for back in range(2)]  # fmt: skip
+
+    assert missing(checked(write(tmp_path / "a", {"b1/state-change.log": lines}))) == []
+    assert missing(checked(write(tmp_path / "b", {"b1/state-change.log": without(lines, 7)}))) == [
+        ("state-change.log", 7)
+    ]
+
+
 # --- requests by their numbers
 
 
