@@ -109,7 +109,7 @@ PLANTED = {
         FetcherThread.on_fetched,
         "if state is None or not self._is_of(asked[key], state):",
         "if state is None:", "which follows broker ., has (the high|where it goes on)",
-        "sessions", "2.7",
+        "sessions", "2.8",
     ),
     "a stale answer is appended though logs are to be compared first": Fault(
         FetcherThread.on_fetched, STALE_AND_NOT_COMPARED,
