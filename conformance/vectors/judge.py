@@ -108,7 +108,7 @@ def not_answered(
     apart: Sequence[Except], key: tuple[str, str], release: str, given: Mapping[str, Any]
 ) -> str | None:
     """Why a side does not answer an input of an operation that it answers; None if it does."""
-    asked = completed(*key, given)
+    asked = completed(*key, given, release)
     for one in apart:
         earlier = not one.before or not Release.of(release).since(one.before)
         if (one.file, one.operation) == key and earlier and one.when(asked):

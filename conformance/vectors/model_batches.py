@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.vectors.model_controller import CONTROLLER, ELECTIONS
 from conformance.vectors.model_stage import ModelStage, Place
+from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -26,6 +27,7 @@ NAMES = {
     "stop_replica": "StopReplica",
 }  # fmt: skip
 VERSION = 1
+HAS_THE_DEAD = "up to 2.1 a batch has the dead as well, which the model's controller leaves out"
 
 
 def is_one_batch(given: Mapping[str, Any]) -> bool:
@@ -56,6 +58,10 @@ def batch(question: Question) -> dict[str, Any]:
     if kind == "leaderAndIsr":
         states = calls[0]["partitions"]
     partitions = list(states)
+    if kind == "leaderAndIsr" and not Release.of(question["release"]).since("2.2"):
+        alive = {*asked["live"], *asked.get("shuttingDown", ())}
+        if not {one for one in calls[0]["to"] if one >= 0} <= alive:
+            raise NotInModel(HAS_THE_DEAD)
     about = {name for call in calls for name in call.get("partitions") or ()}
     to = list(dict.fromkeys(one for call in calls for one in call["to"] if one >= 0))
     named = {*asked["live"], *to, *(one for state in states.values() for one in state["isr"]),

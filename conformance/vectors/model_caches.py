@@ -18,8 +18,16 @@ from impl.releases import Release
 
 Question = Mapping[str, Any]
 
-KIP_279, RISING_OFFSETS, NO_EPOCH_IS_NONE = "2.0", "2.7", "2.4"
-"""Releases: of today's rules; that refuse a negative offset; that have no epoch, and not -1."""
+KIP_279, RISING_OFFSETS = "2.0", "2.7"
+"""Releases: of today's rules; that refuse a negative offset."""
+
+
+def knows_formats(release: Release) -> bool:
+    """A cache is of a message format that has epochs, and without one has none, not -1.
+
+    KAFKA-7897, 2.1.1.
+    """
+    return release.since("2.1") and release.parts != (2, 1, 0)
 
 
 class _Cache:
@@ -50,7 +58,7 @@ class _Cache:
                 return [self._end_of(op["epoch"])]
             case "latestEpoch":
                 latest = epoch_cache.latest(self.entries)
-                none = None if self.release.since(NO_EPOCH_IS_NONE) else epoch_cache.NONE
+                none = None if knows_formats(self.release) else epoch_cache.NONE
                 return [none if latest is None else latest]
             case "previousEpoch":
                 return [epoch_cache.previous(self.entries)]
@@ -90,24 +98,44 @@ def cache(question: Question) -> dict[str, Any]:
 
 
 def fetch_validation(question: Question) -> dict[str, Any]:
-    """What a leader says to a fetch that names the follower's last epoch."""
+    """What a leader says to a fetch that names the follower's last epoch.
+
+    Where that epoch ends the transition `leader_answers_epoch` is asked too.
+    """
     asked = question["input"]
     entries = [(epoch, start) for epoch, start in asked["epochCache"]]
     log = asked.get("logStart", 0), asked["leo"]
+    if asked["lastFetchedEpoch"] is None:
+        inside = log[0] <= asked["fetchOffset"] <= log[1]
+        return ByRule({"diverging": None} if inside else {"error": "OFFSET_OUT_OF_RANGE"})
+    last, offset = asked["lastFetchedEpoch"], asked["fetchOffset"]
     try:
-        found = epoch_cache.leaves(entries, log, asked["lastFetchedEpoch"], asked["fetchOffset"])
+        found = epoch_cache.leaves(entries, log, last, offset)
+        answer: dict[str, Any] = {"diverging": None if found is None else list(found)}
     except LookupError:
-        return ByRule(error="OFFSET_OUT_OF_RANGE")
-    return ByRule(diverging=None if found is None else list(found))
+        answer = {"error": "OFFSET_OUT_OF_RANGE"}
+    if last < 0 or not entries:
+        return ByRule(answer)
+    known = epoch_cache.end_of(tuple(entries), last, log[1])
+    by_step = model_followers.epoch_end(question["release"], last, dict(entries), log[1])
+    if by_step != list(known):
+        raise TwoAnswers(f"the cache says that the epoch ends at {known}, the step {by_step}")
+    return answer
 
 
 def old_format(question: Question) -> dict[str, Any]:
-    """A leader whose log has an old message format, without epochs: nothing is entered."""
-    asked = question["input"]
-    log = asked["log"]
+    """A leader whose log has records of an epoch, or is of a message format without epochs.
+
+    Since 2.0 it enters its own at once, in an old format too up to 2.1.0 (KAFKA-7897).
+    """
+    asked, release = question["input"], Release.of(question["release"])
+    log, epoch = asked["log"], asked["becomeLeaderEpoch"]
+    has_epochs = log.get("format", "v2") == "v2"
     entries: Entries = ()
-    if log.get("format", "v2") == "v2":
-        entries = epoch_cache.assigned(entries, asked["becomeLeaderEpoch"], log["records"])
+    if has_epochs and log["records"]:
+        entries = ((min(log.get("epoch", 0), max(0, epoch - 1)), 0),)
+    if release.since(KIP_279) and (has_epochs or not knows_formats(release)):
+        entries = epoch_cache.assigned(entries, epoch, log["records"])
     end = epoch_cache.end_of(entries, asked["query"], log["records"])
     return ByRule(
         leo=log["records"], latestEpoch=epoch_cache.latest(entries), endOffsetFor=list(end)

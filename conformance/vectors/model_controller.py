@@ -323,4 +323,14 @@ def _elect_by_steps(question: Question) -> Election:
     unclean = asked["uncleanEnabled"]
     scene = Scene(question, asked["assignment"], asked["isr"], asked["live"], unclean, going)
     scene.registered(asked.get("leader"))
-    return scene.elect(strategy)
+    written, sent = scene.elect(strategy)
+    if strategy == "Preferred":
+        sent = named_by_strategy(asked["assignment"], written, sent, asked["live"])
+    return written, sent
+
+
+def named_by_strategy(
+    replicas: Iterable[int], written: object, sent: Collection[int], live: Collection[int]
+) -> list[int]:
+    """Whom a strategy names that names all replicas: who is dead is then sent nothing."""
+    return [one for one in replicas if one in sent or (written and one not in live)]

@@ -100,7 +100,8 @@ class ModelFetcher:
         self.epochs = Ranks({*named, epoch + 1}, first=1)
         self.leader_log = [list(batch) for batch in leader.get("log") or []]
         self.stage = ModelStage.of("replication", question["release"], STEPS, BOUNDS, **AS_RELEASED)
-        self.asks_epochs = Release.of(question["release"]).since("0.11")
+        release = Release.of(question["release"])
+        self.asks_epochs, self.enters_at_once = release.since("0.11"), release.since("2.0")
         self.batches: list[tuple[int, int, int]] = sorted({*mine, *theirs})
         hw = follower.get("hw")
         cells: dict[Place, object] = {
@@ -130,9 +131,13 @@ class ModelFetcher:
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
-        """The leader receives an epoch."""
-        at: Place = ("replica.epoch", (LEADER,))
-        self.now = self.stage.state({at: self.epochs.of(epoch)}, self.now)
+        """The leader receives an epoch, which it enters at once since 2.0 (KAFKA-6361)."""
+        rank = self.epochs.of(epoch)
+        cells: dict[Place, object] = {("replica.epoch", (LEADER,)): rank}
+        newest = self.read("replica.latest_epoch", LEADER)
+        if self.enters_at_once and newest is not None and newest < rank:
+            cells["replica.latest_epoch", (LEADER,)] = rank
+        self.now = self.stage.state(cells, self.now)
 
     def follows_in(self, epoch: int) -> None:
         """The follower begins to follow in a newer epoch: it compares again."""

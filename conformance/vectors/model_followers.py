@@ -110,19 +110,24 @@ def epoch_cache(question: Question) -> dict[str, Any]:
             case "latestEpoch":
                 results.append(max(begun, default=None))
             case _:
-                found = _epoch_end(question["release"], op["epoch"], begun, end)
+                found = epoch_end(question["release"], op["epoch"], begun, end)
                 results.append(found[1] if bare else found)
     return {"results": results}
 
 
-def _epoch_end(release: str, asked: int, begun: Mapping[int, int], end: int) -> list[int]:
+def epoch_end(release: str, asked: int, begun: Mapping[int, int], end: int) -> list[int]:
+    """What a leader answers where an epoch ends in a log whose epochs begin there."""
     if asked < 0:
         return [UNKNOWN, UNKNOWN]  # a follower of the model does not ask without an epoch
     log_end = max([end, *begun.values()])
     offsets = Ranks([*begun.values(), log_end])
     epochs = Ranks([asked, *begun], first=1)
     latest = epochs.of(max(begun)) if begun else None
-    stage = ModelStage.of("replication", release, (ANSWER,), BOUNDS)
+    bounds = {
+        **BOUNDS, "log": max(BOUNDS["log"], offsets.last),
+        "records": max(BOUNDS["records"], offsets.last), "epoch": max(BOUNDS["epoch"], epochs.last),
+    }  # fmt: skip
+    stage = ModelStage.of("replication", release, (ANSWER,), bounds)
     cells: dict[Place, object] = {
         ("up", (LEADER,)): True,
         ("replica.role", (LEADER,)): "leader",

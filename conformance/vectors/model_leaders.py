@@ -456,6 +456,44 @@ def produce(question: Question) -> dict[str, Any]:
     return _both(by_rule, {"appended": True, "error": "NONE"})
 
 
+SERVES, REFUSES_FETCH = "leader_answers_fetch", "leader_refuses_fetch"
+FENCED = "FENCED_LEADER_EPOCH"
+
+
+def leader_epoch(question: Question) -> dict[str, Any]:
+    """The answer to a fetch in a leader epoch, by the steps too of whoever is asked (KIP-320).
+
+    They tell who is served, and whose fetcher is fenced by it; other refusals look alike to them.
+    """
+    asked, by_rule = question["input"], model_rules.leader_epoch(question)
+    if asked["request"] is None or not asked["fetchOnlyFromLeader"]:
+        return ByRule(by_rule)  # a follower of the model names an epoch, and asks a leader
+    epochs = Ranks([asked["current"], asked["request"]], first=1)
+    bounds = {
+        "brokers": 2, "log": 1, "records": 1, "epoch": epochs.last, "controllers": 1, "versions": 1,
+    }  # fmt: skip
+    steps = (SERVES, REFUSES_FETCH)
+    stage = ModelStage.of("replication", question["release"], steps, bounds, **AS_RELEASED)
+    follower, rank = LEADER + 1, epochs.of(asked["request"])
+    slot = follower, LEADER
+    state = stage.state({
+        ("up", (LEADER,)): True, ("up", (follower,)): True,
+        ("replica.role", (LEADER,)): "leader" if asked["isLeader"] else "follower",
+        ("replica.epoch", (LEADER,)): epochs.of(asked["current"]),
+        ("replica.role", (follower,)): "follower", ("replica.leader", (follower,)): LEADER,
+        ("replica.epoch", (follower,)): rank,
+        ("fetch.state", slot): "asks_records", ("fetch.epoch", slot): rank,
+    })  # fmt: skip
+    served = stage.step(SERVES, state, LEADER, follower)
+    if served is not None:
+        return _both(by_rule, {"error": "NONE"})
+    refused = stage.step(REFUSES_FETCH, state, LEADER, follower)
+    fenced = stage.read(refused, "fetch.state", *slot) == "given_up"
+    if fenced != (by_rule["error"] == FENCED) or by_rule["error"] == "NONE":
+        raise TwoAnswers(f"the rule says {by_rule['error']}, the steps that it is refused")
+    return by_rule
+
+
 def _both(by_rule: dict[str, Any], by_steps: dict[str, Any]) -> dict[str, Any]:
     if by_rule != by_steps:
         raise TwoAnswers(f"the rule says {by_rule}, the steps {by_steps}")

@@ -172,7 +172,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("election", "elect"): model_transitions.elect,
         ("leader_epoch_cache", "epochCache"): model_caches.cache,
         ("partition_replication", "assignmentState"): by_rule(model_rules.assignment_state),
-        ("partition_replication", "checkCurrentLeaderEpoch"): by_rule(model_rules.leader_epoch),
+        ("partition_replication", "checkCurrentLeaderEpoch"): model_leaders.leader_epoch,
         ("partition_replication", "hw"): model_leaders.high_watermark,
         ("partition_replication", "leader"): model_leaders.leader,
         ("partition_replication", "makeFollower"): model_leaders.make_follower,

@@ -13,6 +13,7 @@ from typing import Any
 from conformance.vectors import model_controller, model_topics
 from conformance.vectors.model_controller import CONTROLLER, Scene
 from conformance.vectors.model_stage import ModelStage, Place
+from impl.releases import Release
 from model.topics.tables import PARTITION_TABLE
 
 Question = Mapping[str, Any]
@@ -25,6 +26,11 @@ def _orders(
     receivers: Sequence[int], state: Mapping[str, Any], new: bool = False
 ) -> list[dict[str, Any]]:
     return [{"to": list(receivers), "isNew": new, **state}] if receivers else []
+
+
+def _in_batch(question: Question, named: list[int], sent: list[int]) -> list[int]:
+    """Whom a batch is for: up to 2.1 the dead are among them, and only their channels drop it."""
+    return sent if Release.of(question["release"]).since("2.2") else named
 
 
 def _after(written: Mapping[str, Any], before: Mapping[str, Any], version: int) -> dict[str, Any]:
@@ -92,6 +98,8 @@ def _elected(question: Question) -> dict[str, Any]:
         written, receivers = scene.elect(strategy, answers)
     if written is None:
         return {}
+    if name in ("Preferred", "Reassign"):  # both name all replicas
+        receivers = _in_batch(question, asked["assignment"], receivers)
     epoch = {"controllerEpoch": asked["controllerEpoch"]}
     return {
         "state": "OnlinePartition",
@@ -186,8 +194,7 @@ def _moves_leader(question: Question) -> model_controller.Election:
     state = {"leader": -1, "isr": asked["isr"]}
     moved = {"zkState": state, "assignment": target, "live": live}
     written, sent = _reassigned({**question, "input": moved})
-    # A strategy names all targets; who is dead is then sent nothing.
-    return written, [one for one in target if one in sent or (written and one not in live)]
+    return written, model_controller.named_by_strategy(target, written, sent, live)
 
 
 def _reassigned(question: Question) -> model_controller.Election:
@@ -249,6 +256,7 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
         sent, receivers = dict(state), [one for one in others if one in live]
     else:
         sent, receivers = _after(written, state, 1), moved.receivers(after, EPOCH + 1)
+    receivers = _in_batch(question, others, receivers)
     return {
         "zkSetState": None if written is None else _after(written, state, 0),
         "leaderAndIsr": _orders(receivers, sent),

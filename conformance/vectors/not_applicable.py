@@ -30,14 +30,16 @@ NOT_COMPARED: dict[str, frozenset[str]] = {
             "updateMetadata",
             "lastCaughtUpSinceStart",
             "remoteLogStart",
+            "lastFetchedEpoch",
             "lines",
             "warnings",
         }
     ),
 }
 """By side, fields of an expectation that it says nothing about: the model knows no texts, no clock
-and no log that begins later than at 0; the system that has a topic's state machines leaves out
-UpdateMetadata, and is about one topic, so that it does not say which topics share a call."""
+and no log that begins later than at 0, and its fetches name no epoch; the system that has a topic's
+state machines leaves out UpdateMetadata, and is about one topic, so that it does not say which
+topics share a call."""
 
 NOTHING_SAID = _TEXTS
 """Why a case is not asked of which nothing is compared."""
@@ -145,8 +147,8 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                "the model's fetcher follows one partition from offset 0 on, which nobody removes"),
         Except("truncation", "epochFetches",
                lambda given: bool(given.get("truncationOnFetch", "ibp" in given)),
-               "logs are cut by what fetches answer in 2.7's own protocol alone: the model has the "
-               "one before it"),
+               "logs are cut by what fetches answer since 2.8: the model's followers ask where an "
+               "epoch ends"),
     ),
 }  # fmt: skip
 """By side; each is looked at before the case is asked."""

@@ -16,8 +16,8 @@ from typing import Any
 from conformance.vectors.questions import Answer, Question
 from impl.releases import Release
 
-LAG_MS = 30_000
-"""``replica.lag.time.max.ms`` where a case does not say (the default since KIP-537)."""
+LAG_MS, LAG_MS_BEFORE_2_5 = 30_000, 10_000
+"""``replica.lag.time.max.ms`` where a case does not say: its default, longer since KIP-537."""
 
 CONTROLLER_EPOCH = 50
 """The epoch of the controller of a case that does not name it."""
@@ -46,6 +46,10 @@ NULLS: dict[tuple[str, str], frozenset[str]] = {
         ("reassignment", "guard"): "current",
         ("topic_admin", "describe"): "leader",
         ("truncation", "fetchState"): "latestEpoch followerLatestEpoch",
+        (
+            "truncation",
+            "leaderFetchValidation",
+        ): "lastFetchedEpoch followerLatestEpoch epoch",
         ("truncation", "loops"): "partitionsLatestEpoch. latestEpoch.",
         ("truncation", "offsetTruncationState"): "followerLatestEpoch latestEpoch",
         ("truncation", "scenario"): "latestEpoch followerLatestEpoch",
@@ -66,7 +70,12 @@ class Lacks(ValueError):
 
 
 class Fields(dict[str, Any]):
-    """Fields of a case; a missing one is ``Lacks``. ``where`` leads to them."""
+    """Fields of a case; a missing one is ``Lacks``. ``where`` leads to them.
+
+    ``release``: the one that the case is asked under, where that is known of.
+    """
+
+    release: Release | None = None
 
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
         super().__init__({name: _read(one, f"{where}.{name}") for name, one in values.items()})
@@ -137,6 +146,12 @@ def _named(*lists: Any) -> list[int]:
 
 def _first(brokers: Any) -> int | None:
     return next(iter(_named(brokers)), None)
+
+
+def _lag(asked: Fields, name: str, *synonyms: str) -> None:
+    """Complete a field for how long a follower may lag, by the release's default."""
+    newer = asked.release is None or asked.release.since("2.5")
+    asked.fill(name, *synonyms, default=LAG_MS if newer else LAG_MS_BEFORE_2_5)
 
 
 def _state(state: Fields, assigned: Iterable[int] = ()) -> None:
@@ -442,7 +457,7 @@ def _leader(asked: Fields) -> None:
     asked.fill("isr", default=list(asked["replicas"]))
     before = log.get("epoch", -1) + 1 if log is not None else 0
     asked.fill("leaderEpoch", "epoch", default=before)
-    asked.fill("replicaLagTimeMaxMs", "lagMs", default=LAG_MS)
+    _lag(asked, "replicaLagTimeMaxMs", "lagMs")
     others = [one for one in asked["replicas"] if one != asked["self"]]
     epoch, isr = asked["leaderEpoch"], asked["isr"]
     for step in steps:
@@ -490,7 +505,7 @@ def _high_watermark(asked: Fields) -> None:
     asked.fill("leaderLeo", "leo", "logEndOffset").fill("remotes", "followers", default={})
     asked.fill("isr", default=[int(one) for one in asked["remotes"]])
     asked["isr"] = list(dict.fromkeys([*asked["isr"], *asked.get("maximalIsr", ())]))
-    asked.fill("now", default=0).fill("lagMs", "replicaLagTimeMaxMs", default=LAG_MS)
+    _lag(asked.fill("now", default=0), "lagMs", "replicaLagTimeMaxMs")
     asked.fill("oldHw", "hw", "highWatermark", default=0)
     for remote in asked.rows("remotes"):
         remote.fill("leo", "logEndOffset", default=-1)
@@ -499,7 +514,7 @@ def _high_watermark(asked: Fields) -> None:
 
 def _out_of_sync(asked: Fields) -> None:
     steps = asked.rows("steps")
-    asked.fill("lagMs", "replicaLagTimeMaxMs", default=LAG_MS)
+    _lag(asked, "lagMs", "replicaLagTimeMaxMs")
     ends = [one["leaderEnd"] for one in steps if "leaderEnd" in one]
     ends += [one["fetch"] for one in steps if "fetch" in one]
     asked.fill("leaderLeo", "leo", default=max(ends, default=None))
@@ -825,7 +840,7 @@ def _validation(asked: Fields) -> None:
     last = max([asked["logStart"], *[start for _, start in asked["epochCache"]]])
     asked.fill("leo", default=max(last, asked.get("fetchOffset", last)))
     asked.fill("fetchOffset", "followerLeo", default=asked["leo"])
-    asked.fill("lastFetchedEpoch", "followerLatestEpoch", "epoch")
+    asked.null("lastFetchedEpoch", "followerLatestEpoch", "epoch")
 
 
 def _loops(asked: Fields) -> None:
@@ -1065,9 +1080,15 @@ SHAPES: dict[tuple[str, str], _Complete] = {
 """By file and operation, how an input is completed."""
 
 
-def completed(file: str, operation: str, given: Mapping[str, Any]) -> Fields:
-    """An input with all that it leaves unsaid; the one that was given stays as it is."""
+def completed(
+    file: str, operation: str, given: Mapping[str, Any], release: str | None = None
+) -> Fields:
+    """An input with all that it leaves unsaid; the one that was given stays as it is.
+
+    Defaults are those of a release, by default of the newest one.
+    """
     fields = Fields(_said(given, NULLS.get((file, operation), frozenset())), f"{file} {operation}")
+    fields.release = None if release is None else Release.of(release)
     complete = SHAPES.get((file, operation))
     if complete is not None:
         complete(fields)
@@ -1083,6 +1104,7 @@ def reading(
 
 def _reads(key: tuple[str, str], answer: Callable[[Any], Any]) -> Answer:
     def ask(question: Question) -> Any:
-        return answer({**question, "input": completed(*key, question["input"])})
+        asked = completed(*key, question["input"], question["release"])
+        return answer({**question, "input": asked})
 
     return ask

@@ -54,12 +54,13 @@ def leader_fetch_validation(question: Question) -> dict[str, Any]:
     """Whether a follower's log diverges from its leader's, as a fetch answers."""
     asked = given(question)
     cache = LeaderEpochFileCache(tuple((epoch, start) for epoch, start in asked["epochCache"]))
+    last, offset = asked["lastFetchedEpoch"], asked["fetchOffset"]
+    if last is None:  # it has no epoch: the offset alone is looked at, when the log is read
+        inside = asked["logStart"] <= offset <= asked["leo"]
+        return {"diverging": None} if inside else {"error": "OFFSET_OUT_OF_RANGE"}
     try:
         found = divergence(
-            asked["lastFetchedEpoch"],
-            asked["fetchOffset"],
-            asked["logStart"],
-            lambda epoch: cache.end_offset_for(epoch, asked["leo"]),
+            last, offset, asked["logStart"], lambda epoch: cache.end_offset_for(epoch, asked["leo"])
         )
     except FetchOutOfRange:
         return {"error": "OFFSET_OUT_OF_RANGE"}

@@ -14,6 +14,7 @@ from conformance.vectors.implementation.played import (
     said_pair,
 )
 from conformance.vectors.questions import Answer, Question, given, release, under
+from conformance.vectors.releases import bounds
 from impl.core.fetcher_thread import EARLIEST, LATEST, UnrequestedPartition
 from impl.core.fetcher_thread import Answer as FetchAnswer
 from impl.core.truncation import EpochEnd
@@ -23,11 +24,13 @@ MOST_ROUNDS = 50
 
 
 def _on_fetch(question: Question) -> bool:
-    """The leader compares epochs at every fetch: only in cases that hold from 2.7 on.
+    """The leader compares epochs at every fetch: in cases of 2.8, which may hold from 2.7 on.
 
-    A case that holds for earlier releases too is played as they work, with an epoch request first.
+    A case that holds for earlier releases too is played as they work, with an epoch request first;
+    so is one of 2.7 alone.
     """
-    return bool(question["versions"].startswith("2.7+")) and "IBP" not in question["versions"]
+    first, last = bounds(question["versions"])
+    return first >= (2, 7) and last >= (2, 8) and "IBP" not in question["versions"]
 
 
 class FetchScene:
@@ -40,16 +43,25 @@ class FetchScene:
         self.log = log_of(follower)
         said = asked.get("leader", asked.get("leaderAfter", follower))
         self.leader_log = log_of(said)
+        self.release = release(question)
         self.epoch = said.get("epoch", asked.get("leaderEpoch", follower.get("epoch", 0)))
         self.leader = PlayedLeader({PARTITION: self.leader_log}, self.epoch)
+        self.leads_in(self.epoch)
         self.on_fetch = _on_fetch(question) if on_fetch is None else on_fetch
         self.fetcher = PlayedFetcher(
-            self.leader, {PARTITION: self.log}, release(question), self.on_fetch
+            self.leader, {PARTITION: self.log}, self.release, self.on_fetch
         )
         if "latestEpoch" in asked:
             self.fetcher.epochs = {PARTITION: asked["latestEpoch"]}
         self.last_fetched: list[int | None] = []
         self.add(follower.get("fetchOffset", self.log.log_end), follower.get("epoch", 0))
+
+    def leads_in(self, epoch: int) -> None:
+        """The leader begins an epoch, which it enters at once since 2.0 (KAFKA-6361)."""
+        self.leader.epoch = epoch
+        latest = self.leader_log.latest_epoch()
+        if self.release.since("2.0") and self.leader_log.batches and epoch > (latest or 0):
+            self.leader_log.epochs.assign(epoch, self.leader_log.log_end)
 
     def add(self, offset: int, epoch: int) -> None:
         """Follow, or follow anew."""
@@ -127,7 +139,9 @@ def _begins_above_the_follower(asked: Mapping[str, Any]) -> bool:
 def _one_round(question: Question) -> dict[str, Any]:
     scene = FetchScene(question)
     scene.round()
-    return scene.observe()
+    seen = scene.observe()
+    scene.rounds_until(lambda: scene.log.batches == scene.leader_log.batches)
+    return seen | {"finalLog": _batches(scene.log)}
 
 
 def _until_equal(question: Question) -> dict[str, Any]:
@@ -151,7 +165,7 @@ def _leader_moves_on(question: Question) -> dict[str, Any]:
     scene = FetchScene(question)
     scene.round()
     first = scene.observe()
-    scene.leader.epoch = scene.asked["thenLeaderEpoch"]
+    scene.leads_in(scene.asked["thenLeaderEpoch"])
     scene.round()
     second = scene.observe()
     return second | {"leoBeforeBump": first["leo"], "round1": first, "round2": second}
@@ -160,7 +174,7 @@ def _leader_moves_on(question: Question) -> dict[str, Any]:
 def _leader_epochs(question: Question) -> dict[str, Any]:
     scene, seen = FetchScene(question), []
     for epoch in scene.asked["leaderEpochs"]:
-        scene.leader.epoch = epoch
+        scene.leads_in(epoch)
         scene.round()
         seen.append(scene.observe())
     return {"leo": [one["leo"] for one in seen], "state": [one["state"] for one in seen]}
@@ -337,6 +351,8 @@ def fetch_state(question: Question) -> dict[str, Any]:
 def epoch_fetches(question: Question) -> dict[str, Any]:
     """Whether epochs are asked for in a request of their own."""
     on_fetch = given(question).get("truncationOnFetch", _on_fetch(question))
+    if "ibp" in given(question):  # the protocol alone does not say it of followers of 2.7
+        on_fetch = on_fetch and bounds(question["versions"])[1] >= (2, 8)
     log = log_of({"log": [[0, 4, 1]], "hw": 1})
     leader = PlayedLeader({PARTITION: log_of({"log": [[0, 4, 1]], "hw": 1})}, 5)
     fetcher = PlayedFetcher(leader, {PARTITION: log}, release(question), on_fetch)

@@ -14,7 +14,7 @@ from impl.core.requests import (
 )
 from impl.disk import MemoryDisk
 from impl.log import LogManager, LogSettings
-from impl.log.by_release import epoch_cache_of, has_epochs
+from impl.log.by_release import config_of, epoch_cache_of, has_epochs
 from impl.log.config import LogConfig
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
@@ -58,7 +58,7 @@ class HostedBroker:
         parts = release.parts
         settings = LogSettings(
             lambda: 0,
-            LogConfig(message_format=message_format),
+            config_of(parts, LogConfig(message_format=message_format)),
             new_cache=lambda: epoch_cache_of(parts),
             has_epochs=has_epochs(parts),
         )

@@ -65,9 +65,10 @@ def _apply(file: LeaderEpochFile, op: dict[str, Any], under: tuple[int, ...]) ->
 def _latest_epoch(
     file: LeaderEpochFile, op: dict[str, Any], log_end: int, under: tuple[int, ...]
 ) -> int | None:
-    """An empty cache has none: -1 before 2.4, no value since."""
+    """An empty cache has none: -1 before 2.1.1 (KAFKA-7897), no value since."""
     found = file.latest_epoch
-    return None if found == UNDEFINED and under >= (2, 4) else found
+    older = under < (2, 1) or under == (2, 1, 0)
+    return None if found == UNDEFINED and not older else found
 
 
 def _previous_epoch(
