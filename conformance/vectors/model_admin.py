@@ -15,6 +15,7 @@ from conformance.plain_rules import topic_names
 from conformance.vectors.compare import ByRule
 from conformance.vectors.model_stage import ModelStage, Place, Ranks
 from conformance.vectors.model_topics import CONTROLLER, DELETION, HEARS, TASKS, Topic
+from conformance.vectors.questions import NotInModel
 from impl.releases import Release
 
 Question = Mapping[str, Any]
@@ -178,6 +179,9 @@ ELECTS = (
 )  # fmt: skip
 REPLACES, MISTAKES = "broker_replaces_its_old_node", "broker_takes_its_old_node_for_its_own"
 STARTS = "broker_starts"
+LOOKS_FOR_ITS_SESSIONS = (
+    "the model's broker replaces what its last session left, as Kafka's do since 2.2 (KAFKA-7165)"
+)
 CLUSTER = {
     "brokers": 2, "partitions": 1, "replicas": 2, "versions": 1, "epoch": 1, "controllers": 2,
     "queue": 2, "events": 2, "endpoints": 0,
@@ -228,6 +232,8 @@ def register_broker(question: Question) -> dict[str, Any]:
 
 def _registered(question: Question, owner: str) -> str:
     me = 1
+    if owner == "my previous session" and not Release.of(question["release"]).since("2.2"):
+        raise NotInModel(LOOKS_FOR_ITS_SESSIONS)
     stage = ModelStage.of("cluster", question["release"], (REPLACES, MISTAKES, STARTS), CLUSTER)
     another = owner not in ("my current session", "my previous session")
     state = stage.state({

@@ -353,7 +353,8 @@ def _do(topic: Topic, step: Mapping[str, Any]) -> None:
 
 
 def _observe(topics: Mapping[str, Topic]) -> dict[str, Any]:
-    """The states of the first topic's replicas, as [partition, broker], and the queues."""
+    """The states of the replicas of the first topic that is left, as [partition, broker], and the
+    queues."""
     states: dict[str, list[list[int]]] = {}
     partitions = {
         name: [
@@ -362,7 +363,7 @@ def _observe(topics: Mapping[str, Topic]) -> dict[str, Any]:
         for name, topic in topics.items()
     }
     partition_state = None
-    for first in sorted(topics)[:1]:
+    for first in [one for one in sorted(topics) if partitions[one]][:1]:
         for at in partitions[first]:
             partition_state = topics[first].partition(0)
             for broker in topics[first].partitions[at]:

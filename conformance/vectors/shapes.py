@@ -780,6 +780,8 @@ def _described(asked: Fields) -> None:
     for one in asked.rows("partitions"):
         one.fill("replicas", "assignment", "isr").fill("isr", "replicas")
         one.null("leader") if not one.get("isr") else one.fill("leader", default=one["isr"][0])
+    held = [ids for one in asked.rows("partitions") for ids in (one.get("replicas"), one["leader"])]
+    asked.fill("live", "liveBrokers", "brokers", default=_named(*held))
 
 
 def _deletion(asked: Fields) -> None:

@@ -139,6 +139,8 @@ def describe(question: Question) -> dict[str, Any]:
     topic = asked["topic"]
     marked = asked.get("markedForDeletion", asked.get("marked", False))
     tool = _Tool(question, [topic], [topic] if marked else ())
+    for broker in set(asked["live"]) - {0}:
+        tool.start_broker(broker)
     registered = {
         int(number): ReplicaAssignment(
             tuple(one["replicas"]), tuple(one.get("adding", ())), tuple(one.get("removing", ()))

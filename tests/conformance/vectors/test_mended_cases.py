@@ -35,6 +35,11 @@ MENDED = {
         "leader_epoch_cache", "nothing is known of an empty one, as an Option"),
     "a move to who is in sync has no first half": (
         "reassignment", "shrinks to who is in sync from the start"),
+    "of several topics the first that is left is shown": (
+        "topic_deletion", "of two topics one waits for a dead broker"),
+    "a broker that is not said to be dead leads": ("topic_admin", "nobody leads"),
+    "up to 2.1 a broker does not replace what its last session left": (
+        "zk_store", "an earlier session's, up to 2.1"),
     "a topic that goes is marked in its own line up to 2.3": ("topic_admin", "marked for deletion"),
 }  # fmt: skip
 
