@@ -89,21 +89,32 @@ class Log4jFiles:
     def registering(self) -> None:
         """It is about to create its znode."""
         path = paths.broker(self.broker)
-        self.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", _ZK_CLIENT)
+        logger = _ZK_CLIENT if self.release.since("1.1") else "kafka.utils.ZKCheckedEphemeral"
+        self.line(SERVER, "INFO", f"Creating {path} (is it secure? false)", logger)
 
     def registered(self, host: str | None, port: int, epoch: int) -> None:
         """Its znode is there: with its address and (2.2) its broker epoch."""
-        where = f"ArrayBuffer(EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT))"
+        where = f"EndPoint({host},{port},ListenerName(PLAINTEXT),PLAINTEXT)"
+        if self.release.since("1.1"):
+            where = f"ArrayBuffer({where})"
+        elif not self.release.since("0.10.2"):  # KIP-103 gave listeners names
+            where = f"PLAINTEXT -> EndPoint({host},{port},PLAINTEXT)"
         path = paths.broker(self.broker)
         text = f"Registered broker {self.broker} at path {path} with addresses: {where}"
         if self.release.since("2.2"):
             text += f", czxid (broker epoch): {epoch}"
-        self.line(SERVER, "INFO", text, _ZK_CLIENT)
+        logger = _ZK_CLIENT if self.release.since("1.1") else "kafka.utils.ZkUtils"
+        self.line(SERVER, "INFO", text, logger)
 
     def session_expired(self) -> None:
-        """ZooKeeper has given it up."""
-        text = "[ZooKeeperClient Kafka server] Session expired."
-        self.line(SERVER, "INFO", text, "kafka.zookeeper.ZooKeeperClient")
+        """ZooKeeper has given it up; up to 1.0 ZkClient, a library, says so."""
+        if not self.release.since("1.1"):
+            text, logger = "zookeeper state changed (Expired)", "org.I0Itec.zkclient.ZkClient"
+        else:
+            name = " Kafka server" if self.release.since("2.3") else ""
+            text = f"[ZooKeeperClient{name}] Session expired."
+            logger = "kafka.zookeeper.ZooKeeperClient"
+        self.line(SERVER, "INFO", text, logger)
 
     def loaded(
         self, partition: TopicPartition, folder: str, segments: int, start: int, end: int

@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from impl.releases import Release
 from impl.server.admin_client import AdminClient
 from impl.server.clients import Producer
@@ -44,6 +46,39 @@ def test_requests_carry_the_client_ids_of_kafkas_request_logs(start: Start):
     } <= reported[1]  # fmt: skip
     assert {("UPDATE_METADATA", str(controller))} <= reported[2]
     assert ("ELECT_LEADERS", "adminclient-1") in reported[controller or 0]
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        ("0.10.1", ["/brokers/ids/3 (is it secure? false) (kafka.utils.ZKCheckedEphemeral)",
+                    "PLAINTEXT -> EndPoint(h,9,PLAINTEXT) (kafka.utils.ZkUtils)",
+                    "zookeeper state changed (Expired) (org.I0Itec.zkclient.ZkClient)"]),
+        ("0.11", ["(kafka.utils.ZKCheckedEphemeral)",
+                  ": EndPoint(h,9,ListenerName(PLAINTEXT),PLAINTEXT) (kafka.utils.ZkUtils)",
+                  "(org.I0Itec.zkclient.ZkClient)"]),
+        ("1.1", ["(kafka.zk.KafkaZkClient)",
+                 "ArrayBuffer(EndPoint(h,9,ListenerName(PLAINTEXT),PLAINTEXT)) "
+                 "(kafka.zk.KafkaZkClient)",
+                 "[ZooKeeperClient] Session expired. (kafka.zookeeper.ZooKeeperClient)"]),
+        ("2.3", ["(kafka.zk.KafkaZkClient)",
+                 "czxid (broker epoch): 7 (kafka.zk.KafkaZkClient)",
+                 "[ZooKeeperClient Kafka server] Session expired. "
+                 "(kafka.zookeeper.ZooKeeperClient)"]),
+    ],
+)  # fmt: skip
+def test_what_a_broker_says_of_zookeeper_is_said_by_the_classes_of_its_release(
+    release: str, said: list[str], tmp_path: Path
+):
+    files = Log4jFiles(tmp_path, 3, Release.of(release), lambda: 0)
+
+    files.registering()
+    files.registered("h", 9, 7)
+    files.session_expired()
+    files.close()
+
+    lines = (tmp_path / "server.log").read_text().splitlines()
+    assert [line[-len(end) :] for line, end in zip(lines, said, strict=True)] == said
 
 
 def test_headers_are_written_as_the_release_writes_them(tmp_path: Path):
