@@ -126,9 +126,10 @@ def _gate(name: str, command: list[str], json_target: str | None) -> GateResult:
 
 
 def _options(deep: bool) -> list[str]:
-    """Two more workers than cores: many tests wait for processes. tests/conftest.py says which
-    tests belong together, and which go first."""
-    cores = ["-n", str((os.cpu_count() or 1) + 2)]
+    """One worker more than cores: some tests wait for processes, and more workers than that only
+    take the cores from each other. tests/conftest.py says which tests belong together, and which
+    go first."""
+    cores = ["-n", str((os.cpu_count() or 1) + 1)]
     return [*cores, "--deep", "-o", "faulthandler_timeout=3600"] if deep else cores
 
 

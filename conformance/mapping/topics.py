@@ -86,8 +86,8 @@ ROWS: dict[str, StepRow] = {
             *_NEXT, "controller_write_conflicts", "controller_starts_returned",
             stands=_goes_on,
             why=f"{_BATCH}; what a batch has sent before a write of it is fenced is lost with the "
-                "controllership, where Kafka's may be on its way; of an ISR whose members all go "
-                "offline the leader stays, because it goes last: Kafka has a hash map's order. "
+                "controllership, where Kafka's may be on its way; where all members of an ISR go "
+                "offline the leader is the last, and stays: Kafka has the order of a hash map. "
                 f"{NOT_FENCED_AT_THE_END}"),
         row("controller_goes_on_without_session", "broker",
             beyond="a controller whose session is over stands still in the model until it resigns; "
@@ -115,8 +115,8 @@ ROWS: dict[str, StepRow] = {
                 "changed"),
         row("preferred_is_elected", "broker partition", "controller_elects_preferred",
             "controller_resigns",
-            why=f"{_REFUSED}; a broker that asked to go is notified by Kafka's, and not in the "
-                "model, where no LeaderAndIsr follows a StopReplica on a connection"),
+            why=f"{_REFUSED}; Kafka's controller sends LeaderAndIsr to a broker in controlled "
+                "shutdown, too; in the model none follows a StopReplica on a connection"),
         row("broker_asks_to_go", "broker subject", "controller_begins_shutdown"),
         row("orders_arrive", "broker controller",
             "broker_obeys_leader_and_isr", "broker_refuses_older_controller",

@@ -1,7 +1,7 @@
 """The next task of a controller in `topics`, derived from where its event is suspended.
 
-A task of the model is a batch that begins, or the middle of one: it is known by the procedures of
-the core that the event is in, and by the effect that it stands at.
+A task of the model is the start or the middle of a batch. It is known by the stack frames of the
+suspended event, and by the effect that it waits for.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from impl.core.states import PartitionState, ReplicaState
 from impl.sim.effects import Ask
 from impl.sim.suspension_points import Frames, frames_of, is_registered
-from impl.world.stepped import batches as grain
+from impl.world.stepped import batches
 from impl.world.stepped.controller_run import ControllerRun
 from impl.znodes import paths
 
 CREATION = {
-    (grain.PARTITIONS_CHANGE, PartitionState.NEW): "makes_partitions",
-    (grain.REPLICAS_CHANGE, ReplicaState.NEW): "makes_replicas",
-    (grain.PARTITIONS_CHANGE, PartitionState.ONLINE): "elects_new",
-    (grain.REPLICAS_CHANGE, ReplicaState.ONLINE): "enlists",
+    (batches.PARTITIONS_CHANGE, PartitionState.NEW): "makes_partitions",
+    (batches.REPLICAS_CHANGE, ReplicaState.NEW): "makes_replicas",
+    (batches.PARTITIONS_CHANGE, PartitionState.ONLINE): "elects_new",
+    (batches.REPLICAS_CHANGE, ReplicaState.ONLINE): "enlists",
 }
 """State machine and target of a batch of a creation."""
 
@@ -32,59 +32,59 @@ def task_of(run: ControllerRun) -> str | None:
     if is_registered(run.place):
         return CAMPAIGN
     frames = frames_of(run)
-    if grain.RESUMES in frames:
+    if batches.RESUMES in frames:
         return _in_deletion(run, frames)
-    if grain.CREATES in frames:
+    if batches.CREATES in frames:
         return next(
             name
             for (machine, target), name in CREATION.items()
             if machine in frames and frames[machine].f_locals["target"] is target
         )
-    if grain.CHANGED in frames:
+    if batches.CHANGED in frames:
         return _in_change(run, frames)
-    if grain.SHUTS_DOWN in frames:
-        return "moves_leaders" if grain.MOVES in frames else "stops_followers"
-    if grain.BEGINS_MOVES in frames:
+    if batches.SHUTS_DOWN in frames:
+        return "moves_leaders" if batches.MOVES in frames else "stops_followers"
+    if batches.BEGINS_MOVES in frames:
         return "rewrites"
-    if grain.REPLICAS_START in frames:
+    if batches.REPLICAS_START in frames:
         return "starts_replicas"
-    return "starts_partitions" if grain.PARTITIONS_START in frames else "reads_zookeeper"
+    return "starts_partitions" if batches.PARTITIONS_START in frames else "reads_zookeeper"
 
 
 def _in_deletion(run: ControllerRun, frames: Frames) -> str:
     assert run.place is not None
-    if grain.REMOVES_NODES in frames:
+    if batches.REMOVES_NODES in frames:
         effect = run.place.effect
         ops = effect.ops if isinstance(effect, Ask) else ()
         is_config = any(op.path.startswith(f"{paths.CONFIG}/") for op in ops)
         return "removes_request" if is_config else "unregisters"
-    if grain.STOPS not in frames:
+    if batches.STOPS not in frames:
         return "resumes"
-    target = frames[grain.REPLICAS_CHANGE].f_locals["target"]
+    target = frames[batches.REPLICAS_CHANGE].f_locals["target"]
     return "stops" if target is ReplicaState.OFFLINE else "deletes"
 
 
 def _in_change(run: ControllerRun, frames: Frames) -> str:
-    if grain.is_return(run.place):
+    if batches.is_return(run.place):
         return "starts_returned"
-    if grain.TRIES_TO_ELECT not in frames:
+    if batches.TRIES_TO_ELECT not in frames:
         return "takes_offline"
-    return "elects_for_failed" if grain.FAILED in frames else "elects_for_started"
+    return "elects_for_failed" if batches.FAILED in frames else "elects_for_started"
 
 
 def gone(frames: Frames) -> int:
     """The broker that failed, or asks to go, in what the controller does at present; or 0."""
-    if grain.SHUTS_DOWN in frames:
-        return int(frames[grain.SHUTS_DOWN].f_locals["broker"])
-    if grain.FAILED in frames and grain.RESUMES not in frames:
-        return int(frames[grain.FAILED].f_locals["brokers"][0])
+    if batches.SHUTS_DOWN in frames:
+        return int(frames[batches.SHUTS_DOWN].f_locals["broker"])
+    if batches.FAILED in frames and batches.RESUMES not in frames:
+        return int(frames[batches.FAILED].f_locals["brokers"][0])
     return 0
 
 
 def returns(frames: Frames) -> tuple[int, int]:
     """The broker that failed and had registered anew, and the epoch of that; or 0, 0."""
-    if grain.CHANGED not in frames or grain.STARTED in frames:
+    if batches.CHANGED not in frames or batches.STARTED in frames:
         return 0, 0
-    change = frames[grain.CHANGED].f_locals
+    change = frames[batches.CHANGED].f_locals
     bounced = change["bounced"]
     return (bounced[0], change["now"][bounced[0]]) if bounced else (0, 0)

@@ -333,7 +333,7 @@ def _from_where_it_ended(
 def _falls(
     bench: RuleContext, rule: Rule, values: Sequence[LoggedValue]
 ) -> Iterator[tuple[LoggedValue, LoggedValue, LoggedValue]]:
-    """Values that one after them is below, that one, and which of the two is out of place."""
+    """A value, a later one that is below it, and which of the two is blamed."""
     out = {n for n, value in enumerate(values) if id(value.row.event) in bench.blamed}
     key = bench.history.key
     keys = [key(value.row.event) for value in values]

@@ -36,27 +36,27 @@ class BrokerEvents:
         """
         known = self.core.context.broker_epochs
         registered = await self.core.client.brokers(watch=True)
-        now = {broker: epoch for broker, (_, epoch) in registered.items()}
+        epochs = {broker: epoch for broker, (_, epoch) in registered.items()}
         infos = {broker: info for broker, (info, _) in registered.items()}
-        await self.core.context.journal.registrations_read(now)
-        new = sorted(set(now) - set(known))
-        dead = sorted(set(known) - set(now))
+        await self.core.context.journal.registrations_read(epochs)
+        new = sorted(set(epochs) - set(known))
+        dead = sorted(set(known) - set(epochs))
         bounced = [
             broker
-            for broker in sorted(set(now) & set(known))
-            if now[broker] > known[broker] and self.core.release.since("2.2")
+            for broker in sorted(set(epochs) & set(known))
+            if epochs[broker] > known[broker] and self.core.release.since("2.2")
         ]
         self.last_change = {"new": new, "dead": dead, "bounced": bounced}
         if new or dead or bounced:
-            await self.core.context.journal.brokers(new, dead, bounced, sorted(now))
+            await self.core.context.journal.brokers(new, dead, bounced, sorted(epochs))
         self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
         if new:
-            await self.register(now, new)
+            await self.register(epochs, new)
             await self.started(new)
         if bounced:
             self._unregister(bounced)
             await self.failed(bounced)
-            await self.register(now, bounced)
+            await self.register(epochs, bounced)
             await self.started(bounced)
         if dead:
             self._unregister(dead)
@@ -173,7 +173,7 @@ class BrokerEvents:
         await self.core.partitions.handle(led, PartitionState.ONLINE, CONTROLLED_SHUTDOWN)
 
     async def stop_followers(self, broker: int, followed: list[TopicPartition]) -> None:
-        """StopReplica goes to it in a batch of its own, and leaves the ISRs."""
+        """Send the broker StopReplica in a batch of its own, then take it out of the ISRs."""
         core = self.core
         core.batch.begin()
         for partition in followed:

@@ -8,12 +8,12 @@ from impl.core.cluster_context import ClusterContext
 from impl.znodes import TopicPartition
 
 
-def is_imbalanced(not_led: int, preferred: int, percentage: int) -> bool:
-    """Of ``preferred`` partitions that a broker should lead it does not lead too many.
+def is_imbalanced(led_by_others: int, preferred: int, percentage: int) -> bool:
+    """More than the percentage of the partitions that prefer a broker are led by others.
 
     The comparison is strict: exactly the percentage is still fine.
     """
-    return preferred > 0 and not_led / preferred > percentage / 100
+    return preferred > 0 and led_by_others / preferred > percentage / 100
 
 
 def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartition]]:
@@ -26,7 +26,7 @@ def by_preferred_leader(context: ClusterContext) -> dict[int, list[TopicPartitio
     return dict(sorted(groups.items()))
 
 
-def not_led_by(
+def led_by_others(
     broker: int, partitions: Iterable[TopicPartition], context: ClusterContext
 ) -> list[TopicPartition]:
     """Those of the partitions that have a known leader, and another one than this broker."""
@@ -47,12 +47,14 @@ def candidates(
     None at all while anything is reassigned anywhere. A partition without a known leader counts
     among those that a broker should lead, and not among those that it does not lead.
     """
+    if reassigning:
+        return {}
     due: dict[int, list[TopicPartition]] = {}
     for broker, partitions in by_preferred_leader(context).items():
-        not_led = not_led_by(broker, partitions, context)
-        if reassigning or not is_imbalanced(len(not_led), len(partitions), percentage):
+        elsewhere = led_by_others(broker, partitions, context)
+        if not is_imbalanced(len(elsewhere), len(partitions), percentage):
             continue
-        ready = [one for one in not_led if context.is_replica_online(broker, one)]
+        ready = [one for one in elsewhere if context.is_replica_online(broker, one)]
         if ready:
             due[broker] = ready
     return due

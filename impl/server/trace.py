@@ -1,7 +1,7 @@
 """The trace of one process, ``insync.trace/1``: one file per start, one line per event of its core.
 
-A line is written by one ``write`` before anybody hears of what it says, so that a process that is
-killed leaves every line whose effect another process has seen; at most its last line is cut. The
+Each line is written with one ``write`` before another process can see its effect, so a process that
+is killed leaves every line whose effect was seen; at most its last line is cut. The
 lines of one process are in the order in which it did things. No line has a time: files of several
 processes are put together by zxid, epochs, offsets and the identity of requests.
 
@@ -46,7 +46,7 @@ from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 FORMAT = "insync.trace/1"
 SUFFIX = ".ndjson"
 CORRELATIONS_OF_A_START = 1_000_000
-"""A process numbers its fetches from another million on than the one before it."""
+"""Each start of a process begins its correlation ids so much higher: those of two never collide."""
 
 _UNTRACED = (TransitionBegun, TransitionCompleted, StopReplicaBegun, LeaderForgotten)
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode

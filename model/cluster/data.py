@@ -1,7 +1,7 @@
 """Logs, reduced to which replicas hold every committed record.
 
-A leader commits with its ISR, so whoever is out of it lags behind; a follower that fetches becomes
-what its leader is, in both directions. `replication` has the logs.
+A commit leaves replicas outside the ISR behind. A follower that fetches gets its leader's log: it
+gains committed records, or loses them. `replication` has the logs.
 """
 
 from model.language import all_of, any_of, every, is_none, not_, require, some, transition, when

@@ -127,8 +127,8 @@ ENTRIES = (
             "replication", "2.5", "checkpoint_survives_start", {"crashes": 1},
             {"checkpoint_complete": False}, quick=True,
         ),
-        remark="What was forgotten is the claim: with truncation by high watermark records are "
-        "lost with or without it (KIP-101), with leader epochs none are.",
+        remark="The claim is only that the checkpoint survives. Whether records are lost does not "
+        "hang on this bug: before KIP-101 they are anyway, since then they are not.",
     ),
     ZooEntry(
         12, "KAFKA-9491", "a log that starts again keeps its old high watermark",

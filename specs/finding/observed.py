@@ -44,7 +44,7 @@ class Rows:
         return Rows(self.grounded, [column[some] for column in self.columns])
 
     def forget(self, most: int = 0) -> None:
-        """Frees what was kept of terms, where it is of more than so many."""
+        """Clears the cache of evaluated terms, if it has more than so many."""
         if len(self._memo) > most:
             self._memo.clear()
 
@@ -178,13 +178,13 @@ class Slices:
 
 
 LOOK = 20_000
-"""States of each kind in which a clause is looked at once more, beside those of the sample."""
+"""States of each kind in which a clause is checked once more, beside those of the sample."""
 
 KEPT = 4_000
-"""Terms of which what they are in all of these is kept at a time."""
+"""Terms whose values in all of these states are cached at a time."""
 
 LEARNED = 64
-"""Rows that join a sample for each choice of values for which a clause does not hold in them."""
+"""Rows that refute a clause and join the sample, for each choice of values."""
 
 
 class Sample:

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.vectors.questions import Answer, Question, given, release
 from impl.core import strategies
 from impl.core.cluster_context import ClusterContext
-from impl.core.imbalance import by_preferred_leader, not_led_by
+from impl.core.imbalance import by_preferred_leader, led_by_others
 from impl.core.strategies import Elected
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
@@ -102,7 +102,7 @@ def _imbalance(asked: Mapping[str, Any]) -> int:
         partition = TopicPartition.of(name)
         context.leadership[partition] = LeaderIsrAndControllerEpoch(leader, 0, (leader,), 0)
     due = by_preferred_leader(context).items()
-    return sum(len(not_led_by(broker, one, context)) for broker, one in due)
+    return sum(len(led_by_others(broker, one, context)) for broker, one in due)
 
 
 ANSWERS: dict[tuple[str, str], Answer] = {
