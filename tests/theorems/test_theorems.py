@@ -79,8 +79,8 @@ def test_a_theorem_without_obligations_is_not_checked_and_one_with_an_open_one_i
     nothing = TheoremResult(Theorem("nothing", "nothing is said", "nothing", lambda v, s: ()))
 
     assert nothing.verdict is Verdict.NOT_CHECKED
-    nothing.obligations.append(Obligation("a step", "an invariant", {"z3": "unknown"}, 0.0))
-    assert nothing.verdict is Verdict.UNKNOWN
+    asked = [Obligation("a step", "an invariant", {"z3": "unknown"}, 0.0)]
+    assert replace(nothing, obligations=asked).verdict is Verdict.UNKNOWN
 
 
 def _fails(parts):
