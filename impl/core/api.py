@@ -133,8 +133,6 @@ class ControllerApi:
     ) -> tuple[str, dict[TopicPartition, str]]:
         """Begin, turn, or (None) cancel moves: the whole's error, and one for each partition."""
         controller, errors = self.controller, dict[TopicPartition, str]()
-        if not controller.active:
-            return NOT_CONTROLLER, {}
 
         async def alter_reassignments() -> None:
             for partition, target in sorted(targets.items()):
