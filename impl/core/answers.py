@@ -82,10 +82,9 @@ def produce_error_before(acks: int, isr: int, min_isr: int) -> str:
     return "NOT_ENOUGH_REPLICAS" if acks == -1 and isr < min_isr else NONE
 
 
-def produce_error_after(acks: int, reached: bool, isr: int, min_isr: int) -> str:
-    """The answer to what was appended, once the high watermark got there or the time was up."""
-    if acks != -1:
-        return NONE
+def produce_error_after(reached: bool, isr: int, min_isr: int) -> str:
+    """The answer to what was appended with acks=all, once the high watermark got there or the time
+    was up."""
     if not reached:
         return "REQUEST_TIMED_OUT"
     return NONE if isr >= min_isr else "NOT_ENOUGH_REPLICAS_AFTER_APPEND"

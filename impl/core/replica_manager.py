@@ -148,7 +148,7 @@ class AcksAwaited(NamedTuple):
         reached = replica.hw >= self.end
         if not reached and not expired:
             return None
-        return answers.produce_error_after(-1, reached, len(replica.isr), self.min_isr)
+        return answers.produce_error_after(reached, len(replica.isr), self.min_isr)
 
 
 @dataclass(frozen=True, slots=True)

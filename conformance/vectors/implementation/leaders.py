@@ -296,7 +296,8 @@ def produce(question: Question) -> dict[str, Any]:
         return {"appended": False, "error": error}
     reached = asked.get("hwReached", True)
     in_sync = asked.get("isrAtHw", asked.get("isrAtAppend", least))
-    after = answers.produce_error_after(asked["acks"], reached, in_sync, least)
+    waits = asked["acks"] == -1
+    after = answers.produce_error_after(reached, in_sync, least) if waits else answers.NONE
     return {"appended": True, "error": after}
 
 
