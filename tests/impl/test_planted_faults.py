@@ -70,6 +70,10 @@ PLANTED = {
         FetcherThread._append, "self._fail(key)\n        return", "self._fail(key)",
         "goes on following broker .*, which has failed", "directories", "2.7",
     ),
+    "a log that was made is said to be there already": Fault(
+        ReplicaManager.host, "if is_new:", "if False:",
+        "has found the log of .*, which it never made",
+    ),
     "a channel to a broker that has gone stays open": Fault(
         ControllerEventManager.close_channels, "self.channels.forget_the_gone()", "pass",
         "has a channel to broker", "crashes",

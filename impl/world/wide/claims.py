@@ -7,7 +7,7 @@ With ``power`` or ``disks`` among the faults it may, as in Kafka, where a write 
 from __future__ import annotations
 
 from impl.core.answers import NONE
-from impl.core.events import IsrUpdated, LogTruncating
+from impl.core.events import IsrUpdated, LogLoaded, LogTruncating
 from impl.core.replica_manager import Replica
 from impl.core.requests import kind_of
 from impl.world.wide.controller_answers import (
@@ -109,6 +109,10 @@ class WideClaims:
                     self._consumed(happened)
                 case LogTruncating():
                     self._truncating(broker, happened)
+                case LogLoaded(one):
+                    was_made = any(one == made for made, _ in self.world.nodes[broker].made)
+                    _claim(was_made, f"broker {broker} has found the log of {one}, which it never "
+                           "made")  # fmt: skip
                 case IsrsAsked(epochs):
                     for one, (asked, own) in epochs.items():
                         _claim(asked == own, f"broker {broker} asks in leader epoch {asked} for "
