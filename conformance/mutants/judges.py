@@ -142,7 +142,8 @@ OF_LOGS = "logs"
 write and epoch, and have more to say than it does."""
 
 OF_CLAIMS = "claims"
-"""So do the simulator's claims: they are written beside the model."""
+"""So do the simulator's claims: they are written beside the model. Their runs are of a kind for
+each profile: what administrators ask for, say, is in one or two of them."""
 
 OF_RULES = ("rules", "cases of rules")
 """These ask plain rules of the model's side, which no transition uses: they look last of all, so
@@ -168,6 +169,11 @@ class Judge:
     name: str
     kind: str
     compare: Callable[[], str]
+
+    @property
+    def is_beside_the_model(self) -> bool:
+        """It asks rules of logs, or claims of the simulator."""
+        return self.kind.startswith((OF_LOGS, OF_CLAIMS))
 
     def judge(self) -> Judgement:
         """What it says of the implementation in this process."""
@@ -306,7 +312,7 @@ def _all() -> Iterator[Judge]:
         yield Judge(name, OF_LOGS, partial(_logged, seed, faults, release))
     for seed, faults, release in CLAIMED_RUNS:
         name = f"claims of {release}, {faults}, seed {seed}"
-        yield Judge(name, OF_CLAIMS, partial(_claimed, seed, faults, release))
+        yield Judge(name, f"{OF_CLAIMS}, {faults}", partial(_claimed, seed, faults, release))
     if CASES.is_dir():
         yield Judge("cases", "cases", partial(_cases, False))
         yield Judge("cases of plain rules", "cases of rules", partial(_cases, True))
@@ -435,7 +441,7 @@ def in_order(mutant: Mutant, reached: Reach, catches: Catches) -> tuple[list[str
     turns.sort(key=lambda name: -catches.worth(mutant.module, name, reached.seconds.get(name, 1.0)))
     drawn = {name for names in kinds.values() for name in names[:AT_FIRST]}
     first = [one for one in turns if one in drawn and JUDGES[one].kind not in OF_RULES]
-    first.sort(key=lambda name: JUDGES[name].kind in (OF_LOGS, OF_CLAIMS))
+    first.sort(key=lambda name: JUDGES[name].is_beside_the_model)
     rest = iter([one for one in turns if one not in drawn])
     left = MOST_S - sum(reached.seconds.get(name, 1.0) for name in drawn)
     last = []

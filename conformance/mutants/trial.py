@@ -20,8 +20,6 @@ from typing import ClassVar
 from conformance.lockstep import BOUNDS, Lockstep, Mismatch
 from conformance.mutants.judges import (
     JUDGES,
-    OF_CLAIMS,
-    OF_LOGS,
     OF_ONE_PARTITION,
     OF_RULES,
     SEEDS,
@@ -110,7 +108,7 @@ def by_rule(trials: Iterable[Trial]) -> int:
 def by_logs(trials: Iterable[Trial]) -> int:
     """How many of them were noticed by logs, or by claims of the simulator, after some of the
     model's walks of each kind."""
-    return sum(one.by in JUDGES and JUDGES[one.by].kind in (OF_LOGS, OF_CLAIMS) for one in trials)
+    return sum(one.by in JUDGES and JUDGES[one.by].is_beside_the_model for one in trials)
 
 
 def score(trials: Iterable[Trial]) -> Score:
