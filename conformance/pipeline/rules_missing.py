@@ -19,8 +19,10 @@ Sources: `ReplicaManager.becomeLeaderOrFollower`, `makeLeaders`, `makeFollowers`
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -57,18 +59,19 @@ Reading = Callable[[Event], Iterable[Key]]
 class LoggedPair:
     """Two lines of one thread: `first`, and `then`, which stands after it.
 
-    The first one lacks the second, and the second one the first if `back`. `sure`: each release
-    logs both, so that as many whole pairs as torn ones are enough. `ends`: lines after which the
-    second is not logged; by the same key, if that is of it. First lines that are `alone` need none.
-    After one that `closes`, or after
-    `within` milliseconds, the thread has gone on. `applies`: whether these logs are of a release
-    that logs both in any case. `of_one_log`: one of the two names no broker.
+    `kinds`: those of all lines that are looked at. The first one lacks the second, and the second
+    one the first if `back`. `sure`: each release logs both, so that as many whole pairs as torn
+    ones are enough. `ends`: lines after which the second is not logged; by the same key, if that is
+    of it. First lines that are `alone` need none. After one that `closes`, or after `within`
+    milliseconds, the thread has gone on. `applies`: whether these logs are of a release that logs
+    both in any case. `of_one_log`: one of the two names no broker.
     """
 
     what: str
     first: Reading
     other: str
     then: Reading
+    kinds: AbstractSet[str]
     back: bool = False
     sure: bool = False
     ends: Reading = lambda event: ()
@@ -242,12 +245,23 @@ def _skips(event: Event) -> Iterable[Key]:
 _REQUEST = ("controller", "correlation")
 _STEP = (*_REQUEST, "tp")
 
+_OF_STEPS = frozenset(
+    ("leader_and_isr_received", "leader_and_isr_handling", "leader_and_isr_applied", "obeyed",
+     "metadata_cached", "same_epoch_refused", "old_epoch_refused", "request_refused")
+)  # fmt: skip
+_OF_ISRS = frozenset(("isr_shrunk", "isr_expanded", "isr_updated", "isr_refused", "step_failed"))
+_OF_CONTROLLERS = _LEFT | {
+    "brokers_changed", "broker_epochs", "topics_changed", "partitions_added", "partitions_created",
+    "topic_deletion", "controller_won", "controller_elected", "controller_ready",
+    "process_controller_thread",
+}  # fmt: skip
+
 PAIRS = (
     LoggedPair(
         "that it handles a request about a partition",
         _about(_kind("leader_and_isr_handling"), *_STEP),
         "that it has completed it", _about(_kind("leader_and_isr_applied"), *_STEP),
-        ends=_skips, closes=_next_request, within=60_000,
+        kinds=_OF_STEPS, ends=_skips, closes=_next_request, within=60_000,
     ),
     LoggedPair(
         "a request that it received", _about(_kind("leader_and_isr_received"), *_STEP),
@@ -259,68 +273,78 @@ PAIRS = (
             ),
             *_STEP,
         ),
-        ends=_skips, closes=_next_request, within=60_000,
+        kinds=_OF_STEPS, ends=_skips, closes=_next_request, within=60_000,
     ),
     LoggedPair(
         "that it has cut a log to follow", _about(_template("truncated_to_follow"), *_STEP),
         "that it has started to fetch", _about(_template("fetcher_started"), *_STEP),
-        back=True, ends=_skips, closes=_next_request, within=60_000,
+        kinds=_OF_STEPS, back=True, ends=_skips, closes=_next_request, within=60_000,
     ),
     LoggedPair(
         "a change of the ISR", _isr_changes, "what was written of it", _isr_is_written,
+        kinds=_OF_ISRS,
         back=True, ends=_kind("step_failed"), applies=lambda history: not _by_controllers(history),
     ),
     LoggedPair(
         "that a log is made", _about(_kind("log_created"), "tp"),
         "the high watermark that it begins with",
         _about(_kind("high_watermark_loaded", "replica_loaded"), "tp"), of_one_log=True,
+        kinds=frozenset(("log_created", "high_watermark_loaded", "replica_loaded")),
     ),
     LoggedPair(
         "to where it will cut", _about(_kind("truncation_chosen"), "tp"),
         "what it has cut", _about(_kind("log_truncated", "truncation_without_effect"), "tp"),
         applies=lambda history: any(_kind("truncation_without_effect")(e) for e in history.events),
         of_one_log=True,
+        kinds=frozenset(("truncation_chosen", "log_truncated", "truncation_without_effect")),
     ),
     LoggedPair(
         "brokers that came", _came, "what it does for them", _named("broker_startup"),
-        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_leaves,
+        kinds=_OF_CONTROLLERS, back=True, sure=True, within=_AT_ONCE, closes=_closes_change,
+        ends=_leaves,
     ),
     LoggedPair(
         "brokers that are gone", _gone, "what it does about them", _named("broker_failure"),
-        back=True, sure=True, within=_AT_ONCE, closes=_closes_change, ends=_leaves,
+        kinds=_OF_CONTROLLERS, back=True, sure=True, within=_AT_ONCE, closes=_closes_change,
+        ends=_leaves,
     ),
     LoggedPair(
         "brokers that came or are gone", _any_changed,
         "the epochs of those that are there", _template("broker_epochs"),
-        ends=_leaves, closes=_template("brokers_changed"), within=_AT_ONCE,
+        kinds=_OF_CONTROLLERS, ends=_leaves, closes=_template("brokers_changed"), within=_AT_ONCE,
     ),
     LoggedPair(
         "new topics", _announced, "the making of their partitions", _kind("partitions_created"),
-        back=True, sure=True, within=_AT_ONCE, closes=_template("brokers_changed"),
+        kinds=_OF_CONTROLLERS, back=True, sure=True, within=_AT_ONCE,
+        closes=_template("brokers_changed"),
         ends=_leaves, alone=_has_no_replicas,
     ),
     LoggedPair(
         "that a partition is made", _is_made, "that it is online", _is_first_online,
+        kinds=_LEFT | {"partition_changed", "change_failed"},
         back=True, sure=True, within=_AT_ONCE, ends=_fails,
     ),
     LoggedPair(
         "that it begins to delete topics", _template("deletion_starting"),
-        "which ones it handles", _template("deletion_handled"), ends=_leaves,
+        "which ones it handles", _template("deletion_handled"),
+        kinds=_OF_CONTROLLERS, ends=_leaves,
     ),
     LoggedPair(
         "that it was elected", _about(_kind("controller_elected"), "controller_epoch"),
         "that it is ready", _about(_kind("controller_ready"), "controller_epoch"),
-        back=True, sure=True, ends=_leaves, within=300_000,
+        kinds=_OF_CONTROLLERS, back=True, sure=True, ends=_leaves, within=300_000,
         closes=_template("brokers_changed", "topics_changed"),
     ),
     LoggedPair(
         "that it was elected", _kind("controller_won"),
         "the epoch that it takes", _kind("controller_elected"),
-        sure=True, ends=_leaves, closes=_kind("controller_ready"), within=60_000,
+        kinds=_OF_CONTROLLERS, sure=True, ends=_leaves, closes=_kind("controller_ready"),
+        within=60_000,
     ),
     LoggedPair(
         "that its controller's thread has stopped", _stopped,
-        "that it has resigned", _kind("controller_resigned"), sure=True,
+        "that it has resigned", _kind("controller_resigned"),
+        kinds=_OF_CONTROLLERS, sure=True,
     ),
 )  # fmt: skip
 
@@ -374,8 +398,9 @@ def _told(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: st
 # -- pairs ----------------------------------------------------------------------------------------
 
 
-def _pair(history: History, pair: LoggedPair, events: list[Event], tally: PairCount) -> None:
+def _pair(history: History, pair: LoggedPair, every: list[Event], tally: PairCount) -> None:
     """Each first line and the next second one with its key, in one log of one broker."""
+    events = [event for event in every if event.kind in pair.kinds]
     waiting: dict[Key, Event] = {}
     passed: dict[Key, tuple[Event, Event]] = {}
     early: dict[Key, Event] = {}
@@ -390,7 +415,7 @@ def _pair(history: History, pair: LoggedPair, events: list[Event], tally: PairCo
                 tally.goes_together(event)  # lines of one millisecond may stand in any order
                 continue
             if turned is not None:
-                _lacks_first(history, pair, events[0], turned, tally)
+                _lacks_first(history, pair, every, turned, tally)
             before = waiting.get(key)
             if before is not None:
                 _lacks_second(history, pair, before, event, whole[_request(key)], tally)
@@ -413,9 +438,9 @@ def _pair(history: History, pair: LoggedPair, events: list[Event], tally: PairCo
     for key, (begun, closed) in passed.items():
         _lacks_second(history, pair, begun, closed, whole[_request(key)], tally)
     for turned in early.values():
-        _lacks_first(history, pair, events[0], turned, tally)
+        _lacks_first(history, pair, every, turned, tally)
     for key, begun in waiting.items():
-        later = next((e for e in events if e.at > begun.at + pair.within), None)
+        later = next((e for e in every if e.at > begun.at + pair.within), None)
         if later is not None:
             _lacks_second(history, pair, begun, later, whole[_request(key)], tally)
 
@@ -471,17 +496,25 @@ def _is_left(history: History, begun: Event, later: Event) -> bool:
 
 
 def _lacks_first(
-    history: History, pair: LoggedPair, since: Event, then: Event, tally: PairCount
+    history: History, pair: LoggedPair, events: list[Event], then: Event, tally: PairCount
 ) -> None:
-    if since.at > then.at - pair.within or not history.contiguous(since, then):
-        return
-    tally.torn.append(
-        Lack(
-            then,
-            f"{_about_of(then)}broker {then.broker} logs {pair.other} here, and nowhere before, "
-            f"from {since.where} on, {pair.what}",
+    since = _whole_since(history, events, then, pair.within)
+    if since is not None:
+        tally.torn.append(
+            Lack(
+                then,
+                f"{_about_of(then)}broker {then.broker} logs {pair.other} here, and nowhere "
+                f"before, from {since.where} on, {pair.what}",
+            )
         )
-    )
+
+
+def _whole_since(history: History, events: list[Event], then: Event, within: int) -> Event | None:
+    """A line so much earlier in a log that nothing of it is missing between the two."""
+    key = history.key(then)
+    before = events[: bisect_left(events, key, key=history.key)]
+    since = next((each for each in reversed(before) if each.at <= then.at - within), None)
+    return since if since is not None and history.contiguous(since, then) else None
 
 
 def _about_of(event: Event) -> str:
@@ -778,7 +811,7 @@ def _deletions(history: History, events: list[Event], tallies: PairCounts) -> No
             open_since, handled = {}, None  # another controller may have ended them
         elif event.kind == "topic_deletion":
             if event.topic is not None:
-                _resumed(history, events[0], handled, event, tallies)
+                _resumed(history, events, handled, event, tallies)
                 open_since[event.topic] = last[event.topic] = event
             for topic in open_since.keys() & set(_NAMES.findall(event.detail or "")):
                 last[topic] = event
@@ -801,10 +834,14 @@ def _deletions(history: History, events: list[Event], tallies: PairCounts) -> No
 
 
 def _resumed(
-    history: History, since: Event, handled: Event | None, begun: Event, tallies: PairCounts
+    history: History,
+    events: list[Event],
+    handled: Event | None,
+    begun: Event,
+    tallies: PairCounts,
 ) -> None:
     """A deletion is (re)started where the controller handles the topics that are queued for it."""
-    if since.at > begun.at - _AT_ONCE or not history.contiguous(since, begun):
+    if _whole_since(history, events, begun, _AT_ONCE) is None:
         return
     named = set() if handled is None else set(_NAMES.findall(handled.detail or ""))
     _told(
