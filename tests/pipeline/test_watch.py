@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -124,28 +125,29 @@ def test_a_folder_that_cannot_be_watched_is_wrong_use(tmp_path: Path, name: str,
 
 
 @pytest.mark.deep
-def test_a_watch_that_is_killed_again_and_again_finds_what_a_check_finds(tmp_path: Path):
+def test_a_watch_that_is_killed_ten_times_at_any_moment_finds_what_a_check_finds(tmp_path: Path):
     logs, kept, said = tmp_path / "logs", tmp_path / "kept", tmp_path / "said.txt"
     lines = _long_log()
     log = logs / "broker1" / "state-change.log"
     log.parent.mkdir(parents=True)
     log.write_text("".join(f"{each}\n" for each in lines[:1000]))
 
-    for kill in range(4):
+    chosen = random.Random(31)
+    written = 1000
+    for _ in range(10):
         process = _started(logs, kept, said)
-        until = time.monotonic() + 45
-        written = 1000 + 5000 * kill
+        until = time.monotonic() + chosen.uniform(2, 14)  # a start takes about eight seconds
         with log.open("a") as file:
-            while time.monotonic() < until and written < 6000 + 5000 * kill:
-                file.write("".join(f"{each}\n" for each in lines[written : written + 100]))
-                file.flush()
-                written += 100
-                time.sleep(0.1)  # a thousand lines a second
-        time.sleep(1 + kill)
+            while time.monotonic() < until:
+                if written < 21000:
+                    file.write("".join(f"{each}\n" for each in lines[written : written + 30]))
+                    file.flush()
+                    written += 30
+                time.sleep(0.1)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(timeout=30)
     with log.open("a") as file:
-        file.write("".join(f"{each}\n" for each in lines[21000:]))
+        file.write("".join(f"{each}\n" for each in lines[written:]))
     last = _started(logs, kept, said, "--once", "--json", str(tmp_path / "result.json"))
 
     assert last.wait(timeout=300) == 1
