@@ -49,6 +49,7 @@ def check_versions(bench: RuleContext) -> None:
         if event.tp is not None and event.version is not None:
             partitions[event.tp].append(event)
     for _, events in sorted(partitions.items()):
+        _no_write_leaves_the_first_version(bench, events)
         _versions_and_epochs(bench, events)
         _writes_above_what_it_received(bench, events)
 
@@ -424,6 +425,27 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
                 f"{_name(event)}: leader epoch {event.leader_epoch} stands under zkVersion "
                 f"{event.version}: each write of a leader epoch raises both",
                 f"a zkVersion of {event.leader_epoch} or more",
+            )
+
+
+def _no_write_leaves_the_first_version(bench: RuleContext, events: list[Event]) -> None:
+    """A znode is made with version 0, and a leader writes what a controller has made.
+
+    Up to 2.7, and what a controller writes for the leader in 2.7 as well; later ones take an answer
+    for a write that changed nothing.
+    """
+    for event in events:
+        if event.kind != "isr_updated" or event.detail is None:
+            continue
+        bench.looked(VERSIONS_GROW)
+        if event.version == 0:
+            bench.report(
+                FindingKind.VIOLATION,
+                VERSIONS_GROW,
+                event,
+                f"{_name(event)}: the ISR is written under zkVersion 0 here, with which the state "
+                "of a partition is made",
+                "a zkVersion of 1 or more",
             )
 
 

@@ -131,6 +131,12 @@ def test_a_leaders_isr_write_whose_version_goes_back_is_found(tmp_path: Path):
     assert found(tmp_path / "b", b1__server=right) == []
 
 
+def test_an_isr_that_is_written_under_the_version_of_a_creation_is_found(tmp_path: Path):
+    wrong = [starts(1, 1, 3, 2, 9), updated(2, 1, "1", 0)]
+
+    assert found(tmp_path, b1__server=wrong) == [("versions_strictly_grow", "server.log", 2)]
+
+
 def test_versions_of_a_topic_that_is_made_again_begin_anew(tmp_path: Path):
     right = [
         starts(1, 1, 3, 2, 9), updated(2, 1, "1", 8),
