@@ -538,10 +538,15 @@ _OF_REQUESTS = _OF_ONE | {"obeyed"}
 
 
 def _handled(history: History, events: list[Event], tallies: PairCounts) -> None:
-    """What a broker makes of each request, between the line that begins and the one that ends."""
+    """What a broker makes of each request, between the line that begins and the one that ends.
+
+    That a replica starts is in this log since 2.7: before, not all of a request is.
+    """
     begun: int | None = None
     done = -1
+    tells = False
     for number, event in enumerate(events):
+        tells |= event.kind in _STARTS
         if event.template == "handling_batch":
             if begun is not None:
                 last, first = events[number - 1], events[begun]
@@ -561,7 +566,8 @@ def _handled(history: History, events: list[Event], tallies: PairCounts) -> None
                 pass
             elif begun is not None and same:
                 tallies["finished"].goes_together(event)
-                _counts(events, begun, number, tallies)
+                if tells:
+                    _counts(events, begun, number, tallies)
             elif begun is None and since < number:
                 inside = [e for e in events[since:number] if e.correlation == event.correlation]
                 _told(
@@ -777,7 +783,8 @@ def _in_moments(events: list[Event]) -> Iterator[Event]:
 def _states(history: History, events: list[Event], tallies: PairCounts) -> None:
     """A partition that leaves the offline state, or is made, was moved there in a line before.
 
-    Not every level and release logs that; each other move is looked at by its own rule.
+    Each other move is looked at by its own rule. Since 2.6 that move is logged at TRACE, and what
+    is compared with it at INFO: the level may be between them.
     """
     last: dict[tuple[str, int], Event] = {}
     for event in events:
@@ -785,6 +792,8 @@ def _states(history: History, events: list[Event], tallies: PairCounts) -> None:
             continue
         before, last[event.tp] = last.get(event.tp), event
         if before is None or event.from_state not in QUIET or not before.to_state:
+            continue
+        if event.level != "TRACE":
             continue
         epochs = {before.controller_epoch, event.controller_epoch} - {None}
         if len(epochs) > 1 or before.at == event.at:

@@ -89,6 +89,13 @@ def test_a_log_in_which_more_than_two_requests_lack_a_line_was_filtered(tmp_path
     assert handled(tmp_path, without(requests(), 6, 12, 18)) == []
 
 
+def test_a_release_that_logs_no_starts_beside_requests_tells_of_refusals_alone(tmp_path: Path):
+    handles = [text for text in request(200, 9, 2) if "Leader orders" not in text]
+    refuses = [each for n in range(5) for each in without(request(20 * n, n, 0, 2), 4)]
+
+    assert handled(tmp_path, [*refuses, *handles]) == []
+
+
 def test_a_request_at_which_its_process_ended_need_not_be_finished(tmp_path: Path):
     lines = [*requests(4), *request(100, 0, 2)[:-1], *request(200, 0, 2)]
     began = [*starting(-2, 1), *starting(150, 1)]
@@ -209,18 +216,28 @@ def test_a_leader_epoch_that_is_raised_for_a_move_is_in_a_line_of_its_own(tmp_pa
 # --- states of partitions
 
 
-def test_a_partition_that_leaves_the_offline_state_was_moved_there(tmp_path: Path):
-    def moved(second: int, frm: str, to: str) -> str:
-        return line(second, "[Controller id=1 epoch=5] Changed partition orders-0 state from "
-                    f"{frm}Partition to {to}Partition")  # fmt: skip
+@pytest.mark.parametrize(("level", "shown"), [("TRACE", [7]), ("INFO", [])])
+def test_a_partition_that_leaves_the_offline_state_was_moved_there(
+    tmp_path: Path, level: str, shown: list[int]
+):
+    def moved(second: int, frm: str, to: str, level: str = level) -> str:
+        text = f"Changed partition orders-0 state from {frm}Partition to {to}Partition"
+        return line(second, f"[Controller id=1 epoch=5] {text}", level=level)
 
-    lines = [moved(20 * n + 10 * back, *(("Online", "Offline"), ("Offline", "Online"))[back])
-             for n in range(5) for back in range(2)]  # fmt: skip
-
-    assert missing(checked(write(tmp_path / "a", {"b1/state-change.log": lines}))) == []
-    assert missing(checked(write(tmp_path / "b", {"b1/state-change.log": without(lines, 7)}))) == [
-        ("state-change.log", 7)
+    lines = [
+        text
+        for n in range(5)
+        for text in (
+            moved(20 * n, "Online", "Offline", "TRACE"),
+            moved(20 * n + 10, "Offline", "Online"),
+        )
     ]
+
+    whole = missing(checked(write(tmp_path / "a", {"b1/state-change.log": lines})))
+    found = missing(checked(write(tmp_path / "b", {"b1/state-change.log": without(lines, 7)})))
+
+    assert whole == []
+    assert found == [("state-change.log", number) for number in shown]
 
 
 # --- requests by their numbers
