@@ -117,13 +117,14 @@ class RequestBatch:
     ) -> None:
         """Let brokers know; a partition whose leadership is unknown is left out.
 
-        No partitions at all means all of them up to 2.1, and none since 2.2.
+        No partitions at all means all of them up to 2.1, and none since 2.2. Up to 1.1 those of
+        topics that are to go are told each time (partitionsToBeDeleted).
         """
         self.metadata_to |= {broker for broker in brokers if broker >= 0}
         named = list(partitions)
         if not named and not self.release.since("2.2"):
             named = self.context.partitions()
-        if not self.release.since("1.0"):
+        if not self.release.since("2.0"):
             named += [
                 partition
                 for topic in sorted(self.context.queued_for_deletion)

@@ -38,6 +38,8 @@ MENDED = {
     "of several topics the first that is left is shown": (
         "topic_deletion", "of two topics one waits for a dead broker"),
     "a broker that is not said to be dead leads": ("topic_admin", "nobody leads"),
+    "up to 1.1 each UpdateMetadata tells of the topics that go": (
+        "request_batch", "topics that go are told each time up to 1.1"),
     "up to 2.1 a broker does not replace what its last session left": (
         "zk_store", "an earlier session's, up to 2.1"),
     "a topic that goes is marked in its own line up to 2.3": ("topic_admin", "marked for deletion"),
