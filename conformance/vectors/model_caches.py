@@ -126,7 +126,7 @@ def fetch_validation(question: Question) -> dict[str, Any]:
 def old_format(question: Question) -> dict[str, Any]:
     """A leader whose log has records of an epoch, or is of a message format without epochs.
 
-    Since 2.0 it enters its own at once, in an old format too up to 2.1.0 (KAFKA-7897).
+    Since 2.0.1 (KAFKA-7415) it enters its own at once, in an old format too up to 2.1.0.
     """
     asked, release = question["input"], Release.of(question["release"])
     log, epoch = asked["log"], asked["becomeLeaderEpoch"]
@@ -134,7 +134,7 @@ def old_format(question: Question) -> dict[str, Any]:
     entries: Entries = ()
     if has_epochs and log["records"]:
         entries = ((min(log.get("epoch", 0), max(0, epoch - 1)), 0),)
-    if release.since(KIP_279) and (has_epochs or not knows_formats(release)):
+    if release.since("2.0.1") and (has_epochs or not knows_formats(release)):
         entries = epoch_cache.assigned(entries, epoch, log["records"])
     end = epoch_cache.end_of(entries, asked["query"], log["records"])
     return ByRule(

@@ -101,7 +101,7 @@ class ModelFetcher:
         self.leader_log = [list(batch) for batch in leader.get("log") or []]
         self.stage = ModelStage.of("replication", question["release"], STEPS, BOUNDS, **AS_RELEASED)
         release = Release.of(question["release"])
-        self.asks_epochs, self.enters_at_once = release.since("0.11"), release.since("2.0")
+        self.asks_epochs, self.enters_at_once = release.since("0.11"), release.since("2.0.1")
         self.batches: list[tuple[int, int, int]] = sorted({*mine, *theirs})
         hw = follower.get("hw")
         cells: dict[Place, object] = {
@@ -131,7 +131,7 @@ class ModelFetcher:
         self.leads_in(leader_epochs[0])
 
     def leads_in(self, epoch: int) -> None:
-        """The leader receives an epoch, which it enters at once since 2.0 (KAFKA-6361)."""
+        """The leader receives an epoch, which it enters at once since 2.0.1 (KAFKA-7415)."""
         rank = self.epochs.of(epoch)
         cells: dict[Place, object] = {("replica.epoch", (LEADER,)): rank}
         newest = self.read("replica.latest_epoch", LEADER)

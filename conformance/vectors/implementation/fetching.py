@@ -57,10 +57,10 @@ class FetchScene:
         self.add(follower.get("fetchOffset", self.log.log_end), follower.get("epoch", 0))
 
     def leads_in(self, epoch: int) -> None:
-        """The leader begins an epoch, which it enters at once since 2.0 (KAFKA-6361)."""
+        """The leader begins an epoch, which it enters at once since 2.0.1 (KAFKA-7415)."""
         self.leader.epoch = epoch
         latest = self.leader_log.latest_epoch()
-        if self.release.since("2.0") and self.leader_log.batches and epoch > (latest or 0):
+        if self.release.since("2.0.1") and self.leader_log.batches and epoch > (latest or 0):
             self.leader_log.epochs.assign(epoch, self.leader_log.log_end)
 
     def add(self, offset: int, epoch: int) -> None:
