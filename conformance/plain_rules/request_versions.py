@@ -38,6 +38,13 @@ LAST = 99
 BITS = 32
 
 
+def protocol_of(text: str) -> tuple[int, ...]:
+    """An inter.broker.protocol.version: ``2.3``, or with an internal version, ``2.4-IV1``."""
+    line, _, internal = text.partition("-IV")
+    protocol = tuple(int(part) for part in line.split("."))
+    return (*(*protocol, 0)[:3], int(internal)) if internal else protocol
+
+
 def version_of(kind: str, protocol: tuple[int, ...]) -> int:
     """The version of a request under an inter.broker.protocol.version: (2, 3), (2, 4, 0, 1)."""
     if len(protocol) < 4:

@@ -179,6 +179,7 @@ ELECTS = (
 )  # fmt: skip
 REPLACES, MISTAKES = "broker_replaces_its_old_node", "broker_takes_its_old_node_for_its_own"
 STARTS = "broker_starts"
+ANY_VERSION = -1
 LOOKS_FOR_ITS_SESSIONS = (
     "the model's broker replaces what its last session left, as Kafka's do since 2.2 (KAFKA-7165)"
 )
@@ -248,10 +249,20 @@ def _registered(question: Question, owner: str) -> str:
 
 
 def update_states(question: Question) -> dict[str, Any]:
-    """Conditional writes of partitions' states, each with the version that was read."""
+    """Conditional writes of partitions' states, each with the version that was read.
+
+    In the model a partition that is elected has a state: that none is there, a rule says.
+    """
     asked = question["input"]
-    answer: dict[str, Any] = {"updated": {}, "retry": [], "failed": {}}
+    missing = [name for name in asked["expectedVersions"] if name not in asked["znodes"]]
+    answer: dict[str, Any] = {
+        "updated": {}, "retry": [], "failed": dict.fromkeys(missing, "NONODE")
+    }  # fmt: skip
+    if missing and asked.get("controllerEpochZkVersion") == "actual+1":
+        return ByRule(exception="ControllerMovedException")  # its epoch is looked at first
     for name, expected in asked["expectedVersions"].items():
+        if name in missing:
+            continue
         versions = Ranks([0, expected, asked["znodes"][name]])
         bounds = {
             "brokers": 2, "log": 1, "records": 1, "epoch": 2, "controllers": 2,
@@ -277,9 +288,26 @@ def update_states(question: Question) -> dict[str, Any]:
             answer["updated"][name] = expected + written
         elif conflicts is not None:
             answer["retry"].append(name)
-    return answer
+    return ByRule(answer) if missing else answer
 
 
-def have_states(given: Mapping[str, Any]) -> bool:
-    """Every partition that is to be written has a state."""
-    return set(given["expectedVersions"]) <= set(given["znodes"])
+def epoch_calls(question: Question) -> dict[str, Any]:
+    """Reads and conditional writes of ``/controller_epoch``, by ZooKeeper's rule of versions."""
+    epoch = version = None
+    results: list[Any] = []
+    for name, *about in question["input"]["calls"]:
+        if name == "create" and epoch is None:
+            epoch, version = about[0], 0
+            results.append("OK")
+        elif name == "create":
+            results.append("NODEEXISTS")
+        elif epoch is None or version is None:
+            results.append("NONODE")
+        elif name == "get":
+            results.append(epoch)
+        elif about[1] not in (version, ANY_VERSION):
+            results.append("BADVERSION")
+        else:
+            epoch, version = about[0], version + 1
+            results.append(["OK", version])
+    return ByRule(results=results)

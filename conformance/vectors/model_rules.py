@@ -107,10 +107,7 @@ def fetcher(question: Question) -> dict[str, Any]:
 
 def versions(question: Question) -> dict[str, Any]:
     """Versions of requests under an inter.broker.protocol.version."""
-    line, _, internal = str(question["input"]["ibp"]).partition("-IV")
-    protocol = tuple(int(part) for part in line.split("."))
-    if internal:
-        protocol = (*(*protocol, 0)[:3], int(internal))
+    protocol = request_versions.protocol_of(str(question["input"]["ibp"]))
     return {kind: request_versions.version_of(kind, protocol) for kind in request_versions.VERSIONS}
 
 

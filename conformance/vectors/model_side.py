@@ -228,6 +228,7 @@ ANSWERS: dict[tuple[str, str], Answer] = reading(
         ("truncation", "scenario"): model_fetchers.scenario,
         ("zk_store", "createPreferredElection"): model_admin.create_preferred,
         ("zk_store", "deletePreferredElection"): model_admin.delete_preferred,
+        ("zk_store", "epochCalls"): model_admin.epoch_calls,
         ("zk_store", "registerBroker"): model_admin.register_broker,
         ("zk_store", "updateLeaderAndIsr"): model_admin.update_states,
     }

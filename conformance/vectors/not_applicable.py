@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from conformance.vectors import model_admin, model_batches, model_fetchers
+from conformance.vectors import model_fetchers
 
 _RECORDS = (
     "the model's logs are of records with an offset and a leader epoch: no producers, no keys"
 )
 _TOOLS = "tools alone ask it: who has a partition before and after, from two lists of moves"
 _TEXTS = "the model knows no texts: what tools read and print is the implementation's"
-_BATCH = (
-    "a batch of the model is what one of its steps sends, of states that exist; none says isNew"
-)
 _ONE_STEP = "no single transition of the model answers it, and no walk of several is written yet"
 
 NOT_COMPARED: dict[str, frozenset[str]] = {
@@ -73,7 +70,6 @@ NOT_APPLICABLE: dict[str, dict[tuple[str, str], str]] = {
                 "topic_deletion": (
                     "completionZkOrder",
                 ),
-                "zk_store": ("epochCalls",),
             }.items()
             for operation in operations
         },
@@ -105,11 +101,6 @@ EXCEPTIONS: dict[str, tuple[Except, ...]] = {
                  lambda given: str(given.get("topic", "")).startswith("__"),
                  "the model has one topic, which is none of Kafka's own")
           for operation in ("alter", "delete")),
-        Except("zk_store", "updateLeaderAndIsr",
-               lambda given: not model_admin.have_states(given),
-               "in the model a partition that is elected has a state"),
-        Except("request_batch", "batch",
-               lambda given: not model_batches.is_one_batch(given), _BATCH),
         Except("partition_state_machine", "effects",
                lambda given: any(given.get(name, "exception") != "exception"
                                  for name in ("zkReadResult", "zkSetResult")),

@@ -1,0 +1,133 @@
+"""What one batch of a controller's requests holds, for each broker, from the calls that filled it.
+
+Source: ControllerBrokerRequestBatch (0.10 to 2.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.plain_rules import request_versions
+from impl.releases import Release
+
+DELETED, NO_EPOCH, EPOCH_DURING_DELETE = -2, -1, -2
+State = Mapping[str, Any]
+"""``leader``, ``isr``, ``leaderEpoch``."""
+
+
+class NotSent(Exception):
+    """A new batch is begun, and the last one still holds something (IllegalStateException)."""
+
+
+def topic_of(partition: str) -> str:
+    """The topic of ``topic-N``."""
+    return partition.rpartition("-")[0]
+
+
+@dataclass
+class Batch:
+    """Calls of one round. ``live``: who lives or shuts down; ``known``: states by partition."""
+
+    release: Release
+    protocol: tuple[int, ...]
+    live: Collection[int]
+    known: dict[str, State]
+    queued: Collection[str] = ()
+    started: Collection[str] = ()
+    orders: dict[int, dict[str, Any]] = field(default_factory=dict)
+    stops: dict[int, dict[str, bool]] = field(default_factory=dict)
+    told: dict[str, State] = field(default_factory=dict)
+    listeners: set[int] = field(default_factory=set)
+
+    def begin(self) -> None:
+        """A new batch. NotSent."""
+        if self.orders or self.stops or self.listeners:
+            raise NotSent
+
+    def leader_and_isr(
+        self, brokers: Iterable[int], partition: str, state: State, new: bool
+    ) -> None:
+        """Brokers lead or follow; who was new stays new; everybody hears of the partition."""
+        self.known[partition] = state
+        for broker in brokers:
+            if broker >= 0:
+                orders = self.orders.setdefault(broker, {})
+                was_new = orders.get(partition, {}).get("isNew", False)
+                orders[partition] = {**state, "isNew": new or was_new}
+        self.update_metadata(self.live, [partition])
+
+    def update_metadata(self, brokers: Iterable[int], partitions: Sequence[str]) -> None:
+        """Brokers hear of partitions; of none, up to 2.1, means of all; up to 1.1 of those of
+        topics that go in each case."""
+        named = list(partitions)
+        if not named and not self.release.since("2.2"):
+            named = list(self.known)
+        if not self.release.since("2.0"):
+            named += [one for one in self.known if topic_of(one) in self.queued]
+        self.listeners |= {one for one in brokers if one >= 0}
+        for one in named:
+            if one in self.known:
+                gone = {"leader": DELETED, "leaderEpoch": 0} if topic_of(one) in self.queued else {}
+                self.told[one] = {**self.known[one], **gone}
+
+    def stop_replica(self, brokers: Iterable[int], partition: str, delete: bool) -> None:
+        """Brokers stop; to delete, once said, stays so (2.6)."""
+        for broker in brokers:
+            if broker >= 0:
+                stops = self.stops.setdefault(broker, {})
+                was = stops.get(partition, False) and self.release.since("2.6")
+                stops[partition] = delete or was
+
+    def sent(self) -> dict[int, list[dict[str, Any]]]:
+        """The requests to each broker in their order; since 2.2 none to the dead."""
+        found: dict[int, list[dict[str, Any]]] = {}
+        for broker, orders in self.orders.items():
+            self._to(found, broker, "LeaderAndIsr", orders)
+        for broker in sorted(self.listeners):
+            self._to(found, broker, "UpdateMetadata", self.told, liveBrokers=sorted(self.live))
+        for broker, stops in self.stops.items():
+            for group in self._groups(stops):
+                shown = {one: {"delete": delete, "leaderEpoch": self._epoch(one)}
+                         for one, delete in group.items()}  # fmt: skip
+                deletes = any(group.values())
+                self._to(found, broker, "StopReplica", shown, deletePartitions=deletes)
+        return found
+
+    def events(self) -> list[str]:
+        """Partitions whose deletion is reported: since 2.3 only of topics whose has begun."""
+        deleted = {one for stops in self.stops.values() for one, delete in stops.items() if delete}
+        if self.release.since("2.3"):
+            deleted = {one for one in deleted if topic_of(one) in self.started}
+        return sorted(deleted)
+
+    def _version(self, kind: str) -> int:
+        return request_versions.version_of(kind, self.protocol)
+
+    def _to(
+        self, found: dict[int, list[dict[str, Any]]], broker: int, kind: str,
+        partitions: Mapping[str, Any], **more: Any,
+    ) -> None:  # fmt: skip
+        if broker in self.live or not self.release.since("2.2"):
+            request = {"type": kind, "version": self._version(kind), "partitions": partitions}
+            found.setdefault(broker, []).append(request | more)
+
+    def _groups(self, stops: Mapping[str, bool]) -> list[dict[str, bool]]:
+        """How StopReplica is split: one request knows both kinds in version 3 alone."""
+        deletes = {one: True for one, delete in stops.items() if delete}
+        keeps = {one: False for one, delete in stops.items() if not delete}
+        if self._version("StopReplica") >= 3:
+            return [dict(stops)]
+        if self.release.since("2.3"):
+            return [group for group in (deletes, keeps) if group]
+        if self.release.since("1.1"):
+            return [{}, *({one: delete} for one, delete in stops.items())]
+        return [keeps, *({one: True} for one in deletes)]
+
+    def _epoch(self, partition: str) -> int:
+        if not self.release.since("2.6"):
+            return NO_EPOCH
+        if topic_of(partition) in self.queued:
+            return EPOCH_DURING_DELETE
+        return int(self.known.get(partition, {}).get("leaderEpoch", NO_EPOCH))
