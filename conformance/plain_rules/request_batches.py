@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.plain_rules import request_versions
-from impl.releases import Release
 
 DELETED, NO_EPOCH, EPOCH_DURING_DELETE = -2, -1, -2
 State = Mapping[str, Any]
@@ -28,9 +27,10 @@ def topic_of(partition: str) -> str:
 
 @dataclass
 class Batch:
-    """Calls of one round. ``live``: who lives or shuts down; ``known``: states by partition."""
+    """Calls of one round. ``release`` as (2, 3); ``live``: who lives or shuts down; ``known``:
+    states by partition."""
 
-    release: Release
+    release: tuple[int, ...]
     protocol: tuple[int, ...]
     live: Collection[int]
     known: dict[str, State]
@@ -62,9 +62,9 @@ class Batch:
         """Brokers hear of partitions; of none, up to 2.1, means of all; up to 1.1 of those of
         topics that go in each case."""
         named = list(partitions)
-        if not named and not self.release.since("2.2"):
+        if not named and self.release < (2, 2):
             named = list(self.known)
-        if not self.release.since("2.0"):
+        if self.release < (2, 0):
             named += [one for one in self.known if topic_of(one) in self.queued]
         self.listeners |= {one for one in brokers if one >= 0}
         for one in named:
@@ -77,7 +77,7 @@ class Batch:
         for broker in brokers:
             if broker >= 0:
                 stops = self.stops.setdefault(broker, {})
-                was = stops.get(partition, False) and self.release.since("2.6")
+                was = stops.get(partition, False) and self.release >= (2, 6)
                 stops[partition] = delete or was
 
     def sent(self) -> dict[int, list[dict[str, Any]]]:
@@ -98,7 +98,7 @@ class Batch:
     def events(self) -> list[str]:
         """Partitions whose deletion is reported: since 2.3 only of topics whose has begun."""
         deleted = {one for stops in self.stops.values() for one, delete in stops.items() if delete}
-        if self.release.since("2.3"):
+        if self.release >= (2, 3):
             deleted = {one for one in deleted if topic_of(one) in self.started}
         return sorted(deleted)
 
@@ -109,7 +109,7 @@ class Batch:
         self, found: dict[int, list[dict[str, Any]]], broker: int, kind: str,
         partitions: Mapping[str, Any], **more: Any,
     ) -> None:  # fmt: skip
-        if broker in self.live or not self.release.since("2.2"):
+        if broker in self.live or self.release < (2, 2):
             request = {"type": kind, "version": self._version(kind), "partitions": partitions}
             found.setdefault(broker, []).append(request | more)
 
@@ -119,14 +119,14 @@ class Batch:
         keeps = {one: False for one, delete in stops.items() if not delete}
         if self._version("StopReplica") >= 3:
             return [dict(stops)]
-        if self.release.since("2.3"):
+        if self.release >= (2, 3):
             return [group for group in (deletes, keeps) if group]
-        if self.release.since("1.1"):
+        if self.release >= (1, 1):
             return [{}, *({one: delete} for one, delete in stops.items())]
         return [keeps, *({one: True} for one in deletes)]
 
     def _epoch(self, partition: str) -> int:
-        if not self.release.since("2.6"):
+        if self.release < (2, 6):
             return NO_EPOCH
         if topic_of(partition) in self.queued:
             return EPOCH_DURING_DELETE

@@ -36,7 +36,7 @@ def by_rule(question: Question) -> ByRule:
     asked, release = question["input"], Release.of(question["release"])
     live = [*asked["live"], *asked.get("shuttingDown", ())]
     round_ = Batch(
-        release, request_versions.protocol_of(str(asked.get("ibp", release))), set(live),
+        release.parts, request_versions.protocol_of(str(asked.get("ibp", release))), set(live),
         dict(asked.get("leadership") or {}), asked.get("queuedForDeletion", ()),
         asked.get("deletionStarted", ()),
     )  # fmt: skip
