@@ -38,6 +38,7 @@ class Batch:
     started: Collection[str] = ()
     orders: dict[int, dict[str, Any]] = field(default_factory=dict)
     stops: dict[int, dict[str, bool]] = field(default_factory=dict)
+    epochs: dict[tuple[int, str], int] = field(default_factory=dict)
     told: dict[str, State] = field(default_factory=dict)
     listeners: set[int] = field(default_factory=set)
 
@@ -73,10 +74,12 @@ class Batch:
                 self.told[one] = {**self.known[one], **gone}
 
     def stop_replica(self, brokers: Iterable[int], partition: str, delete: bool) -> None:
-        """Brokers stop; to delete, once said, stays so (2.6)."""
+        """Brokers stop, in the leader epoch that is known now (2.6); to delete, once said, stays so
+        (2.6)."""
         for broker in brokers:
             if broker >= 0:
                 stops = self.stops.setdefault(broker, {})
+                self.epochs[broker, partition] = self._epoch(partition)
                 was = stops.get(partition, False) and self.release >= (2, 6)
                 stops[partition] = delete or was
 
@@ -89,7 +92,7 @@ class Batch:
             self._to(found, broker, "UpdateMetadata", self.told, liveBrokers=sorted(self.live))
         for broker, stops in self.stops.items():
             for group in self._groups(stops):
-                shown = {one: {"delete": delete, "leaderEpoch": self._epoch(one)}
+                shown = {one: {"delete": delete, "leaderEpoch": self.epochs[broker, one]}
                          for one, delete in group.items()}  # fmt: skip
                 deletes = any(group.values())
                 self._to(found, broker, "StopReplica", shown, deletePartitions=deletes)
@@ -97,10 +100,14 @@ class Batch:
 
     def events(self) -> list[str]:
         """Partitions whose deletion is reported: since 2.3 only of topics whose has begun."""
-        deleted = {one for stops in self.stops.values() for one, delete in stops.items() if delete}
+        reached = [stops for broker, stops in self.stops.items() if self._reaches(broker)]
+        deleted = {one for stops in reached for one, delete in stops.items() if delete}
         if self.release >= (2, 3):
             deleted = {one for one in deleted if topic_of(one) in self.started}
         return sorted(deleted)
+
+    def _reaches(self, broker: int) -> bool:
+        return broker in self.live or self.release < (2, 2)
 
     def _version(self, kind: str) -> int:
         return request_versions.version_of(kind, self.protocol)
@@ -109,7 +116,7 @@ class Batch:
         self, found: dict[int, list[dict[str, Any]]], broker: int, kind: str,
         partitions: Mapping[str, Any], **more: Any,
     ) -> None:  # fmt: skip
-        if broker in self.live or self.release < (2, 2):
+        if self._reaches(broker):
             request = {"type": kind, "version": self._version(kind), "partitions": partitions}
             found.setdefault(broker, []).append(request | more)
 

@@ -98,10 +98,12 @@ def _shown(sent: list[tuple[int, Request]]) -> dict[str, Any]:
             answer["partitions"] = _request(request)["partitions"]
             answer["liveBrokers"] = list(request.live_brokers)
     answer["deletionEventPartitions"] = sorted(
-        str(one)
-        for _, request in sent
-        if isinstance(request, StopReplica)
-        for one in request.raises_event
+        {
+            str(one)
+            for _, request in sent
+            if isinstance(request, StopReplica)
+            for one in request.raises_event
+        }
     )
     return answer
 
