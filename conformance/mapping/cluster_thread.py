@@ -235,7 +235,7 @@ def _changed(now: EventProgress, at: Frames) -> None:
     """What a broker change has still to do: new brokers first, then the bounced, then the dead."""
     change = at[CHANGED].f_locals
     new, bounced, dead = change["new"], change["bounced"], change["dead"]
-    now.epochs = {one: change["now"][one] for one in bounced}
+    now.epochs = {one: change["epochs"][one] for one in bounced}
     compares = now.label == "compares"
     if STARTED in at:
         brokers = at[STARTED].f_locals["brokers"]

@@ -87,4 +87,4 @@ def returns(frames: Frames) -> tuple[int, int]:
         return 0, 0
     change = frames[batches.CHANGED].f_locals
     bounced = change["bounced"]
-    return (bounced[0], change["now"][bounced[0]]) if bounced else (0, 0)
+    return (bounced[0], change["epochs"][bounced[0]]) if bounced else (0, 0)
