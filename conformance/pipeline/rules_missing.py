@@ -498,7 +498,7 @@ def _is_left(history: History, begun: Event, later: Event) -> bool:
 def _lacks_first(
     history: History, pair: LoggedPair, events: list[Event], then: Event, tally: PairCount
 ) -> None:
-    since = _whole_since(history, events, then, pair.within)
+    since = _whole_since(history, events, then, min(pair.within, _SETTLED))
     if since is not None:
         tally.torn.append(
             Lack(
