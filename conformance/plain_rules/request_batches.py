@@ -26,7 +26,7 @@ def topic_of(partition: str) -> str:
 
 
 @dataclass
-class Batch:
+class BatchByTheRules:
     """Calls of one round. ``release`` as (2, 3); ``live``: who lives or shuts down; ``known``:
     states by partition."""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.plain_rules import request_versions
-from conformance.plain_rules.request_batches import Batch, NotSent
+from conformance.plain_rules.request_batches import BatchByTheRules, NotSent
 from conformance.vectors.compare import ByRule
 from conformance.vectors.model_controller import CONTROLLER, ELECTIONS
 from conformance.vectors.model_stage import ModelStage, Place
@@ -35,7 +35,7 @@ def by_rule(question: Question) -> ByRule:
     """What no single step sends: calls of several kinds, deletions, partitions just created."""
     asked, release = question["input"], Release.of(question["release"])
     live = [*asked["live"], *asked.get("shuttingDown", ())]
-    round_ = Batch(
+    round_ = BatchByTheRules(
         release.parts, request_versions.protocol_of(str(asked.get("ibp", release))), set(live),
         dict(asked.get("leadership") or {}), asked.get("queuedForDeletion", ()),
         asked.get("deletionStarted", ()),
