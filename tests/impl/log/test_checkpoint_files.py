@@ -151,12 +151,12 @@ def test_what_an_answer_depends_on_is_the_release_it_is_asked_under():
         release: answer(
             "leader_epoch_cache", "epochCache", {"release": release, "input": {"ops": ops}}
         )
-        for release in ("0.11", "1.1", "2.1", "2.3", "2.7")
+        for release in ("0.11", "1.1", "2.0", "2.3", "2.7")
     }
 
     assert answers["0.11"] == {"results": [-1, -1, 12], "entries": [[5, 9], [6, 9]]}
     assert answers["1.1"] == answers["0.11"]
-    assert answers["2.1"] == {"results": [-1, [4, 9], [6, 12]], "entries": [[6, 9]]}
+    assert answers["2.0"] == {"results": [-1, [4, 9], [6, 12]], "entries": [[6, 9]]}
     assert answers["2.3"] == {"results": [None, [4, 9], [6, 12]], "entries": [[6, 9]]}
     assert answers["2.7"] == answers["2.3"]
 
