@@ -114,7 +114,7 @@ def fetch_validation(question: Question) -> dict[str, Any]:
         answer: dict[str, Any] = {"diverging": None if found is None else list(found)}
     except LookupError:
         answer = {"error": "OFFSET_OUT_OF_RANGE"}
-    if last < 0 or not entries:
+    if last < 0 or not entries or not Release.of(question["release"]).since(KIP_279):
         return ByRule(answer)
     known = epoch_cache.end_of(tuple(entries), last, log[1])
     by_step = model_followers.epoch_end(question["release"], last, dict(entries), log[1])

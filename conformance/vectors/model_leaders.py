@@ -24,8 +24,10 @@ Question = Mapping[str, Any]
 
 LEADER = 1
 BY_CONTROLLER, CHECKS_LOG_END, FINDS_OFFSETS = "2.7", "2.1", "2.2"
+WAITS_FOR_OTHERS = "0.10.2"
 """Releases: of AlterIsr; that do not drop who is silent at the end of the log; that refuse offsets
-until what the new leader committed is known."""
+until what the new leader committed is known; whose high watermark waits for who was caught up
+lately, outside the ISR as well."""
 STEPS = (
     "broker_becomes_leader", "broker_becomes_follower", "older_epoch_is_refused",
     "leader_answers_fetch", "leader_advances_hw", "leader_appends", "leader_learns_isr_is_written",
@@ -44,6 +46,10 @@ GIVEN_UP = frozenset(
 """Errors after which a leader asks no more; after any other it asks for the same ISR again."""
 
 
+CAUGHT_UP_LATELY = (
+    "who was caught up lately holds the high watermark back: the model, without a clock, waits for "
+    "the ISR alone"
+)
 ONE_BY_ONE = "a leader of the model that asks for an ISR leaves out one replica after the other"
 
 
@@ -136,12 +142,20 @@ class LeaderAndFollowers:
         in_sync = {self.ids[one] for one in isr}
         for one in self.caught_up:
             self.caught_up[one] = self.now_ms if one in in_sync else NEVER
-        self.shown.clear()
+        end = self.offsets.value(self.read("log.end", LEADER))
+        self.shown = dict.fromkeys(self.caught_up, (end, self.now_ms))
         self.commit()
 
     def commit(self) -> None:
-        """The high watermark goes as far as it may."""
+        """The high watermark goes as far as it may, where the ISR alone is waited for."""
         self.take("leader_advances_hw", LEADER)
+        reached, members = self.read("replica.hw", LEADER), self.members("replica.isr")
+        for one, number in self.ids.items():
+            lately = self.now_ms - self.caught_up[number] <= self.lag_ms
+            end = self.read("known_end", LEADER, number)
+            waits = self.release.since(WAITS_FOR_OTHERS) and lately and one not in members
+            if waits and end is not None and end < reached:
+                raise NotInModel(CAUGHT_UP_LATELY)
 
     def members(self, name: str) -> list[int]:
         """A set of brokers, in the order in which they came into the ISR."""
@@ -186,6 +200,14 @@ class LeaderAndFollowers:
         """The ISR without a replica."""
         name = "leader_asks_to_shrink_isr" if self.by_controller else "leader_shrinks_isr"
         self._change(name, "leader_shrink_is_refused", replica, fails)
+
+    def _drop(self, replicas: Sequence[int], fails: bool) -> None:
+        """The ISR without these: Kafka's leader writes it once, the model's one after the other."""
+        before = self.shrinks
+        for one in replicas:
+            self.shrink(one, fails)
+        self.shrinks = min(self.shrinks, before + 1)
+        self.commit()
 
     def _change(self, name: str, refused: str, replica: int, fails: bool) -> None:
         if self.by_controller:
@@ -252,16 +274,12 @@ class LeaderAndFollowers:
                 self.put({("known_end", (LEADER, self.ids[step["replica"]])): end})
                 self.expand(self.ids[step["replica"]], fails)
             case "shrinkIsr":
-                for one in step["replicas"]:
-                    self.shrink(self.ids[one], fails)
-                self.commit()
+                self._drop([self.ids[one] for one in step["replicas"]], fails)
             case "maybeShrink":
                 late = self.late()
                 if self.by_controller and len(late) > 1:
                     raise NotInModel(ONE_BY_ONE)
-                for one in late:
-                    self.shrink(one, fails)
-                self.commit()
+                self._drop(late, fails)
             case "isrUpdateSucceeds":
                 self.answered(None)
             case "isrUpdateFails":

@@ -74,7 +74,9 @@ class Move:
     ) -> None:
         asked = question["input"]
         self.dead = list(dead)
-        self.ids = {broker: n for n, broker in enumerate(sorted({*old, *target}), CONTROLLER)}
+        # The controller is broker 1: one that lives.
+        named = sorted({*old, *target}, key=lambda one: (one in dead, one))
+        self.ids = {broker: n for n, broker in enumerate(named, CONTROLLER)}
         self.names = {number: broker for broker, number in self.ids.items()}
         brokers = max(FEWEST_BROKERS, len(self.ids))
         bounds = {

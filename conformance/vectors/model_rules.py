@@ -66,7 +66,7 @@ def stop_replica(question: Question) -> dict[str, Any]:
         "partitionError": error,
         "partitionHosted": where == "hosted" and not gone,
         "logDeleted": gone,
-        "logStillThere": not gone,
+        "logStillThere": not gone and (where != "not hosted" or bool(asked.get("strayLog"))),
         "checkpointEntriesRemoved": ["recovery-point", "log-start-offset"] if gone else [],
     }
 

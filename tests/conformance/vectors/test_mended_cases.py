@@ -38,6 +38,10 @@ MENDED = {
     "of several topics the first that is left is shown": (
         "topic_deletion", "of two topics one waits for a dead broker"),
     "a broker that is not said to be dead leads": ("topic_admin", "nobody leads"),
+    "a controller that lives moves a partition to the dead": (
+        "controller_flow", "both targets are dead, one of a smaller id"),
+    "who stops what is not there has no log": ("replica_manager", "nothing is there"),
+    "several leave an ISR with one write": ("partition_replication", "two leave with one write"),
     "up to 1.1 each UpdateMetadata tells of the topics that go": (
         "request_batch", "topics that go are told each time up to 1.1"),
     "up to 2.1 a broker does not replace what its last session left": (
