@@ -100,6 +100,8 @@ class RequestBatch:
     ) -> None:
         """Stop a replica; since 2.6 "delete", once said, stays."""
         for broker in brokers:
+            if broker < 0:
+                continue
             stops = self.stops.setdefault(broker, {})
             sticky = self.release.since("2.6") and partition in stops and stops[partition].delete
             stops[partition] = PartitionStop(delete or sticky, self._stop_epoch(partition))
