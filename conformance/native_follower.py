@@ -21,7 +21,7 @@ from conformance.trace_report import UnknownLeaf
 from impl.world.trace import TraceEvent
 from specs.native.unbounded_layout import CHANGE, NotNative
 from specs.native.unbounded_lines import LineArrays, StepWays, Way
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 if TYPE_CHECKING:
     from specs.native.unbounded import Unbounded
@@ -55,7 +55,7 @@ class TraceFollower:
 
 
 @cache
-def follower_of(moves: Moves) -> TraceFollower | None:
+def follower_of(moves: CompiledSteps) -> TraceFollower | None:
     """The native kernel of compiled steps, once a process; None for a system without one."""
     from specs.native.unbounded import Unbounded  # the compiled loops take a second to load
 
@@ -69,7 +69,7 @@ def follower_of(moves: Moves) -> TraceFollower | None:
         return None
 
 
-def _way(moves: Moves, step: str, move: str) -> Way:
+def _way(moves: CompiledSteps, step: str, move: str) -> Way:
     row = ROWS[step]
     source = {row.arguments[name]: ARGUMENTS.index(name) for name in row.parameters}
     if row.leader_of is not None:
@@ -102,7 +102,9 @@ class LineBatch(Protocol):
 class EventBatch:
     """Events of a trace: each is read when it is asked for, or all for `lines`."""
 
-    def __init__(self, events: Sequence[TraceEvent], observed: Observed, moves: Moves) -> None:
+    def __init__(
+        self, events: Sequence[TraceEvent], observed: Observed, moves: CompiledSteps
+    ) -> None:
         self.events, self.observed, self.moves = events, observed, moves
         self._read: list[dict[Place, int | None]] = []
         self._error: UnknownLeaf | None = None
@@ -145,7 +147,7 @@ class EventBatch:
 
 
 @cache
-def _places(_: Moves) -> dict[Place, tuple[tuple[int, ...], int]]:
+def _places(_: CompiledSteps) -> dict[Place, tuple[tuple[int, ...], int]]:
     """By place: its words but the code, and the code of its blank; kept for all runs of a kind."""
     return {}
 
@@ -153,7 +155,7 @@ def _places(_: Moves) -> dict[Place, tuple[tuple[int, ...], int]]:
 class Arrays:
     """Lines added one by one."""
 
-    def __init__(self, moves: Moves) -> None:
+    def __init__(self, moves: CompiledSteps) -> None:
         self.moves = moves
         self.steps, self.args, self._words = array("q"), array("q"), array("q")
         self._counts = array("q", [0])
@@ -212,7 +214,7 @@ class Arrays:
         )
 
 
-def places_of(moves: Moves, lines: LineArrays, line: int) -> dict[Place, int | None]:
+def places_of(moves: CompiledSteps, lines: LineArrays, line: int) -> dict[Place, int | None]:
     """The places that a line of arrays changed, as `Observed.show` has them."""
     found: dict[Place, int | None] = {}
     first, stop = (int(lines.changed_from[line + more]) for more in (0, 1))

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.mapping import Facts, FactTable, section_facts
 from conformance.trace_report import UnknownLeaf
-from impl.world.trace import is_end, kept, rebuild
+from impl.world.trace import is_end, prefix_length, rebuild
 
 Place = tuple[str, tuple[int, ...]]
 LOG = ".log"
@@ -73,7 +73,7 @@ class Observed:
     ) -> None:
         """A list has a new end: what is in front is neither copied nor compared."""
         try:
-            first = kept(parent[key], end)
+            first = prefix_length(parent[key], end)
         except ValueError as error:
             raise UnknownLeaf(f"{path}: {error}") from error
         parent[key][first:] = end["then"]

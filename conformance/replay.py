@@ -25,7 +25,7 @@ from impl.world.trace import TraceEvent, TraceHeader, events_in
 from model.language.explain import place_and_value
 from model.language.sparse import Index, SparseState
 from model.systems import system
-from specs.partial.moves import Moves, TransitionMove
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.verdict import FindingKind, Verdict
 
 __all__ = [
@@ -142,16 +142,16 @@ def _unknown(header: TraceHeader) -> tuple[str, str] | None:
     return None
 
 
-def moves_of(header: TraceHeader) -> Moves:
+def moves_of(header: TraceHeader) -> CompiledSteps:
     """The steps of a run's system and version, compiled."""
     return _moves(header.system, header.version, header.brokers)
 
 
 @cache
-def _moves(name: str, version: str, brokers: int) -> Moves:
+def _moves(name: str, version: str, brokers: int) -> CompiledSteps:
     """The compiled steps: once a process, for all traces of one kind."""
     recorded = system(name).recorded(version, AS_RELEASED)
-    moves = Moves(recorded, {"brokers": brokers}, frozenset(UNOBSERVED))
+    moves = CompiledSteps(recorded, {"brokers": brokers}, frozenset(UNOBSERVED))
     moves.ledger.is_keyed = False
     return moves
 

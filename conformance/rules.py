@@ -30,7 +30,7 @@ from impl.core.fetcher_thread import (
     Phase,
 )
 from impl.core.reassigner import valid_target
-from impl.core.requests import PartitionOrder, request_version
+from impl.core.requests import LeaderAndIsrPartitionState, request_version
 from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
@@ -148,7 +148,7 @@ def _in_role(broker: int, role: str, epoch: int) -> Replicas:
     partition = replicas.partition
     if role == "leader":
         state = LeaderIsrAndControllerEpoch(broker, epoch, (1, 2), 0)
-        partition.become_leader(PartitionOrder(state, (1, 2), False), 0)
+        partition.become_leader(LeaderAndIsrPartitionState(state, (1, 2), False), 0)
     elif role == "follower":
         partition.make_follower(3 - broker, epoch)
         replicas.add({PARTITION: partition})
@@ -206,7 +206,7 @@ def requests() -> Iterator[Case]:
             replicas = _in_role(1, "follower", 1)
             replicas.manager.controller_epoch = 1
             state = LeaderIsrAndControllerEpoch(named, leader, (1, 2), controller)
-            order = PartitionOrder(state, (1, 2), is_new=False)
+            order = LeaderAndIsrPartitionState(state, (1, 2), is_new=False)
             sent = OrderInFlight(1, 2, 2, controller, broker_epoch, order, (2,))
             error, by_partition = replicas.hear(sent, 5)
             asked = f"LeaderAndIsr of {controller} in {leader} for registration {broker_epoch}"

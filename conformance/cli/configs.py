@@ -18,7 +18,7 @@ from impl.admin.endings import CONFIGS
 from impl.admin.port import RequestFailed
 from impl.releases import Release
 from impl.server.admin_client import AdminClient
-from impl.server.dynamic_configs import EVERY_BROKER, RATES, settable, wrong_value
+from impl.server.dynamic_configs import EVERY_BROKER, RATES, invalid_value_reason, settable
 from impl.server.properties import TOPIC_KEYS
 
 
@@ -84,7 +84,7 @@ def configs(
         with zookeeper(where, version) as client, refusals(CONFIGS):
             known = settable(client.release)
             keys = {"topics": TOPIC_KEYS, "brokers": known}
-            command = ConfigCommand(client, keys, known - RATES, wrong_value)
+            command = ConfigCommand(client, keys, known - RATES, invalid_value_reason)
             if alter:
                 assert entity is not None
                 lines = command.alter(kind, entity, parse_added(added or ""), gone)

@@ -26,7 +26,7 @@ from specs.verdict import Verdict
 
 if TYPE_CHECKING:
     from model.language import RecordedSystem
-    from specs.finding.search import Found
+    from specs.finding.search import InvariantSearchResult
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _given(proof: Proof, wanted: Wanted) -> Proof:
     return replace(proof, invariants=left, lemmas=())
 
 
-def _show(found: Found, solvers: Sequence[str], json_target: str | None) -> None:
+def _show(found: InvariantSearchResult, solvers: Sequence[str], json_target: str | None) -> None:
     claim = found.recorded.claim(found.proof.claim)[0]
     say(f"{claim.name} of {described(found.recorded)}: {found.verdict}, "
         f"{found.seconds:.0f} s", json_target)  # fmt: skip
@@ -161,7 +161,7 @@ def _show(found: Found, solvers: Sequence[str], json_target: str | None) -> None
         say(f"This alone means unknown. Of that state: {found.reached}.", json_target)
 
 
-def _written(found: Found, target: str | None, json_target: str | None) -> None:
+def _written(found: InvariantSearchResult, target: str | None, json_target: str | None) -> None:
     from specs.finding.notation import as_file
 
     if target is None:

@@ -17,7 +17,7 @@ from conformance.observed import Place
 from impl import TraceError
 from specs.native.unbounded_layout import CHANGE, Words
 from specs.native.unbounded_lines import LineArrays
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 
 def texts_of(column: pa.Array) -> tuple[Words, list[str]]:
@@ -37,7 +37,7 @@ def numbers_of(column: pa.Array) -> Words:
 class ColumnBatch:
     """Some rows as lines; arrays are made at once, and the words of a line when it is asked for."""
 
-    def __init__(self, batch: pa.RecordBatch, first: int, moves: Moves, path: Path) -> None:
+    def __init__(self, batch: pa.RecordBatch, first: int, moves: CompiledSteps, path: Path) -> None:
         self.batch, self.first, self.moves, self.path = batch, first, moves, path
         self._lines: LineArrays | None = None
 

@@ -29,7 +29,7 @@ from conformance.mapping import UNOBSERVED
 from conformance.native_follower import ARGUMENTS
 from model.language.schema import Field
 from model.language.sorts import BOOL, Names, Sort
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 FORMAT = "insync.columns/1"
 KEY = b"insync"
@@ -41,12 +41,12 @@ ORDER = ("run", "clock", "node", "seq", "step")
 ARGS = {name: f"args.{name}" for name in ARGUMENTS}
 
 
-def shown(moves: Moves) -> list[tuple[int, Field]]:
+def shown(moves: CompiledSteps) -> list[tuple[int, Field]]:
     """The fields that have a column, with their numbers."""
     return [(n, leaf) for n, leaf in enumerate(moves.fields) if leaf.name not in UNOBSERVED]
 
 
-def schema_of(moves: Moves) -> pa.Schema:
+def schema_of(moves: CompiledSteps) -> pa.Schema:
     """The columns of a run, in order."""
     text = pa.dictionary(pa.int32(), pa.string())
     columns = [pa.field(name, text if name in TEXTS else pa.int64()) for name in ORDER]
@@ -55,7 +55,7 @@ def schema_of(moves: Moves) -> pa.Schema:
     return pa.schema(columns)
 
 
-def _column(moves: Moves, leaf: Field) -> pa.Field:
+def _column(moves: CompiledSteps, leaf: Field) -> pa.Field:
     value = _type(moves, leaf.sort)
     names = {"names": ",".join(leaf.sort.values)} if isinstance(leaf.sort, Names) else None
     if not leaf.dims:
@@ -78,13 +78,13 @@ def index_names(leaf: Field) -> list[str]:
     return names
 
 
-def _type(moves: Moves, sort: Sort) -> pa.DataType:
+def _type(moves: CompiledSteps, sort: Sort) -> pa.DataType:
     if sort is BOOL:
         return pa.bool_()
     return pa.int64() if moves.twin.ends(sort)[1] is None else pa.int16()
 
 
-def layout_of(moves: Moves) -> str:
+def layout_of(moves: CompiledSteps) -> str:
     """A hash of all that the codes in the columns depend on."""
     fields = [
         [leaf.name, *(f"{sort.name} {moves.twin.ends(sort)}" for sort in (*leaf.dims, leaf.sort)),

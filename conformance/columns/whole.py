@@ -15,10 +15,10 @@ from conformance.columns.reading import Columns
 from conformance.columns.schema import COUNTS, FIRST_LINE, ORDER, layout_of, schema_of
 from conformance.replay import moves_of
 from impl import TraceError
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 
-def require_whole(columns: Columns) -> Moves:
+def require_whole(columns: Columns) -> CompiledSteps:
     """The columns are those of the model, and the rows one run, in order. TraceError if not."""
     moves = moves_of(columns.header)
     _require_columns(columns, moves)
@@ -35,7 +35,7 @@ def require_whole(columns: Columns) -> Moves:
     return moves
 
 
-def _require_columns(columns: Columns, moves: Moves) -> None:
+def _require_columns(columns: Columns, moves: CompiledSteps) -> None:
     path, found = columns.path, columns.schema
     if columns.layout != layout_of(moves):
         why = (

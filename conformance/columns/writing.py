@@ -30,7 +30,7 @@ from conformance.trace_report import UnknownLeaf
 from impl import Trace, TraceError, read_trace
 from impl.world.trace import TraceEvent
 from model.language.schema import Field
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 BATCH = 10_000
 """Rows that are compressed, and read, together."""
@@ -127,7 +127,7 @@ class _NoPlaceError(ValueError):
 class _Cells:
     """A column of a field: which row changed which of its cells, to what."""
 
-    def __init__(self, moves: Moves, number: int, leaf: Field) -> None:
+    def __init__(self, moves: CompiledSteps, number: int, leaf: Field) -> None:
         self.leaf, self.blank = leaf, int(moves.ledger.blanks[number])
         self.rows: list[int] = []
         self.indices: list[tuple[int, ...]] = []

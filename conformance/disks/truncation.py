@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from model.systems import system
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 Run = tuple[int, int, int]
 """Leader epoch (-1 where batches name none), first offset, offset after the last."""
@@ -111,7 +111,7 @@ def _places(one: Runs, other: Runs) -> Sequence[int]:
     return sorted(offset for offset in found if offset >= 0)
 
 
-def _take(moves: Moves, name: str, *arguments: int) -> None:
+def _take(moves: CompiledSteps, name: str, *arguments: int) -> None:
     step = moves.by_name[name]
     refused = step.refusal(*arguments)
     if refused >= 0:
@@ -121,7 +121,7 @@ def _take(moves: Moves, name: str, *arguments: int) -> None:
 
 
 @cache
-def _moves(preset: str) -> Moves:
-    moves = Moves(system("replication").recorded(preset), {"brokers": 2}, frozenset())
+def _moves(preset: str) -> CompiledSteps:
+    moves = CompiledSteps(system("replication").recorded(preset), {"brokers": 2}, frozenset())
     moves.ledger.is_keyed = False
     return moves

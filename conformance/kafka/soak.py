@@ -32,8 +32,8 @@ from conformance.chaos.judge import ClientAnomalies, judge, verdict_on
 from conformance.chaos.run import OF_GROUPS
 from conformance.kafka import keeper, requests
 from conformance.kafka.control import do_line
-from conformance.kafka.faults import faults
 from conformance.kafka.lab import LOOPBACK, SHORT_TIMES, STATE, Lab, ended_at_last
+from conformance.kafka.random_faults import faults
 from conformance.kafka.releases import KafkaRelease
 from conformance.kafka.trace import write_trace
 from conformance.running.judge import RunningReport, judge_running

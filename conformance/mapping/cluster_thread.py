@@ -117,7 +117,7 @@ def _sends(thread: ControllerThread, at: Frames) -> str:
             return "restores" if FAILOVER in at else "instates" if STARTED in at else ""
         return ""
     if STARTED in at:
-        round_of = at["ControllerCore.update_metadata"].f_locals["brokers"]
+        round_of = at["ControllerParts.update_metadata"].f_locals["brokers"]
         return "" if round_of is at[STARTED].f_locals["brokers"] else "announces_new"
     if OFFLINE in at:
         return "notifies"

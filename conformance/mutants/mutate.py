@@ -27,7 +27,7 @@ CORE = tuple(modules())
 LOG = (
     "impl.log.leader_epoch_cache",
     "impl.log.record_log",
-    "impl.log.replica_log",
+    "impl.log.numbered_log",
 )
 """What the model has of a log: its end, epochs, truncation, high watermark, checkpoint."""
 
@@ -64,7 +64,7 @@ class Mutant:
 
     @property
     def label(self) -> str:
-        """`impl.core.strategies:30 offline: in_sync → False`."""
+        """`impl.core.leader_election:30 offline: in_sync → False`."""
         return f"{self.module}:{self.line} {self.function}: {self.before} → {self.after}"
 
     @property

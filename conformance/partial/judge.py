@@ -14,8 +14,8 @@ from conformance.trace_report import TraceReport, unreadable
 from impl import TraceError
 from model.language.explain import place_and_value
 from model.systems import system
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.guided import Choice
-from specs.partial.moves import Moves, TransitionMove
 from specs.partial.search import MOST_TRIED, PartialSearch, find_run
 from specs.partial.ways import FittingRun, PartialLine
 from specs.verdict import FindingKind, Verdict
@@ -44,7 +44,7 @@ class _Judge:
     def __init__(self, trace: PartialTrace, name: str, hidden: int, tried: int) -> None:
         self.trace, self.name, self.hidden, self.tried = trace, name, hidden, tried
         recorded = system("replication").recorded(trace.version, AS_RELEASED)
-        self.moves = Moves(recorded, {"brokers": trace.brokers}, frozenset(UNOBSERVED))
+        self.moves = CompiledSteps(recorded, {"brokers": trace.brokers}, frozenset(UNOBSERVED))
         self.report = TraceReport(name, Verdict.NOT_CHECKED, events=len(trace.events))
 
     def go(self) -> TraceReport:

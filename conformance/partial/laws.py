@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.language.sparse import Index
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 from specs.partial.ways import PartialLine
 
 BY_ONE = ("zk.epoch", "zk.leader_epoch", "zk.version", "next_record")
@@ -43,7 +43,7 @@ class Broken:
     allowed: str
 
 
-def broken_law(lines: list[PartialLine], moves: Moves, hidden: int) -> Broken | None:
+def broken_law(lines: list[PartialLine], moves: CompiledSteps, hidden: int) -> Broken | None:
     """The first law that two lines break together; the first line is the initial state."""
     falls = {moves.numbers[name]: name for name in NEVER_FALLS}
     epoch, leader = (moves.numbers[name] for name in ONE_LEADER)

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.partial.reading import PartialEvent, PartialTrace
 from impl import Trace
-from impl.world.trace import FORMAT, TraceEvent, show
+from impl.world.trace import FORMAT, TraceEvent, apply_observation
 
 LEADER_ISR_EPOCHS = (
     "zookeeper.state.leader", "zookeeper.state.leader_epoch", "zookeeper.state.isr",
@@ -34,7 +34,7 @@ def thinned(
     known = dict(trace.header.initial)
     events: list[PartialEvent] = []
     for event in trace.events:
-        show(known, event.observed)
+        apply_observation(known, event.observed)
         if not keeps_line(event):
             continue
         named = keeps_step(event)

@@ -12,7 +12,7 @@ from collections import Counter
 from functools import lru_cache
 
 from model.language.sparse import SparseState
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 SYSTEM = "election"
 MOST_HIDDEN = 7
@@ -21,13 +21,13 @@ belief goes with its process, the winner connects, reads, hears of it, and sends
 
 
 @lru_cache(maxsize=32)
-def _moves(brokers: int, preset: str, switch: str | None) -> Moves:
+def _moves(brokers: int, preset: str, switch: str | None) -> CompiledSteps:
     from model.systems import system
     from model.versions import SWITCHES
 
     back = {} if switch is None else {switch: SWITCHES[switch].values[0]}
     recorded = system(SYSTEM).recorded(preset, back)
-    moves = Moves(recorded, {"brokers": brokers}, frozenset())
+    moves = CompiledSteps(recorded, {"brokers": brokers}, frozenset())
     moves.ledger.is_keyed = False
     return moves
 

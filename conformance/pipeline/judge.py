@@ -51,33 +51,33 @@ def judge(
         judged, findings = [], [*findings, mixed]
     else:
         judged += transactions
-    bench = RuleContext(History(judged, places, reduced, marked), findings)
-    rules_lines.check(bench)
-    rules_controllers.check(bench)
-    rules_partitions.check(bench)
-    rules_brokers.check(bench)
-    rules_truncation.check(bench)
-    rules_deletion.check_names(bench)
-    rules_deletion.check_topics(bench)
-    release = oldest_release(bench)
-    rules_data_plane.check(bench, fences_sessions(release))
-    rules_states.check_versions(bench)
-    rules_model.check(bench, release)
-    rules_states.check(bench)
-    rules_isr.check(bench)
-    rules_requests.check(bench)
-    rules_channels.check(bench)
-    rules_order.check(bench)
-    rules_controllership.check(bench, release)
-    rules_zookeeper.check(bench, release)
-    rules_missing.check(bench)
-    bench.findings.sort(key=lambda finding: finding.order)
-    return bench
+    context = RuleContext(History(judged, places, reduced, marked), findings)
+    rules_lines.check(context)
+    rules_controllers.check(context)
+    rules_partitions.check(context)
+    rules_brokers.check(context)
+    rules_truncation.check(context)
+    rules_deletion.check_names(context)
+    rules_deletion.check_topics(context)
+    release = oldest_release(context)
+    rules_data_plane.check(context, fences_sessions(release))
+    rules_states.check_versions(context)
+    rules_model.check(context, release)
+    rules_states.check(context)
+    rules_isr.check(context)
+    rules_requests.check(context)
+    rules_channels.check(context)
+    rules_order.check(context)
+    rules_controllership.check(context, release)
+    rules_zookeeper.check(context, release)
+    rules_missing.check(context)
+    context.findings.sort(key=lambda finding: finding.order)
+    return context
 
 
-def oldest_release(bench: RuleContext) -> str | None:
+def oldest_release(context: RuleContext) -> str | None:
     """The oldest release that a broker of the cluster says it runs; None if none says it."""
-    named = {event.detail for event in bench.history.events if event.kind == "release"}
+    named = {event.detail for event in context.history.events if event.kind == "release"}
     releases = sorted(
         (release_number(each), each) for each in named if each and release_number(each)
     )

@@ -39,30 +39,30 @@ def judge_events(
 ) -> pa.Table:
     """The same of events, where their table need not be held as well."""
     cluster = inside[0].cluster if inside else ""
-    bench = judge(inside, places, reduced, marked)
+    context = judge(inside, places, reduced, marked)
     rows: list[dict[str, Any]] = [
         {"what": _FINDING} | asdict(finding) | {"positions": list(finding.positions)}
-        for finding in bench.findings
+        for finding in context.findings
     ]
-    others = {rule: count - bench.of_requests[rule] for rule, count in bench.checked.items()}
+    others = {rule: count - context.of_requests[rule] for rule, count in context.checked.items()}
     rows += [
         {"what": what, "cluster": cluster, "rule": rule, "count": count}
-        for what, counted in ((_CHECKED, others), (_REQUESTS, bench.of_requests))
+        for what, counted in ((_CHECKED, others), (_REQUESTS, context.of_requests))
         for rule, count in sorted(counted.items())
     ]
     rows += [
         {"what": _FIRED, "cluster": cluster, "rule": step, "count": count}
-        for step, count in sorted(bench.fired.items())
+        for step, count in sorted(context.fired.items())
     ]
     rows += [
         {"what": _ELECTION, "cluster": cluster, "rule": step, "count": count}
-        for step, count in sorted(bench.election_steps.items())
+        for step, count in sorted(context.election_steps.items())
     ]
     rows += [
         {"what": _CLOCK, "cluster": cluster, "count": clock.pairs} | asdict(clock)
         for clock in clocks(inside)
     ]
-    rows.append({"what": _SEQUENCES, "cluster": cluster, "count": bench.sequences})
+    rows.append({"what": _SEQUENCES, "cluster": cluster, "count": context.sequences})
     return pa.Table.from_pylist(rows, schema=FINDINGS)
 
 

@@ -96,7 +96,7 @@ def places_of(
             writers[log["stream"]] |= set(row["brokers"] or ())
     nothing: Mapping[str, Any] = {"reason": "was not read", "since": None, "until": None}
     places = {}
-    orders = orders_of(logs, files)
+    orders = file_order_by_log(logs, files)
     undated = _after_a_pause(logs, read, orders)
     last_of: dict[str, int] = defaultdict(int)
     for log in logs:
@@ -174,7 +174,7 @@ def _after_a_pause(
     return found
 
 
-def orders_of(
+def file_order_by_log(
     logs: Iterable[Mapping[str, Any]], files: Iterable[Mapping[str, Any]]
 ) -> dict[str, Order]:
     """The order of each log's files, by the log's name.

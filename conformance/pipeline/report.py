@@ -12,7 +12,7 @@ from conformance.pipeline.causes import causes
 from conformance.pipeline.corpus import Corpus, Judged
 from conformance.pipeline.coverage import as_rows, coverage_of
 from conformance.pipeline.judgement import judgement, rule_rows
-from conformance.pipeline.places import orders_of
+from conformance.pipeline.places import file_order_by_log
 from conformance.pipeline.rules import FILE_ORDER, UNREAD, Finding, FindingKind
 from conformance.pipeline.rules_controllership import HIDDEN, REFUSED
 from conformance.trace_report import TraceReport
@@ -175,7 +175,7 @@ def disordered(corpora: Sequence[Corpus]) -> Iterable[Finding]:
     """A finding for each log whose files are not in the order that their names say."""
     for corpus in corpora:
         clusters = {row["name"]: row["cluster"] for row in corpus.logs}
-        for stream, order in sorted(orders_of(corpus.logs, corpus.files).items()):
+        for stream, order in sorted(file_order_by_log(corpus.logs, corpus.files).items()):
             if order.shared or not (order.turned or order.tangled):
                 continue
             names = sorted(order.rolls, key=lambda name: order.rolls[name])

@@ -38,18 +38,18 @@ _NOT_TAKEN = "leader_unavailable"
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each broker by itself, each of its logs by itself."""
-    for event in bench.history.events:
-        _refusal(bench, event)
-    _controllers(bench)
-    _replicas(bench)
-    _registered(bench)
+    for event in context.history.events:
+        _refusal(context, event)
+    _controllers(context)
+    _replicas(context)
+    _registered(context)
 
 
-def _registered(bench: RuleContext) -> None:
+def _registered(context: RuleContext) -> None:
     """What controllers know as brokers' epochs, beside what these brokers registered under."""
-    sightings = registrations(bench.history.events)
+    sightings = registrations(context.history.events)
     own: dict[int, list[Registration]] = defaultdict(list)
     brokers_of: dict[int, Counter[int]] = defaultdict(Counter)
     for each in sightings:
@@ -60,27 +60,27 @@ def _registered(bench: RuleContext) -> None:
     for each in sightings:
         if each.event.kind != "broker_epochs":
             continue
-        bench.looked(EPOCH_AS_REGISTERED)
-        if _of_another(bench, each, sightings, brokers_of[each.czxid]):
+        context.looked(EPOCH_AS_REGISTERED)
+        if _of_another(context, each, sightings, brokers_of[each.czxid]):
             continue
         if any(other.czxid == each.czxid for other in own[each.broker]):
             continue
         before = [other for other in own[each.broker] if other.event.at <= each.event.at]
         if before:
-            _epoch_differs(bench, each, max(before, key=lambda one: one.event.at), seen)
+            _epoch_differs(context, each, max(before, key=lambda one: one.event.at), seen)
 
 
 def _of_another(
-    bench: RuleContext, seen: Registration, every: list[Registration], brokers: Counter[int]
+    context: RuleContext, seen: Registration, every: list[Registration], brokers: Counter[int]
 ) -> bool:
     """Whether other lines know a czxid as another broker's: one transaction made one znode."""
     most, count = brokers.most_common(1)[0]
     if most == seen.broker or brokers[seen.broker] > 1 or count < 2:
         return False
     other = next(each for each in every if (each.broker, each.czxid) == (most, seen.czxid))
-    if bench.history.reset(*_in_order(other.event, seen.event)) is not None:
+    if context.history.reset(*_in_order(other.event, seen.event)) is not None:
         return False
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         EPOCH_AS_REGISTERED,
         seen.event,
@@ -96,20 +96,20 @@ def _in_order(a: Event, b: Event) -> tuple[Event, Event]:
 
 
 def _epoch_differs(
-    bench: RuleContext, seen: Registration, own: Registration, lines: Counter[tuple[int, int]]
+    context: RuleContext, seen: Registration, own: Registration, lines: Counter[tuple[int, int]]
 ) -> None:
     """A controller knows a broker by an epoch under which it never registered.
 
     An older one may be that of the registration before, of which no line is left: not where the
     controller's line before shows that the broker is new. A newer one was registered later.
     """
-    history = bench.history
+    history = context.history
     if history.reset(own.event, seen.event) is not None:
         return
     if not history.server_log_covers(seen.event, own.event):
         return  # it may have registered again
     newer = seen.czxid > own.czxid
-    if not newer and not _is_new(bench, seen):
+    if not newer and not _is_new(context, seen):
         return
     until = seen.event.at + CLOCKS_APART
     sure = newer and history.log_covers(own.event, until)
@@ -120,7 +120,7 @@ def _epoch_differs(
     if not known:
         wrong.append((own, seen))
     for this, that in wrong:
-        bench.report(
+        context.report(
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             EPOCH_AS_REGISTERED,
             this.event,
@@ -131,9 +131,9 @@ def _epoch_differs(
         )
 
 
-def _is_new(bench: RuleContext, seen: Registration) -> bool:
+def _is_new(context: RuleContext, seen: Registration) -> bool:
     """Whether the line before it in which this controller shows its brokers lacks this one."""
-    history, event = bench.history, seen.event
+    history, event = context.history, seen.event
     lines = [
         each
         for each in history.events
@@ -148,7 +148,7 @@ def _is_new(bench: RuleContext, seen: Registration) -> bool:
     return all(each.broker != seen.broker for each in registrations([before]))
 
 
-def _refusal(bench: RuleContext, event: Event) -> None:
+def _refusal(context: RuleContext, event: Event) -> None:
     if event.kind == "old_controller_refused":
         asked, known, what = event.controller_epoch, event.known_epoch, "controller epoch"
         fair = asked is not None and known is not None and asked < known
@@ -157,9 +157,9 @@ def _refusal(bench: RuleContext, event: Event) -> None:
         fair = asked is not None and known is not None and asked <= known
     else:
         return
-    bench.looked(REFUSAL_JUSTIFIED)
+    context.looked(REFUSAL_JUSTIFIED)
     if not fair:
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             REFUSAL_JUSTIFIED,
             event,
@@ -167,8 +167,8 @@ def _refusal(bench: RuleContext, event: Event) -> None:
         )
 
 
-def _controllers(bench: RuleContext) -> None:
-    history = bench.history
+def _controllers(context: RuleContext) -> None:
+    history = context.history
 
     def excuse(a: Event, b: Event) -> str | None:
         mark = history.restarted(a, b)
@@ -187,7 +187,7 @@ def _controllers(bench: RuleContext) -> None:
         if broker is None:
             continue
         steps = []
-        for event in bench.innocent(events):
+        for event in context.innocent(events):
             value = (
                 event.known_epoch
                 if event.kind == "old_controller_refused"
@@ -195,7 +195,7 @@ def _controllers(bench: RuleContext) -> None:
             )
             if value is not None:
                 steps.append(ValueSeen(value, event))
-        bench.never_falls(
+        context.never_falls(
             NO_OLDER_CONTROLLER,
             f"the controller epoch that broker {broker} obeys",
             steps,
@@ -204,10 +204,10 @@ def _controllers(bench: RuleContext) -> None:
         )
 
 
-def _replicas(bench: RuleContext) -> None:
-    history = bench.history
+def _replicas(context: RuleContext) -> None:
+    history = context.history
     logs: dict[tuple[str, int, str, int], list[Event]] = defaultdict(list)
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         shows_a_state = event.kind in _STARTED | _APPLYING or event.template.startswith(_NOT_TAKEN)
         if shows_a_state and event.tp is not None and event.broker is not None:
             stream = history.places[event.file].stream
@@ -237,21 +237,21 @@ def _replicas(bench: RuleContext) -> None:
     for (_, broker, topic, partition), events in sorted(logs.items()):
         name = f"{topic}-{partition}: the leader epoch applied by broker {broker}"
         for line in events:
-            _applied_above_held(bench, line, name)
+            _applied_above_held(context, line, name)
         for kinds in (_STARTED, _APPLYING):
             steps = _steps(
-                [each for each in events if each.kind in kinds | {"obeyed"}], bench.blamed
+                [each for each in events if each.kind in kinds | {"obeyed"}], context.blamed
             )
-            bench.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, joined, "leader_epoch")
+            context.never_falls(NO_OLDER_LEADER_EPOCH, name, steps, excuse, joined, "leader_epoch")
 
 
-def _applied_above_held(bench: RuleContext, event: Event, name: str) -> None:
+def _applied_above_held(context: RuleContext, event: Event, name: str) -> None:
     """The line itself may say which epoch was held before."""
     if event.kind not in _STARTED or event.leader_epoch is None or event.previous_epoch is None:
         return
-    bench.looked(NO_OLDER_LEADER_EPOCH)
+    context.looked(NO_OLDER_LEADER_EPOCH)
     if event.leader_epoch <= event.previous_epoch:
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             NO_OLDER_LEADER_EPOCH,
             event,

@@ -172,16 +172,16 @@ class _Difference:
     between: bool
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each controller's channel to each broker, where both sides log requests as a whole."""
-    if bench.history.reduced:
+    if context.history.reduced:
         return  # numbers that are left out would look like another channel
     found: dict[int, list[_Difference]] = defaultdict(list)
     agree: Counter[int] = Counter()
-    for channel in channels(bench):
+    for channel in channels(context):
         if channel.offset is None:
             continue
-        bench.looked(REQUEST_AS_SENT, len(channel.came))
+        context.looked(REQUEST_AS_SENT, len(channel.came))
         right = [channel.goes_together(place) for place in range(len(channel.came))]
         if right.count(False) > _WRONG:
             continue
@@ -192,21 +192,21 @@ def check(bench: RuleContext) -> None:
                 continue
             between = any(right[:place]) and any(right[place + 1 :])
             if place in channel.misplaced:
-                _misplaced(bench, channel, place, between)
+                _misplaced(context, channel, place, between)
             elif line is not None and not channel.was_sent_again_about(place):
                 found[id(line)].append(_Difference(channel, event, line, between))
     finished: dict[tuple[str, int | None, int | None], set[str | None]] = defaultdict(set)
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.template == _FINISHED:
             finished[event.file, event.controller, event.correlation].add(event.detail)
     for number, some in sorted(found.items(), key=lambda item: item[1][0].sent.where):
         for each in some:
             key = each.came.file, each.came.controller, each.came.correlation
             twice = finished.get(key, set()) == {each.came.detail}
-            _differ(bench, each, agree[number] > 0, len(some) > 1 or twice)
+            _differ(context, each, agree[number] > 0, len(some) > 1 or twice)
 
 
-def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool) -> None:
+def _differ(context: RuleContext, each: _Difference, agrees: bool, attested: bool) -> None:
     """One of two lines is wrong: `agrees` the one sent with others, or `attested` what came."""
     event, line = each.came, each.sent
     name, count = _came(event)
@@ -215,8 +215,8 @@ def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool)
     else:
         wrong = [line] if attested else [event, line]
     for this in wrong:
-        bench.report(
-            _kind(bench, each.channel, each.between),
+        context.report(
+            _kind(context, each.channel, each.between),
             REQUEST_AS_SENT,
             this,
             f"request {event.correlation} of controller {event.controller} to broker "
@@ -227,12 +227,12 @@ def _differ(bench: RuleContext, each: _Difference, agrees: bool, attested: bool)
         )
 
 
-def _misplaced(bench: RuleContext, channel: ChannelLines, place: int, between: bool) -> None:
+def _misplaced(context: RuleContext, channel: ChannelLines, place: int, between: bool) -> None:
     """A request whose number is not between those of the requests around it."""
     event = channel.came[place]
     other = channel.came[place - 1 if place else place + 1]
-    bench.report(
-        _kind(bench, channel, between),
+    context.report(
+        _kind(context, channel, between),
         REQUEST_AS_SENT,
         event,
         f"request {event.correlation} of controller {event.controller} to broker {event.broker} "
@@ -242,20 +242,20 @@ def _misplaced(bench: RuleContext, channel: ChannelLines, place: int, between: b
     )
 
 
-def _kind(bench: RuleContext, channel: ChannelLines, between: bool) -> FindingKind:
+def _kind(context: RuleContext, channel: ChannelLines, between: bool) -> FindingKind:
     """Certain where requests before and after it go together, and neither log has a gap."""
     whole = all(
-        bench.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
+        context.history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came)
     )
     return FindingKind.VIOLATION if between and whole else FindingKind.INCOMPLETE
 
 
-def channels(bench: RuleContext) -> Iterator[ChannelLines]:
+def channels(context: RuleContext) -> Iterator[ChannelLines]:
     """Each controller's channel to each process of a broker, with the lines of both sides."""
-    history = bench.history
+    history = context.history
     sent: dict[tuple[int | None, int | None, int | None], list[Event]] = defaultdict(list)
     came: dict[tuple[str, int | None, int | None], list[Event]] = defaultdict(list)
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         if event.kind in _SENT and event.tp is None and event.controller_epoch is not None:
             # Two requests of one millisecond that are alike are one event at two places.
             times = sum(each.startswith(f"{event.file}:") for each in event.positions)

@@ -54,37 +54,37 @@ _SIGHTED_BY_OTHERS = frozenset(
 )
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Resets first, so that the report tells them once; then each writer; then the owners."""
-    for reset in bench.history.resets:
-        bench.report(
+    for reset in context.history.resets:
+        context.report(
             FindingKind.EXPLAINED,
             CONTROLLER_EPOCHS_GROW,
             reset.event,
             f"a new ZooKeeper begins here: {reset.why}; epochs start again",
         )
-    _ready_after_an_election(bench)
-    _ready_with_what_was_taken(bench)
-    _version_rises_with_epoch(bench)
-    _elections_grow(bench)
-    _writers_grow(bench)
-    _one_owner(bench)
-    _stood_aside(bench)
-    _sends_to_brokers(bench)
+    _ready_after_an_election(context)
+    _ready_with_what_was_taken(context)
+    _version_rises_with_epoch(context)
+    _elections_grow(context)
+    _writers_grow(context)
+    _one_owner(context)
+    _stood_aside(context)
+    _sends_to_brokers(context)
 
 
-def _ready_after_an_election(bench: RuleContext) -> None:
+def _ready_after_an_election(context: RuleContext) -> None:
     """Who is ready as controller took an epoch since it last was it, or saw another one elected."""
-    history = bench.history
+    history = context.history
     turns = history.streams(lambda event: event.kind in _TURNS)
     for (_, broker), events in sorted(turns.items(), key=_by_stream):
         for before, ready in pairwise(events):
             if ready.kind != "controller_ready" or not history.contiguous(before, ready):
                 continue
-            bench.looked(CONTROLLER_EPOCHS_GROW)
+            context.looked(CONTROLLER_EPOCHS_GROW)
             if before.kind == "controller_elected" or before.at == ready.at:
                 continue
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 CONTROLLER_EPOCHS_GROW,
                 ready,
@@ -94,13 +94,13 @@ def _ready_after_an_election(bench: RuleContext) -> None:
             )
 
 
-def _ready_with_what_was_taken(bench: RuleContext) -> None:
+def _ready_with_what_was_taken(context: RuleContext) -> None:
     """A controller gets ready with the epoch that it took; else the less used of the two is wrong.
 
     What it wrote in this term as controller tells, and what brokers say of it; else the version of
     the znode, which rises with each epoch.
     """
-    history = bench.history
+    history = context.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
     writes: dict[int | None, list[Event]] = defaultdict(list)
     for event in history.events:
@@ -115,7 +115,7 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
                 continue
             if not history.contiguous(elected, ready):
                 continue
-            bench.looked(CONTROLLER_EPOCHS_GROW)
+            context.looked(CONTROLLER_EPOCHS_GROW)
             if elected.controller_epoch == ready.controller_epoch:
                 continue
             used = Counter(
@@ -128,7 +128,7 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
                 near = (elected.version, elected.version + 1)
                 uses = [int(event.controller_epoch in near) for event in (elected, ready)]
             wrong, right = (elected, ready) if uses[0] < uses[1] else (ready, elected)
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 CONTROLLER_EPOCHS_GROW,
                 wrong,
@@ -138,12 +138,12 @@ def _ready_with_what_was_taken(bench: RuleContext) -> None:
             )
 
 
-def _version_rises_with_epoch(bench: RuleContext) -> None:
+def _version_rises_with_epoch(context: RuleContext) -> None:
     """Epoch and zkVersion of one znode, which both rise by one: they stay as far apart.
 
     How far, the first writes of a ZooKeeper decide: the znode is created with epoch 1, or with 0.
     """
-    history = bench.history
+    history = context.history
     ages: dict[int, list[Event]] = defaultdict(list)
     for event in history.events:
         if event.kind in _TELL_VERSION and event.version is not None and event.controller_epoch:
@@ -151,10 +151,10 @@ def _version_rises_with_epoch(bench: RuleContext) -> None:
             if age is not None:
                 ages[age].append(event)
     for _, events in sorted(ages.items()):
-        bench.looked(EPOCH_VERSION, len(events))
+        context.looked(EPOCH_VERSION, len(events))
         for event in events:
             if _apart(event) < 0:
-                bench.report(
+                context.report(
                     FindingKind.VIOLATION,
                     EPOCH_VERSION,
                     event,
@@ -162,21 +162,21 @@ def _version_rises_with_epoch(bench: RuleContext) -> None:
                     f"{event.version}: each write raises both, and the first has epoch 1 or more",
                     f"zkVersion {event.controller_epoch} or less",
                 )
-        events = bench.innocent(events)
+        events = context.innocent(events)
         apart = Counter(_apart(event) for event in events)
         if len(apart) < 2:
             continue
         right = max(apart, key=lambda far: (apart[far], far in (0, 1), -far))
         known = [event for event in events if _apart(event) == right]
         for event in events:
-            if _apart(event) == right or id(event) in bench.blamed:
+            if _apart(event) == right or id(event) in context.blamed:
                 continue
             near = min(known, key=lambda each: (abs(each.at - event.at), history.key(each)))
             sure = apart[right] > apart[_apart(event)] and history.same_zookeeper(
                 near, event, event.controller_epoch or 0
             )
             more = "" if sure else "; lines that show a new ZooKeeper may be missing"
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 EPOCH_VERSION,
                 event,
@@ -190,54 +190,54 @@ def _apart(event: Event) -> int:
     return (event.controller_epoch or 0) - (event.version or 0)
 
 
-def _elections_grow(bench: RuleContext) -> None:
-    history = bench.history
+def _elections_grow(context: RuleContext) -> None:
+    history = context.history
     taken = history.streams(lambda event: event.kind in _ELECTIONS)
     for (_, broker), every in sorted(taken.items(), key=_by_stream):
-        events = bench.innocent(every)
+        events = context.innocent(every)
         steps = [
             # The line that says "ready" repeats the epoch of the election before it.
             ValueSeen(event.controller_epoch, event, strict=event.kind == "controller_elected")
             for event in events
             if event.controller_epoch is not None
         ]
-        bench.never_falls(
+        context.never_falls(
             CONTROLLER_EPOCHS_GROW,
             f"the controller epoch taken by broker {broker}",
             steps,
-            _new_zookeeper(bench),
-            _same_zookeeper(bench),
+            _new_zookeeper(context),
+            _same_zookeeper(context),
             "controller_epoch",
         )
 
 
-def _writers_grow(bench: RuleContext) -> None:
-    history = bench.history
+def _writers_grow(context: RuleContext) -> None:
+    history = context.history
     written = history.streams(lambda event: event.kind in SAYS and _own(event))
     for (_, broker), events in sorted(written.items(), key=_by_stream):
-        _one_epoch_a_term(bench, events)
+        _one_epoch_a_term(context, events)
         steps = [
             ValueSeen(event.controller_epoch, event)
-            for event in bench.innocent(events)
+            for event in context.innocent(events)
             if event.controller_epoch  # it is 0 once the controllership was left
         ]
-        bench.never_falls(
+        context.never_falls(
             CONTROLLER_EPOCHS_GROW,
             f"the controller epoch that broker {broker} writes with",
             steps,
-            _new_zookeeper(bench),
-            _same_zookeeper(bench),
+            _new_zookeeper(context),
+            _same_zookeeper(context),
             "controller_epoch",
         )
 
 
-def _one_epoch_a_term(bench: RuleContext, events: list[Event]) -> None:
+def _one_epoch_a_term(context: RuleContext, events: list[Event]) -> None:
     """Between two lines of a controller with one epoch it has no other, and has not left it.
 
     An epoch that was left is never taken again. So the line between them is wrong, in whatever
     order lines of one millisecond stand.
     """
-    joined, excuse = _same_zookeeper(bench), _new_zookeeper(bench)
+    joined, excuse = _same_zookeeper(context), _new_zookeeper(context)
     moments = [list(some) for _, some in groupby(events, key=lambda each: (each.file, each.at))]
     for before, together, after in zip(moments, moments[1:], moments[2:], strict=False):
         first, last = before[-1], after[0]
@@ -249,8 +249,8 @@ def _one_epoch_a_term(bench: RuleContext, events: list[Event]) -> None:
                 continue
             if excuse(first, last) is not None:
                 continue
-            bench.looked(CONTROLLER_EPOCHS_GROW)
-            bench.report(
+            context.looked(CONTROLLER_EPOCHS_GROW)
+            context.report(
                 FindingKind.VIOLATION,
                 CONTROLLER_EPOCHS_GROW,
                 event,
@@ -261,13 +261,13 @@ def _one_epoch_a_term(bench: RuleContext, events: list[Event]) -> None:
             )
 
 
-def _one_owner(bench: RuleContext) -> None:
+def _one_owner(context: RuleContext) -> None:
     """Epochs are compared across brokers by themselves, never by time."""
-    history = bench.history
+    history = context.history
     sightings: dict[tuple[int, int], dict[int, list[Event]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         epoch, owner = event.controller_epoch, event.controller
         if event.kind == "controller_ready":
             owner = event.broker
@@ -278,7 +278,7 @@ def _one_owner(bench: RuleContext) -> None:
             if age is not None:
                 sightings[age, epoch][owner].append(event)
     for (_, epoch), owners in sorted(sightings.items()):
-        bench.looked(ONE_OWNER, sum(map(len, owners.values())))
+        context.looked(ONE_OWNER, sum(map(len, owners.values())))
         # Who tells of its election holds it, before who is seen with it more often.
         ranked = sorted(
             owners.items(),
@@ -295,7 +295,7 @@ def _one_owner(bench: RuleContext) -> None:
             near = min(known, key=lambda each: (abs(each.at - event.at), history.key(each)))
             sure = history.same_zookeeper(near, event, epoch)
             more = f" and {len(events) - 1} more lines" if len(events) > 1 else ""
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_OWNER,
                 event,
@@ -306,13 +306,13 @@ def _one_owner(bench: RuleContext) -> None:
             )
 
 
-def _stood_aside(bench: RuleContext) -> None:
+def _stood_aside(context: RuleContext) -> None:
     """Who stops its election for another broker names one that was controller then.
 
     That is doubted where no other line knows this one as controller, and a third broker was
     elected before and goes on as controller after it. Clocks may be apart: it is never certain.
     """
-    history = bench.history
+    history = context.history
     owners: Counter[int | None] = Counter()
     terms: dict[tuple[int | None, int | None], list[Event]] = defaultdict(list)
     lost = [each for each in history.events if each.kind == "controller_lost"]
@@ -323,7 +323,7 @@ def _stood_aside(bench: RuleContext) -> None:
             owners[event.broker] += event.kind in _ELECTIONS
             terms[event.broker, event.controller_epoch].append(event)
     for event in lost:
-        bench.looked(ONE_OWNER)
+        context.looked(ONE_OWNER)
         if event.controller is None or owners[event.controller] > 1:
             continue
         for (broker, epoch), lines in sorted(terms.items(), key=str):
@@ -332,7 +332,7 @@ def _stood_aside(bench: RuleContext) -> None:
             if first.kind not in _ELECTIONS or broker == event.controller:
                 continue
             if first.at + _OVERLAP <= event.at <= last.at - _OVERLAP:
-                bench.report(
+                context.report(
                     FindingKind.INCOMPLETE,
                     ONE_OWNER,
                     event,
@@ -344,20 +344,20 @@ def _stood_aside(bench: RuleContext) -> None:
                 break
 
 
-def _sends_to_brokers(bench: RuleContext) -> None:
+def _sends_to_brokers(context: RuleContext) -> None:
     """A controller sends to brokers that it knows as alive, which its lines tell before and after.
 
     It leaves out all others (AbstractControllerBrokerRequestBatch.sendRequestsToBrokers).
     """
-    history = bench.history
+    history = context.history
     if history.oldest_release < _SENDS_TO_LIVE or not history.live_brokers:
         return
     lists = history.streams(lambda event: event.kind == "broker_epochs")
     known = history.live_brokers | history.writers
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         if event.kind not in _SENDS or event.replica is None or not _own(event):
             continue
-        bench.looked(REQUEST_AS_SENT)
+        context.looked(REQUEST_AS_SENT)
         if event.replica in known:
             continue
         sure = any(
@@ -371,7 +371,7 @@ def _sends_to_brokers(bench: RuleContext) -> None:
         )
         if not sure:
             continue  # the line that counts it among the live ones may be missing
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             event,
@@ -385,27 +385,27 @@ def _own(event: Event) -> bool:
     return event.broker is not None and event.broker == event.controller
 
 
-def _new_zookeeper(bench: RuleContext) -> Callable[[Event, Event], str | None]:
+def _new_zookeeper(context: RuleContext) -> Callable[[Event, Event], str | None]:
     def excuse(a: Event, b: Event) -> str | None:
-        reset = bench.history.reset(a, b)
+        reset = context.history.reset(a, b)
         return None if reset is None else reset.why
 
     return excuse
 
 
-def _same_zookeeper(bench: RuleContext) -> Callable[[Event, Event], bool]:
+def _same_zookeeper(context: RuleContext) -> Callable[[Event, Event], bool]:
     def joined(a: Event, b: Event) -> bool:
         if a.file != b.file and b.at < a.at - _OVERLAP:
             return False  # the files may have been written in the other order
-        if bench.history.put_together(a, b):
+        if context.history.put_together(a, b):
             return False
-        if bench.history.watched(a, b):
+        if context.history.watched(a, b):
             return True
         # The first epoch of all, without a further sign, may be that of a new ZooKeeper.
         first = b.controller_epoch == 1 and b.kind in _ELECTIONS
-        if first or not bench.history.contiguous(a, b):
+        if first or not context.history.contiguous(a, b):
             return False
-        return bench.history.same_zookeeper(a, b, b.controller_epoch or 0)
+        return context.history.same_zookeeper(a, b, b.controller_epoch or 0)
 
     return joined
 

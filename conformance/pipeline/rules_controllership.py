@@ -26,44 +26,46 @@ _QUEUED_UNTIL = "0.10"
 """The last preset whose controllers run on several threads; 0.11 has one, with a queue."""
 
 
-def check(bench: RuleContext, release: str | None) -> None:
+def check(context: RuleContext, release: str | None) -> None:
     """Each ZooKeeper's controllers, in one run of the model."""
-    history = bench.history
+    history = context.history
     preset = presets_for(release)[0]
-    found = gather(history, history.events, bench.blamed, _segments(bench), _overtaken(history))
+    found = gather(history, history.events, context.blamed, _segments(context), _overtaken(history))
     for _, lines in sorted(found.items()):
-        bench.sequences += 1
-        bench.looked(CONTROLLERSHIP_FITS, lines.sighted)
+        context.sequences += 1
+        context.looked(CONTROLLERSHIP_FITS, lines.sighted)
         run = ControllershipRun(history, lines, preset)
         for head, refusal in run.misfits():
-            kind = _report(bench, run, head, refusal)
+            kind = _report(context, run, head, refusal)
             if kind is FindingKind.INCOMPLETE and head.what is What.WINS:
                 break  # what follows may be of another ZooKeeper
         for head, heard, mark in run.forgotten:
-            bench.report(
+            context.report(
                 FindingKind.EXPLAINED,
                 CONTROLLERSHIP_FITS,
                 head.event,
                 f"broker {head.broker} obeys controller {head.other} of epoch {head.epoch}, and "
                 f"knew a newer one at {heard.where}; its process began anew at {mark.where}",
             )
-        _count(bench, run)
+        _count(context, run)
 
 
-def _count(bench: RuleContext, run: ControllershipRun) -> None:
+def _count(context: RuleContext, run: ControllershipRun) -> None:
     model = run.model
-    bench.election_steps.update(model.taken)
-    bench.election_steps.update({f"{HIDDEN}{step}": count for step, count in model.hidden.items()})
+    context.election_steps.update(model.taken)
+    context.election_steps.update(
+        {f"{HIDDEN}{step}": count for step, count in model.hidden.items()}
+    )
     for (step, reason), count in model.refused.items():
-        bench.election_steps[f"{REFUSED}{step}: {reason}"] += count
+        context.election_steps[f"{REFUSED}{step}: {reason}"] += count
 
 
-def _segments(bench: RuleContext) -> Callable[[Event], Segment | None]:
+def _segments(context: RuleContext) -> Callable[[Event], Segment | None]:
     """The ZooKeeper of a line. Where epochs began anew and no line says why, another begins."""
-    history = bench.history
+    history = context.history
     doubted = {
         (finding.file, finding.line)
-        for finding in bench.findings
+        for finding in context.findings
         if finding.kind == FindingKind.INCOMPLETE.value
         and finding.rule == CONTROLLER_EPOCHS_GROW.name
     }
@@ -99,7 +101,7 @@ def _overtaken(history: History) -> dict[int, tuple[int, Event]]:
 
 
 def _report(
-    bench: RuleContext, run: ControllershipRun, head: Sight, refusal: Refusal
+    context: RuleContext, run: ControllershipRun, head: Sight, refusal: Refusal
 ) -> FindingKind:
     why, allowed = _words(run, head, refusal)
     if refusal.switch is not None:
@@ -111,7 +113,7 @@ def _report(
         if refusal.reason:
             why += f"; {refusal.step} requires that {refusal.reason}"
     near_is_left = refusal.near is not None and refusal.near is run.left.get(head.broker)
-    if not _in_one_world(bench.history, head, refusal):
+    if not _in_one_world(context.history, head, refusal):
         kind = FindingKind.INCOMPLETE
         why += "; lines that show a new beginning may be missing"
     elif near_is_left and run.model.preset == _QUEUED_UNTIL:
@@ -119,10 +121,10 @@ def _report(
         why += "; such a release acts on what was queued before it resigned (KAFKA-4447)"
     doubted = kind is FindingKind.INCOMPLETE and any(
         (finding.file, finding.line) == (head.event.file, head.event.line)
-        for finding in bench.findings
+        for finding in context.findings
     )
     if not doubted:
-        bench.report(kind, CONTROLLERSHIP_FITS, head.event, why, allowed)
+        context.report(kind, CONTROLLERSHIP_FITS, head.event, why, allowed)
     return kind
 
 

@@ -25,7 +25,7 @@ from conformance.pipeline.rules import (
     FindingKind,
 )
 from model.systems import system
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 _FOLLOWER, _LEADER = 1, 2
 _CLOSE = 2_000  # milliseconds: two lines of one fetcher, or of one leader
@@ -41,38 +41,38 @@ _JUDGED = _ENDS | {*KINDS, rules_fetches.RAISED_START}
 Replicas = Mapping[tuple[int, str, int], list[Event]]
 
 
-def check(bench: RuleContext, fenced: bool = False) -> None:
+def check(context: RuleContext, fenced: bool = False) -> None:
     """Each replica by itself, in the order of its own log.
 
     `fenced`: the brokers are known to fence every fetch, as from 2.5.
     """
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     has_watermarks = served = False
-    for event in bench.history.events:
+    for event in context.history.events:
         served = served or event.kind in REQUESTS
         if event.tp is not None and event.broker is not None and event.kind in _JUDGED:
             replicas[event.broker, *event.tp].append(event)
             has_watermarks = has_watermarks or event.kind in KINDS
-    rules_fetches.beside_roles(bench, replicas, fenced)
+    rules_fetches.beside_roles(context, replicas, fenced)
     if served:  # else these are lines of one partition, beside the requests of its cluster
-        rules_fetches.check(bench, fenced)
-    if bench.history.epoch_answers:
-        _cuts(bench, replicas)
+        rules_fetches.check(context, fenced)
+    if context.history.epoch_answers:
+        _cuts(context, replicas)
     if not has_watermarks:
         return
     for _, events in sorted(replicas.items()):
-        ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
-        _follows(bench, ordered)
-        _grows(bench, ordered)
+        ordered = sorted(events, key=lambda each: (each.at, context.history.key(each)))
+        _follows(context, ordered)
+        _grows(context, ordered)
 
 
-def _cuts(bench: RuleContext, replicas: Replicas) -> None:
+def _cuts(context: RuleContext, replicas: Replicas) -> None:
     """Where a follower cut its log in a leader epoch, and what it was answered in that epoch."""
-    ends = bench.history.epoch_answers
+    ends = context.history.epoch_answers
     for (broker, topic, partition), events in sorted(replicas.items()):
         follows: Event | None = None
         chosen: Event | None = None
-        for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
+        for event in sorted(events, key=lambda each: (each.at, context.history.key(each))):
             if event.kind in ("leader_and_isr_received", "follower_started"):
                 follows = event
             elif event.kind == "truncation_chosen":
@@ -84,11 +84,11 @@ def _cuts(bench: RuleContext, replicas: Replicas) -> None:
                 if not answers or any(end < 0 for end, _ in answers):
                     continue  # nothing was answered, or that the epoch is not known
                 most, where = max(answers, key=lambda one: one[0])
-                bench.looked(CUT_AS_ANSWERED)
+                context.looked(CUT_AS_ANSWERED)
                 if event.offset > most:
-                    sure = _all_answers(bench, where, follows)
-                    sure = sure and bench.history.same_process(follows, event)
-                    bench.report(
+                    sure = _all_answers(context, where, follows)
+                    sure = sure and context.history.same_process(follows, event)
+                    context.report(
                         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                         CUT_AS_ANSWERED, event,
                         f"{_name(event)} is cut to {event.offset} in leader epoch "
@@ -102,38 +102,38 @@ def _is_own_choice(chosen: Event) -> bool:
     return chosen.template != _AS_ANSWERED
 
 
-def _all_answers(bench: RuleContext, answer: Event, follows: Event) -> bool:
+def _all_answers(context: RuleContext, answer: Event, follows: Event) -> bool:
     """The request log is whole, from well before the follower began to follow."""
-    since = bench.history.places[answer.file].since
-    return bench.history.complete(answer) and since is not None and since < follows.at - _APART
+    since = context.history.places[answer.file].since
+    return context.history.complete(answer) and since is not None and since < follows.at - _APART
 
 
-def _follows(bench: RuleContext, events: list[Event]) -> None:
+def _follows(context: RuleContext, events: list[Event]) -> None:
     known: int | None = None
     events, starts = _without_raised_starts(events)
     for at, event in enumerate(events):
-        if event.kind in _ENDS or (at and not _goes_on(bench, events[at - 1], event)):
+        if event.kind in _ENDS or (at and not _goes_on(context, events[at - 1], event)):
             known = None
         if event.kind != RECEIVED or event.offset is None or event.high_watermark is None:
             continue
         end = event.offset
         if known is not None:
-            bench.looked(FETCHES_FROM_ITS_END)
-            if end != known and _beside(bench, event, events[at - 1]):
-                bench.report(
+            context.looked(FETCHES_FROM_ITS_END)
+            if end != known and _beside(context, event, events[at - 1]):
+                context.report(
                     _sure(events[at - 1], event), FETCHES_FROM_ITS_END, event,
                     f"{_name(event)} ends at {end}, and after the fetch before it ended at {known}",
                     f"a log that ends at {known}",
                 )  # fmt: skip
         after, mark = end, None
-        for later in _answer(bench, events, at):
+        for later in _answer(context, events, at):
             if later.kind == REPLICATED and later.offset is not None:
                 after = later.offset
             elif later.kind == FOLLOWED:
                 mark = later
         known = after
         if mark is not None and mark.high_watermark is not None:
-            _as_answered(bench, event, mark, after, starts[id(mark)])
+            _as_answered(context, event, mark, after, starts[id(mark)])
 
 
 def _without_raised_starts(events: list[Event]) -> tuple[list[Event], dict[int, int]]:
@@ -148,26 +148,26 @@ def _without_raised_starts(events: list[Event]) -> tuple[list[Event], dict[int, 
     return others, starts
 
 
-def _beside(bench: RuleContext, event: Event, other: Event) -> bool:
+def _beside(context: RuleContext, event: Event, other: Event) -> bool:
     """Note that two lines do not go together; whether they are neighbours, as far as is known."""
-    bench.beside.append((event, other.where))
-    return bench.history.suspects(event, other.where)
+    context.beside.append((event, other.where))
+    return context.history.suspects(event, other.where)
 
 
-def _answer(bench: RuleContext, events: list[Event], at: int) -> Iterator[Event]:
+def _answer(context: RuleContext, events: list[Event], at: int) -> Iterator[Event]:
     """The lines that tell what came of one answer."""
     for number in range(at + 1, min(at + 3, len(events))):
         later = events[number]
-        if later.kind not in (REPLICATED, FOLLOWED) or not _goes_on(bench, events[at], later):
+        if later.kind not in (REPLICATED, FOLLOWED) or not _goes_on(context, events[at], later):
             return
         yield later
         if later.kind == FOLLOWED:
             return
 
 
-def _goes_on(bench: RuleContext, one: Event, other: Event) -> bool:
+def _goes_on(context: RuleContext, one: Event, other: Event) -> bool:
     """Nothing lies between two lines of a replica that is not there to be seen."""
-    history = bench.history
+    history = context.history
     return (
         one.file == other.file
         and history.contiguous(one, other)
@@ -180,19 +180,19 @@ def _sure(one: Event, other: Event) -> FindingKind:
     return FindingKind.VIOLATION if 0 <= other.at - one.at < _CLOSE else FindingKind.INCOMPLETE
 
 
-def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int, start: int) -> None:
+def _as_answered(context: RuleContext, asked: Event, mark: Event, after: int, start: int) -> None:
     """``start``: where its log begins at the least, as far as it was logged. Since 2.5 a high
     watermark is never below that."""
     answered, became = asked.high_watermark or 0, mark.high_watermark or 0
     end = asked.offset or 0
-    bench.looked(FOLLOWS_AS_ANSWERED)
+    context.looked(FOLLOWS_AS_ANSWERED)
     mine = appended(end, after, answered)
-    bench.fired["follower_appends"] += 1
+    context.fired["follower_appends"] += 1
     if mine < became == start:
         return
-    if mine != became and _beside(bench, mark, asked):
+    if mine != became and _beside(context, mark, asked):
         # A log that was loaded may begin later than its lines show.
-        bench.report(
+        context.report(
             FindingKind.INCOMPLETE if mine < became <= after else FindingKind.VIOLATION,
             FOLLOWS_AS_ANSWERED, mark,
             f"{_name(asked)} ends at {after}, its leader answered high watermark {answered} "
@@ -201,18 +201,18 @@ def _as_answered(bench: RuleContext, asked: Event, mark: Event, after: int, star
         )  # fmt: skip
 
 
-def _grows(bench: RuleContext, events: list[Event]) -> None:
+def _grows(context: RuleContext, events: list[Event]) -> None:
     """A leader's high watermark, from one start to the next."""
     known: Event | None = None
     for event in events:
         if event.kind != RAISED:
             known = None if event.kind in _ENDS else known
             continue
-        if known is not None and _goes_on(bench, known, event):
-            bench.looked(WATERMARK_GROWS)
+        if known is not None and _goes_on(context, known, event):
+            context.looked(WATERMARK_GROWS)
             was, now = known.high_watermark or 0, event.high_watermark or 0
-            if now < was and _beside(bench, event, known):
-                bench.report(
+            if now < was and _beside(context, event, known):
+                context.report(
                     _sure(known, event), WATERMARK_GROWS, event,
                     f"{_name(event)}: the leader's high watermark falls from {was} "
                     f"({known.where}) to {now}", f"{was} or more",
@@ -250,5 +250,5 @@ def appended(end: int, after: int, answered: int) -> int:
 
 
 @cache
-def _moves() -> Moves:
-    return Moves(system("replication").recorded(), {"brokers": 2}, frozenset())
+def _moves() -> CompiledSteps:
+    return CompiledSteps(system("replication").recorded(), {"brokers": 2}, frozenset())

@@ -19,15 +19,15 @@ _ONE_REQUEST = 2  # lines that a broker writes of one request to stop a replica,
 _AT_ONCE = 2000  # milliseconds between a request and what its broker cannot do
 
 
-def check_names(bench: RuleContext) -> None:
+def check_names(context: RuleContext) -> None:
     """Each line that shows a log's new name, by itself."""
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.kind != "log_removed" or not event.detail:
             continue
-        bench.looked(RENAMED)
+        context.looked(RENAMED)
         name = f"{event.topic}-{event.partition}"
         if event.detail.replace("\\", "/").rpartition("/")[2] == name:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 RENAMED,
                 event,
@@ -37,11 +37,11 @@ def check_names(bench: RuleContext) -> None:
             )
 
 
-def check_topics(bench: RuleContext) -> None:
+def check_topics(context: RuleContext) -> None:
     """Each log that could not be renamed, beside the end of its topic's deletion."""
     failures: dict[str, list[Event]] = defaultdict(list)
     deleted: dict[str, list[Event]] = defaultdict(list)
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.kind == "log_not_renamed":
             failures[_replica_of(event)[0]].append(event)
         elif event.kind == "topic_deleted" and event.topic:
@@ -49,16 +49,16 @@ def check_topics(bench: RuleContext) -> None:
     for topic, failed in sorted(failures.items()):
         ends = sorted(deleted.get(topic, ()), key=lambda end: end.at)
         for failure in failed:
-            bench.looked(DELETED_IN_FULL)
+            context.looked(DELETED_IN_FULL)
             # Without an end the topic waits; one long before or after is of another deletion.
             end = next((end for end in ends if end.at >= failure.at), None)
             if end is not None and end.at - failure.at < _APART:
-                _ends_without(bench, failure, end, sole=len(ends) == 1)
+                _ends_without(context, failure, end, sole=len(ends) == 1)
 
 
-def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) -> None:
+def _ends_without(context: RuleContext, failure: Event, end: Event, sole: bool) -> None:
     """A topic's deletion ends though the log of one replica could not be renamed."""
-    history = bench.history
+    history = context.history
     if history.restarted(end, failure) is not None:
         return  # it tried again
     topic, partition = _replica_of(failure)
@@ -70,9 +70,9 @@ def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) ->
     if any(failure.at < one.at <= end.at for one in rounds):
         return  # the request was sent again, and a log that is offline is no log to some releases
     sure = sole and len(rounds) == 1
-    sure = sure and _one_request_failed(bench, rounds[0], failure, end, (topic, partition))
+    sure = sure and _one_request_failed(context, rounds[0], failure, end, (topic, partition))
     more = "" if sure else "; another request to delete it, or a new process, may be missing"
-    bench.report(
+    context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         DELETED_IN_FULL,
         end,
@@ -82,10 +82,10 @@ def _ends_without(bench: RuleContext, failure: Event, end: Event, sole: bool) ->
 
 
 def _one_request_failed(
-    bench: RuleContext, began: Event, failure: Event, end: Event, replica: tuple[str, int]
+    context: RuleContext, began: Event, failure: Event, end: Event, replica: tuple[str, int]
 ) -> bool:
     """Whether the deletion asked that broker once for the replica, and got the failure."""
-    history = bench.history
+    history = context.history
     if history.reduced or not history.contiguous(began, end):
         return False
     requests, started = [], False

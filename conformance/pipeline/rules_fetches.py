@@ -50,25 +50,25 @@ class LoggedValue:
     what: str
 
 
-def check(bench: RuleContext, fenced: bool) -> None:
+def check(context: RuleContext, fenced: bool) -> None:
     """All that request logs tell by themselves.
 
     `fenced`: fetches within a session are, as from 2.5.
     """
-    before = Counter(bench.checked)
-    for _, rows in sorted(bench.history.served.items()):
+    before = Counter(context.checked)
+    for _, rows in sorted(context.history.served.items()):
         compared = [row for row in rows if row.fine and row.compared(fenced)]
-        _grow(bench, ANSWERS_ITS_EPOCH, _epochs(compared), forgets=False)
+        _grow(context, ANSWERS_ITS_EPOCH, _epochs(compared), forgets=False)
         for _, those in sorted(_by_epoch(compared).items()):
-            _grow(bench, WATERMARK_GROWS, _watermarks(those))
-            _grow(bench, WITHIN_THE_LOG, log_ends(those))
-            _ends_of_epochs(bench, those)
-        _flows(bench, rows)
-    bench.of_requests.update(Counter(bench.checked) - before)
+            _grow(context, WATERMARK_GROWS, _watermarks(those))
+            _grow(context, WITHIN_THE_LOG, log_ends(those))
+            _ends_of_epochs(context, those)
+        _flows(context, rows)
+    context.of_requests.update(Counter(context.checked) - before)
 
 
 def beside_roles(
-    bench: RuleContext, replicas: Mapping[tuple[int, str, int], Sequence[Event]], fenced: bool
+    context: RuleContext, replicas: Mapping[tuple[int, str, int], Sequence[Event]], fenced: bool
 ) -> None:
     """What leaders answered, beside the lines in which they begin an epoch, and the next one.
 
@@ -76,7 +76,7 @@ def beside_roles(
     none. Its log ends in the new epoch where it ended in that one, or above.
     """
     served: dict[tuple[int, str, int], list[RequestRow]] = defaultdict(list)
-    for (broker, _, topic, partition), rows in sorted(bench.history.served.items()):
+    for (broker, _, topic, partition), rows in sorted(context.history.served.items()):
         if (broker, topic, partition) in replicas:
             served[broker, topic, partition] += [
                 row for row in rows if row.fine and row.compared(fenced)
@@ -87,38 +87,38 @@ def beside_roles(
             if event.kind not in _ROLES or event.offset is None:
                 continue
             before = by_epoch.get(-1 if event.previous_epoch is None else event.previous_epoch, [])
-            _no_more_than(bench, WITHIN_THE_LOG, event, event.offset, log_ends(before))
+            _no_more_than(context, WITHIN_THE_LOG, event, event.offset, log_ends(before))
             if event.high_watermark is not None:
                 most = event.high_watermark
-                _no_more_than(bench, WATERMARK_GROWS, event, most, _watermarks(before))
+                _no_more_than(context, WATERMARK_GROWS, event, most, _watermarks(before))
             if event.kind == "leader_started" and event.leader_epoch is not None:
-                _where_it_began(bench, event, by_epoch.get(event.leader_epoch, []), replicas[key])
+                _where_it_began(context, event, by_epoch.get(event.leader_epoch, []), replicas[key])
 
 
 def _no_more_than(
-    bench: RuleContext, rule: Rule, role: Event, most: int, values: Sequence[LoggedValue]
+    context: RuleContext, rule: Rule, role: Event, most: int, values: Sequence[LoggedValue]
 ) -> None:
     """The greatest that the epoch before showed, beside what the next one begins with."""
-    values = [each for each in values if id(each.row.event) not in bench.blamed]
+    values = [each for each in values if id(each.row.event) not in context.blamed]
     if not values:
         return
-    bench.looked(rule)
+    context.looked(rule)
     above = [each for each in values if (each.least or 0) > most]
     lines = {(each.row.event.file, each.row.event.line) for each in above}
-    if not above or not _marked(bench, role, above[0].row.event):
+    if not above or not _marked(context, role, above[0].row.event):
         return
     shown, alone = above[0], len(lines) == 1 and len(values) > len(above)
     here = f"{_name(role)} ends leader epoch {shown.row.epoch} with {_NAMES[rule.name]} {most}"
     event = shown.row.event if alone else role
     _report(
-        bench, rule, shown.row.event, role, event, False,
+        context, rule, shown.row.event, role, event, False,
         f"{here} ({role.where}), and showed {shown.what} in it ({shown.row.event.where})",
         f"no more than {most}" if alone else f"{shown.least} or more",
     )  # fmt: skip
 
 
 def _where_it_began(
-    bench: RuleContext, start: Event, rows: Iterable[RequestRow], lines: Sequence[Event]
+    context: RuleContext, start: Event, rows: Iterable[RequestRow], lines: Sequence[Event]
 ) -> None:
     """Ends of epochs before its own are not above the log end that a leader began with.
 
@@ -130,22 +130,22 @@ def _where_it_began(
         asked, end = row.asked.get("leaderepoch", -1), row.answered.get("endoffset", -1)
         if row.fetch or end < 0:
             continue
-        bench.looked(ENDS_AS_BEGAN)
+        context.looked(ENDS_AS_BEGAN)
         own = asked == row.epoch
         wrong = end < begin if own else end > max(begin, raised)
-        if wrong and _marked(bench, start, row.event):
+        if wrong and _marked(context, start, row.event):
             _report(
-                bench, ENDS_AS_BEGAN, start, row.event, row.event, True,
+                context, ENDS_AS_BEGAN, start, row.event, row.event, True,
                 f"{_name(start)} began leader epoch {row.epoch} with a log that ended at {begin} "
                 f"({start.where}), and answers that epoch {asked} ends at {end}",
                 f"{begin} or more" if own else f"{begin} or less",
             )  # fmt: skip
 
 
-def _marked(bench: RuleContext, event: Event, other: Event) -> bool:
+def _marked(context: RuleContext, event: Event, other: Event) -> bool:
     """Note that two lines do not go together; whether all lines that say so are here."""
-    bench.beside.append((event, other.where))
-    return bench.history.suspects(event, other.where)
+    context.beside.append((event, other.where))
+    return context.history.suspects(event, other.where)
 
 
 def _by_epoch(rows: Iterable[RequestRow]) -> dict[int, list[RequestRow]]:
@@ -186,14 +186,14 @@ def log_ends(rows: Iterable[RequestRow]) -> list[LoggedValue]:
 
 
 def _grow(
-    bench: RuleContext, rule: Rule, values: Sequence[LoggedValue], forgets: bool = True
+    context: RuleContext, rule: Rule, values: Sequence[LoggedValue], forgets: bool = True
 ) -> None:
     """`forgets`: a process that begins anew may know less than the one before."""
-    for high, low, blamed in _falls(bench, rule, values):
+    for high, low, blamed in _falls(context, rule, values):
         other, since = (low, "after") if blamed is high else (high, "before")
         event = blamed.row.event
         _report(
-            bench, rule, high.row.event, low.row.event, event, forgets,
+            context, rule, high.row.event, low.row.event, event, forgets,
             f"{_name(event)} answers in leader epoch {blamed.row.epoch} and shows {blamed.what}, "
             f"and {since} that {other.what} ({other.row.event.where})",
             f"no more than {other.most}" if blamed is high else f"{other.least} or more",
@@ -201,20 +201,20 @@ def _grow(
 
 
 def _report(
-    bench: RuleContext, rule: Rule, one: Event, other: Event, blamed: Event, forgets: bool,
+    context: RuleContext, rule: Rule, one: Event, other: Event, blamed: Event, forgets: bool,
     why: str, allowed: str,
 ) -> None:  # fmt: skip
     """Two lines that no order brings together, unless the partition or the process began anew."""
-    life = _one_life(bench, one, other)
-    if life is None or (forgets and bench.history.restarted(one, other)):
+    life = _one_life(context, one, other)
+    if life is None or (forgets and context.history.restarted(one, other)):
         return
-    sure = life and (not forgets or bench.history.same_process(one, other))
-    bench.report(
+    sure = life and (not forgets or context.history.same_process(one, other))
+    context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE, rule, blamed, why, allowed
     )
 
 
-def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
+def _ends_of_epochs(context: RuleContext, rows: Iterable[RequestRow]) -> None:
     """The ends of epochs do not fall while a leader leads, and a later epoch ends no earlier."""
     ends: list[RequestRow] = []
     for row in rows:
@@ -222,9 +222,9 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
         if row.fetch or end < 0:
             continue
         epoch_answered = row.answered.get("leaderepoch", asked)
-        bench.looked(ENDS_AS_BEGAN)
+        context.looked(ENDS_AS_BEGAN)
         if epoch_answered > asked:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION, ENDS_AS_BEGAN, row.event,
                 f"{_name(row.event)} is asked where epoch {asked} ends, and answers of "
                 f"{epoch_answered}",
@@ -235,7 +235,7 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
             epoch, before = one.asked["leaderepoch"], one.answered["endoffset"]
             if epoch <= asked and before > end and _ordered(one.event, row):
                 _report(
-                    bench, ENDS_AS_BEGAN, one.event, row.event, row.event, True,
+                    context, ENDS_AS_BEGAN, one.event, row.event, row.event, True,
                     f"{_name(row.event)} answers in leader epoch {row.epoch} that epoch {asked} "
                     f"ends at {end}, and had answered that epoch {epoch} ends at {before} "
                     f"({one.event.where})", f"an end of {before} or more",
@@ -245,7 +245,7 @@ def _ends_of_epochs(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
             ends = [each for each in ends if each.asked["leaderepoch"] != asked] + [row]
 
 
-def _flows(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
+def _flows(context: RuleContext, rows: Iterable[RequestRow]) -> None:
     """What one follower asks on one connection, in one leader epoch: its log is its own."""
     flows: dict[int, list[RequestRow]] = defaultdict(list)
     for row in rows:
@@ -254,12 +254,12 @@ def _flows(bench: RuleContext, rows: Iterable[RequestRow]) -> None:
             continue
         flow = flows[follower]
         if flow and not _goes_on(flow[-1], row):
-            _flow(bench, flow)
+            _flow(context, flow)
             flow.clear()
         if row.fine and row.epoch >= 0:
             flow.append(row)
     for _, flow in sorted(flows.items()):
-        _flow(bench, flow)
+        _flow(context, flow)
 
 
 def _goes_on(one: RequestRow, row: RequestRow) -> bool:
@@ -267,7 +267,7 @@ def _goes_on(one: RequestRow, row: RequestRow) -> bool:
     return (row.epoch, row.run) == (one.epoch, one.run) and row.fine
 
 
-def _flow(bench: RuleContext, flow: Sequence[RequestRow]) -> None:
+def _flow(context: RuleContext, flow: Sequence[RequestRow]) -> None:
     """Rows one after the other, of which no answer was an error."""
     last: RequestRow | None = None  # the fetch that last named an offset
     end: RequestRow | None = None  # the answer about an epoch since
@@ -278,22 +278,22 @@ def _flow(bench: RuleContext, flow: Sequence[RequestRow]) -> None:
             last = None
             continue
         offset = row.asked.get("fetchoffset")
-        if offset is not None and id(row.event) not in bench.blamed:
+        if offset is not None and id(row.event) not in context.blamed:
             if end is not None:
-                _at_the_end(bench, end, row, offset)
-            if last is None or not _from_where_it_ended(bench, last, row, flow[number:], idle):
+                _at_the_end(context, end, row, offset)
+            if last is None or not _from_where_it_ended(context, last, row, flow[number:], idle):
                 last, end, idle = row, None, True
         idle = idle and row.size == 0
         if row.diverging:
             last = None
 
 
-def _at_the_end(bench: RuleContext, end: RequestRow, row: RequestRow, offset: int) -> None:
-    bench.looked(CUT_AS_ANSWERED)
+def _at_the_end(context: RuleContext, end: RequestRow, row: RequestRow, offset: int) -> None:
+    context.looked(CUT_AS_ANSWERED)
     most = end.answered["endoffset"]
-    if offset > most and _one_life(bench, end.event, row.event) is not None:
-        bench.report(
-            FindingKind.VIOLATION if _one_life(bench, end.event, row.event)
+    if offset > most and _one_life(context, end.event, row.event) is not None:
+        context.report(
+            FindingKind.VIOLATION if _one_life(context, end.event, row.event)
             else FindingKind.INCOMPLETE,
             CUT_AS_ANSWERED, row.event,
             f"{_name(row.event)} answered broker {row.event.replica} that epoch "
@@ -303,23 +303,23 @@ def _at_the_end(bench: RuleContext, end: RequestRow, row: RequestRow, offset: in
 
 
 def _from_where_it_ended(
-    bench: RuleContext, last: RequestRow, row: RequestRow, later: Sequence[RequestRow], idle: bool
+    context: RuleContext, last: RequestRow, row: RequestRow, later: Sequence[RequestRow], idle: bool
 ) -> bool:
     """Whether the row's offset is reported: it goes back, or on where nothing was answered."""
     was, now = last.asked["fetchoffset"], row.asked["fetchoffset"]
-    bench.looked(FETCHES_FROM_ITS_END)
+    context.looked(FETCHES_FROM_ITS_END)
     if now == was or (now > was and not idle):
         return False
     following = [each.asked["fetchoffset"] for each in later[1:] if "fetchoffset" in each.asked]
     blamed, other = row, last
     if now < was and following and now <= following[0] < was:
         blamed, other = last, row  # it goes on below: the one before is out of place
-    sure = _one_life(bench, last.event, row.event)
+    sure = _one_life(context, last.event, row.event)
     if sure is None:
         return False
     more = "before that" if blamed is row else "after that"
     reason = "nothing was answered in between" if now > was else "its log only grew"
-    bench.report(
+    context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         FETCHES_FROM_ITS_END, blamed.event,
         f"{row.event.topic}-{row.event.partition}: broker {row.event.replica} fetches from offset "
@@ -331,18 +331,18 @@ def _from_where_it_ended(
 
 
 def _falls(
-    bench: RuleContext, rule: Rule, values: Sequence[LoggedValue]
+    context: RuleContext, rule: Rule, values: Sequence[LoggedValue]
 ) -> Iterator[tuple[LoggedValue, LoggedValue, LoggedValue]]:
     """A value, a later one that is below it, and which of the two is blamed."""
-    out = {n for n, value in enumerate(values) if id(value.row.event) in bench.blamed}
-    key = bench.history.key
+    out = {n for n, value in enumerate(values) if id(value.row.event) in context.blamed}
+    key = context.history.key
     keys = [key(value.row.event) for value in values]
     greatest = _running(values, out)
     for number, low in enumerate(values):
         before = low.row.before
         if low.most is None or before is None or number == 0 or number in out:
             continue
-        bench.looked(rule)
+        context.looked(rule)
         while True:
             at = bisect_right(keys, key(before)) - 1
             while at >= 0 and not _ordered(values[at].row.event, low.row):
@@ -391,9 +391,9 @@ def _ordered(one: Event, row: RequestRow) -> bool:
     return (one.file, one.line) == (before.file, before.line) or one.at < before.at
 
 
-def _one_life(bench: RuleContext, one: Event, other: Event) -> bool | None:
+def _one_life(context: RuleContext, one: Event, other: Event) -> bool | None:
     """Whether the partition was surely the same one; None where a line shows that it was not."""
-    history = bench.history
+    history = context.history
     if history.topic_began(one, other) or history.replica_began(one, other):
         return None
     if history.reset(one, other):

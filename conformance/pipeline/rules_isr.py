@@ -24,28 +24,28 @@ _AT_ONCE = 60_000  # milliseconds that a write to ZooKeeper takes at most, or it
 _BY_CONDITIONAL_WRITE = "zkVersion"
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each leader's lines of each partition, in one log."""
     logs: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     received: dict[tuple[object, ...], list[Event]] = defaultdict(list)
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.tp is not None and event.kind in _ANNOUNCED | {"isr_updated", "isr_refused"}:
-            stream = bench.history.places[event.file].stream
+            stream = context.history.places[event.file].stream
             logs[stream, event.broker, *event.tp].append(event)
         elif event.tp is not None and event.kind in _TOLD:
             received[event.broker, *event.tp].append(event)
     for where, events in sorted(logs.items(), key=lambda item: str(item[0])):
         for wrote, said in pairwise(events):
             if wrote.kind == "isr_updated" and said.kind in _ANNOUNCED:
-                _goes_on(bench, wrote, said, received.get(where[1:], []))
+                _goes_on(context, wrote, said, received.get(where[1:], []))
         for number, (said, wrote) in enumerate(pairwise(events)):
             if said.kind in _ANNOUNCED and wrote.kind == "isr_updated":
                 before = events[number - 1] if number else None
-                _one_change(bench, said, wrote, before)
+                _one_change(context, said, wrote, before)
 
 
-def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | None) -> None:
-    history = bench.history
+def _one_change(context: RuleContext, said: Event, wrote: Event, before: Event | None) -> None:
+    history = context.history
     if wrote.detail != _BY_CONDITIONAL_WRITE or said.isr is None or wrote.isr is None:
         return
     near = 0 <= wrote.at - said.at < _AT_ONCE
@@ -53,15 +53,15 @@ def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | N
         return
     if not history.suspects(wrote, said.where) and not history.suspects(said, wrote.where):
         return
-    bench.looked(ISR_AS_ANNOUNCED)
+    context.looked(ISR_AS_ANNOUNCED)
     if set(said.isr) == set(wrote.isr):
         return
     if before is not None and said.at == wrote.at and set(before.isr or ()) == set(wrote.isr):
         return  # lines of one millisecond may stand in another order
-    bench.beside += [(wrote, said.where), (said, wrote.where)]
-    if id(wrote) in bench.blamed or id(said) in bench.blamed:
+    context.beside += [(wrote, said.where), (said, wrote.where)]
+    if id(wrote) in context.blamed or id(said) in context.blamed:
         return
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         ISR_AS_ANNOUNCED,
         said,
@@ -71,12 +71,12 @@ def _one_change(bench: RuleContext, said: Event, wrote: Event, before: Event | N
     )
 
 
-def _goes_on(bench: RuleContext, wrote: Event, said: Event, received: list[Event]) -> None:
+def _goes_on(context: RuleContext, wrote: Event, said: Event, received: list[Event]) -> None:
     """A leader changes the ISR that it wrote last, if it has received no other state since.
 
     A log would have a line of that if it had one of an earlier state: its own log, or another.
     """
-    history = bench.history
+    history = context.history
     if wrote.isr is None or not said.detail or said.at == wrote.at:
         return
     if not history.contiguous(wrote, said) or history.restarted(wrote, said):
@@ -86,11 +86,11 @@ def _goes_on(bench: RuleContext, wrote: Event, said: Event, received: list[Event
     known = [each for each in received if each.at < wrote.at and history.log_covers(each, said.at)]
     if not known or not history.same_process(wrote, said) or history.clock_was_set(wrote, *known):
         return
-    bench.looked(ISR_AS_ANNOUNCED)
+    context.looked(ISR_AS_ANNOUNCED)
     before = {int(number) for number in re.findall(r"\d+", said.detail)}
-    if before == set(wrote.isr) or not bench.lacks(said, wrote.where):
+    if before == set(wrote.isr) or not context.lacks(said, wrote.where):
         return
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         ISR_AS_ANNOUNCED,
         said,

@@ -37,24 +37,24 @@ _HELD = re.compile(r"(\d+) -> \d+")
 _AT_ONCE = 1000  # milliseconds between two such lines
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each line of the protocol."""
-    owners = _owners(bench)
-    _one_change(bench)
-    for event in bench.history.events:
-        _agrees(bench, event)
+    owners = _owners(context)
+    _one_change(context)
+    for event in context.history.events:
+        _agrees(context, event)
         if event.from_state == "NewPartition" and event.isr and event.leader is not None:
-            _begins(bench, event)
-        _own_log(bench, event, owners)
+            _begins(context, event)
+        _own_log(context, event, owners)
 
 
-def _begins(bench: RuleContext, event: Event) -> None:
+def _begins(context: RuleContext, event: Event) -> None:
     """The first state of a partition; models number epochs and versions in another way."""
-    bench.looked(BEGINS_AS_ASSIGNED)
+    context.looked(BEGINS_AS_ASSIGNED)
     values = (("leader epoch", event.leader_epoch), ("zkVersion", event.version))
     wrong = [f"{name} {value}" for name, value in values if value]
     if wrong:
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             BEGINS_AS_ASSIGNED,
             event,
@@ -62,14 +62,14 @@ def _begins(bench: RuleContext, event: Event) -> None:
         )
 
 
-def _agrees(bench: RuleContext, event: Event) -> None:
-    for wrong in _contradictions(bench, event):
+def _agrees(context: RuleContext, event: Event) -> None:
+    for wrong in _contradictions(context, event):
         if wrong:
-            bench.report(FindingKind.VIOLATION, LINE_AGREES, event, wrong)
+            context.report(FindingKind.VIOLATION, LINE_AGREES, event, wrong)
             return
 
 
-def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
+def _contradictions(context: RuleContext, event: Event) -> Iterator[str | None]:
     """What is compared in a line: None where that goes together, else what does not."""
     seen: list[str | None] = []
     name, kind = f"{event.topic}-{event.partition}", event.kind
@@ -134,7 +134,7 @@ def _contradictions(bench: RuleContext, event: Event) -> Iterator[str | None]:
             f"{' and '.join(table[state])} only"
         )
         seen.append(None if event.from_state in table[state] else text)
-    bench.looked(LINE_AGREES, len(seen))
+    context.looked(LINE_AGREES, len(seen))
     yield from seen
 
 
@@ -164,13 +164,13 @@ _TABLES = {"partition_changed": PARTITION_TABLE, "replica_changed": REPLICA_TABL
 # -- whose log it is ------------------------------------------------------------------------------
 
 
-def _one_change(bench: RuleContext) -> None:
+def _one_change(context: RuleContext) -> None:
     """What is new, and what the controller does of it, are two lines of one thread.
 
     Where each of the two lacks the other one and they stand beside each other, one names a wrong
     writer: that of which fewer lines stand around them, or in this log.
     """
-    history = bench.history
+    history = context.history
     logs: dict[str, list[Event]] = {}
     for event in history.events:
         if event.broker is not None and (_cause(event) or event.template in _COMES_OF.values()):
@@ -186,7 +186,7 @@ def _one_change(bench: RuleContext) -> None:
         ]
         whole = {n for n, a, b in pairs if a.broker == b.broker}
         for number, cause, effect in pairs:
-            bench.looked(OWN_LOG)
+            context.looked(OWN_LOG)
             if number in whole:
                 continue
             near = [
@@ -212,7 +212,7 @@ def _one_change(bench: RuleContext) -> None:
             few, most = sorted((cause, effect), key=lambda each: votes[each.broker])
             if votes[few.broker] == votes[most.broker]:
                 continue
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 OWN_LOG,
                 few,
@@ -238,13 +238,13 @@ def _cause(event: Event) -> str | None:
     return _COMES_OF.get(event.template)
 
 
-def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
+def _owners(context: RuleContext) -> dict[str, dict[int, int]]:
     """The broker of each log in which a few lines name another one; those with their numbers.
 
     By log, of the brokers that few of its lines name, how many the one has whose log it is. Who
     writes many lines of another log of that folder shares the folder.
     """
-    history = bench.history
+    history = context.history
     folders = {place.stream: place.folder for place in history.places.values()}
     named: dict[str, Counter[int]] = defaultdict(Counter)
     for stream, counted in history.writers_of_logs.items():
@@ -264,19 +264,19 @@ def _owners(bench: RuleContext) -> dict[str, dict[int, int]]:
     return found
 
 
-def _own_log(bench: RuleContext, event: Event, owners: dict[str, dict[int, int]]) -> None:
-    history = bench.history
+def _own_log(context: RuleContext, event: Event, owners: dict[str, dict[int, int]]) -> None:
+    history = context.history
     place = history.places[event.file]
     if event.broker is None or not place.writers or event.kind in _NAMED_BY_OTHERS:
         return
-    bench.looked(OWN_LOG)
+    context.looked(OWN_LOG)
     owner = owners.get(place.stream, {}).get(event.broker)
     if owner is None or len(event.positions) > 1:
         return  # a copy of a line of its writer's own log was put in
-    own = _own_files(bench, event.broker, place)
+    own = _own_files(context, event.broker, place)
     sure = cover(own, event.at, event.at) and not history.clock_was_set(event)
     more = "" if sure else "; its own log, which would show that it writes elsewhere, is not here"
-    bench.report(
+    context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         OWN_LOG,
         event,
@@ -286,18 +286,18 @@ def _own_log(bench: RuleContext, event: Event, owners: dict[str, dict[int, int]]
     )
 
 
-def _own_files(bench: RuleContext, broker: int, place: Place) -> list[Place]:
+def _own_files(context: RuleContext, broker: int, place: Place) -> list[Place]:
     """The files of a broker's own log of the same name as that of `place`."""
     name = place.stream.rpartition("/")[2]
     files = [
         each
-        for each in bench.history.places.values()
+        for each in context.history.places.values()
         if each.stream != place.stream
         and each.stream.rpartition("/")[2] == name
         and dict(each.writers).get(broker, 0) > STRAYED
     ]
     streams = {each.stream for each in files}
-    every = [each for each in bench.history.places.values() if each.stream in streams]
+    every = [each for each in context.history.places.values() if each.stream in streams]
     return sorted(every, key=lambda each: each.roll) if len(streams) == 1 else []
 
 

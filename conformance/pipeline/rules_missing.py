@@ -349,9 +349,9 @@ PAIRS = (
 )  # fmt: skip
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """All sorts of lines that go together, in all logs of the cluster."""
-    history = bench.history
+    history = context.history
     if history.reduced:
         return  # where lines are left out, each would look lost
     tallies: PairCounts = defaultdict(PairCount)
@@ -373,13 +373,13 @@ def check(bench: RuleContext) -> None:
             part(history, events, tallies)
         if sole:
             _starts(history, events, tallies)
-    _channels(bench, tallies)
+    _channels(context, tallies)
     _stops(history, tallies)
     for tally in tallies.values():
         if tally.whole or tally.torn:
-            bench.looked(LINES_TOGETHER, tally.whole + len(tally.torn))
+            context.looked(LINES_TOGETHER, tally.whole + len(tally.torn))
         for lack in tally.missing:
-            bench.report(
+            context.report(
                 FindingKind.INCOMPLETE,
                 LINES_TOGETHER,
                 lack.at,
@@ -686,12 +686,12 @@ def _sent(history: History, events: list[Event], tallies: PairCounts) -> None:
             )  # fmt: skip
 
 
-def _channels(bench: RuleContext, tallies: PairCounts) -> None:
+def _channels(context: RuleContext, tallies: PairCounts) -> None:
     """A controller's requests to a broker have consecutive numbers, and both sides log each."""
-    history = bench.history
+    history = context.history
     known = [
         channel
-        for channel in channels(bench)
+        for channel in channels(context)
         if all(history.contiguous(some[0], some[-1]) for some in (channel.sent, channel.came))
     ]
     whole_since: dict[int | None, Event] = {}
@@ -716,7 +716,7 @@ def _channels(bench: RuleContext, tallies: PairCounts) -> None:
             continue
         since = whole_since.get(channel.sent[0].controller_epoch)
         if channel.begins_before and (
-            since_elected(bench, channel.sent[0], channel.sent[-1])
+            since_elected(context, channel.sent[0], channel.sent[-1])
             or (since is not None and history.key(since) < history.key(channel.sent[0]))
         ):
             first = channel.came[0]

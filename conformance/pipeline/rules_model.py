@@ -82,19 +82,19 @@ class ZkVersionLines:
         return None
 
 
-def check(bench: RuleContext, release: str | None) -> None:
+def check(context: RuleContext, release: str | None) -> None:
     """Every partition's lives, version by version."""
     presets = presets_for(release)
     for versions in lives(
-        bench.history, bench.innocent([*bench.history.events, *bench.history.transactions])
+        context.history, context.innocent([*context.history.events, *context.history.transactions])
     ):
-        bench.sequences += 1
+        context.sequences += 1
         for registered in versions.values():
-            _one_state(bench, registered)
+            _one_state(context, registered)
         for before, after in pairs(versions):
-            _leader_wrote(bench, before, after)
+            _leader_wrote(context, before, after)
             _complete(before, after)
-            _one_write(bench, before, after, presets)
+            _one_write(context, before, after, presets)
 
 
 def lives(history: History, events: Iterable[Event]) -> Iterable[dict[int, ZkVersionLines]]:
@@ -172,9 +172,9 @@ def state_of_line(event: Event) -> LeaderEpochIsr | None:
     return (None, None, isr) if event.kind == "isr_accepted" else None
 
 
-def _one_state(bench: RuleContext, registered: ZkVersionLines) -> None:
+def _one_state(context: RuleContext, registered: ZkVersionLines) -> None:
     """All lines about one version agree; what is logged least often is wrong."""
-    bench.looked(ONE_STATE, len(registered.shown))
+    context.looked(ONE_STATE, len(registered.shown))
     if len(registered.shown) < 2:
         return
     ranked = sorted(registered.shown.items(), key=_belief)
@@ -187,13 +187,13 @@ def _one_state(bench: RuleContext, registered: ZkVersionLines) -> None:
         (other, known), event = against, events[0]
         logged = [each for each in known if each.kind != STATE_WRITTEN] or known
         near = min(logged, key=lambda each: (abs(each.at - event.at), each.where))
-        if another_life(bench.history, near, event):
+        if another_life(context.history, near, event):
             continue
-        sure = same_life(bench.history, near, event)
+        sure = same_life(context.history, near, event)
         del registered.shown[state]  # it is no evidence of what stood there
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
         for each in events if sure else events[:1]:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_STATE,
                 each,
@@ -203,7 +203,7 @@ def _one_state(bench: RuleContext, registered: ZkVersionLines) -> None:
             )
 
 
-def _leader_wrote(bench: RuleContext, before: ZkVersionLines, after: ZkVersionLines) -> None:
+def _leader_wrote(context: RuleContext, before: ZkVersionLines, after: ZkVersionLines) -> None:
     """A leader writes over a version that it was sent, or wrote: it is the leader there."""
     if not before.whole:
         return
@@ -212,14 +212,14 @@ def _leader_wrote(bench: RuleContext, before: ZkVersionLines, after: ZkVersionLi
     last = _first([each for each in known if each.kind != STATE_WRITTEN] or known)
     for (whose, _, _), events in after.shown.items():
         event = next((each for each in events if each.kind == "isr_updated"), None)
-        if event is None or last is None or whose is None or id(event) in bench.blamed:
+        if event is None or last is None or whose is None or id(event) in context.blamed:
             continue
-        bench.looked(LEADER_WRITES_ISR)
-        if whose == leader or another_life(bench.history, last, event):
+        context.looked(LEADER_WRITES_ISR)
+        if whose == leader or another_life(context.history, last, event):
             continue
-        sure = same_life(bench.history, last, event)
+        sure = same_life(context.history, last, event)
         more = "" if sure else "; lines that show a new topic or ZooKeeper may be missing"
-        bench.report(
+        context.report(
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             LEADER_WRITES_ISR,
             event,
@@ -240,42 +240,42 @@ def _complete(before: ZkVersionLines, after: ZkVersionLines) -> None:
 
 
 def _one_write(
-    bench: RuleContext, before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]
+    context: RuleContext, before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]
 ) -> None:
     if not before.whole or not after.whole:
         return
     old, new = before.whole[0], after.whole[0]
     event, last = _first(after.shown[new]), _first(before.shown[old])
-    if event is None or last is None or id(event) in bench.blamed or id(last) in bench.blamed:
+    if event is None or last is None or id(event) in context.blamed or id(last) in context.blamed:
         return
-    bench.looked(WRITE_FITS)
+    context.looked(WRITE_FITS)
     found = _fit(before, after, presets)
     if found.step and not found.switch:
-        bench.fired[found.step] += 1
+        context.fired[found.step] += 1
         return
-    if another_life(bench.history, last, event):
+    if another_life(context.history, last, event):
         return
-    sure = same_life(bench.history, last, event)
+    sure = same_life(context.history, last, event)
     change = (
         f"{_name(event)}: zkVersion {before.version} is {_text(old)} at {last.where}, and "
         f"{after.version} is {_text(new)} here; "
     )
     if found.unknown:
-        bench.report(
+        context.report(
             FindingKind.INCOMPLETE, WRITE_FITS, event, change + "the solver gave no answer"
         )
     elif is_configured(found.switch, presets):
         why = f"{found.step} does that where {found.switch} is configured otherwise"
-        bench.report(FindingKind.EXPLAINED, WRITE_FITS, event, change + why)
+        context.report(FindingKind.EXPLAINED, WRITE_FITS, event, change + why)
     elif not sure:
         why = "no write does that, and lines that show a new topic or ZooKeeper may be missing"
-        bench.report(FindingKind.INCOMPLETE, WRITE_FITS, event, change + why)
+        context.report(FindingKind.INCOMPLETE, WRITE_FITS, event, change + why)
     elif found.step:
         why = f"{found.step} does that only without {found.switch} ({source_of(found.switch)})"
-        bench.report(FindingKind.KNOWN_BUG, WRITE_FITS, event, change + why)
+        context.report(FindingKind.KNOWN_BUG, WRITE_FITS, event, change + why)
     else:
         why = f"no write of the protocol does that, of {presets[-1]} or with a switch reverted"
-        bench.report(FindingKind.IMPOSSIBLE, WRITE_FITS, event, change + why)
+        context.report(FindingKind.IMPOSSIBLE, WRITE_FITS, event, change + why)
 
 
 def _fit(before: ZkVersionLines, after: ZkVersionLines, presets: tuple[str, ...]) -> Fit:

@@ -35,11 +35,11 @@ Torn = tuple[Event, str, str]
 """A line without the one before it, what is wrong, and what would be right."""
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each log by itself."""
     whole: dict[str, int] = defaultdict(int)
     torn: dict[str, list[Torn]] = defaultdict(list)
-    history = bench.history
+    history = context.history
     for (stream, _), events in sorted(
         history.streams(lambda event: event.kind in _BEFORE or event.kind == _RECEIVED).items(),
         key=lambda item: str(item[0]),
@@ -53,12 +53,12 @@ def check(bench: RuleContext) -> None:
         for some in _by_partition(events):
             whole[stream] += _replicas(history, some, torn[stream])
     for stream, found in sorted(torn.items()):
-        bench.looked(STEPS_FOLLOW, whole[stream] + len(found))
-        found = [each for each in found if bench.lacks(each[0], _WHAT)]
+        context.looked(STEPS_FOLLOW, whole[stream] + len(found))
+        found = [each for each in found if context.lacks(each[0], _WHAT)]
         few = len(found) <= _FEW and (history.reduced or whole[stream] >= _MANY * len(found))
         for event, why, allowed in found:
-            if few and id(event) not in bench.blamed:
-                bench.report(FindingKind.VIOLATION, STEPS_FOLLOW, event, why, allowed)
+            if few and id(event) not in context.blamed:
+                context.report(FindingKind.VIOLATION, STEPS_FOLLOW, event, why, allowed)
 
 
 def _by_partition(events: list[Event]) -> list[list[Event]]:

@@ -22,24 +22,24 @@ _STATES = frozenset(("partition_changed", "isr_removed", "leader_and_isr_sent", 
 _LEADERS_OWN_ISR = frozenset(("isr_shrunk", "isr_expanded", "isr_updated"))
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """What one line shows by itself first, so that a bad line is not compared with good ones."""
-    for event in bench.history.events:
-        _leader_in_isr(bench, event)
-        _writers_epoch(bench, event)
-    _epochs_grow(bench)
-    _leaders_are_the_elected(bench)
+    for event in context.history.events:
+        _leader_in_isr(context, event)
+        _writers_epoch(context, event)
+    _epochs_grow(context)
+    _leaders_are_the_elected(context)
 
 
-def _leader_in_isr(bench: RuleContext, event: Event) -> None:
+def _leader_in_isr(context: RuleContext, event: Event) -> None:
     leader = event.broker if event.kind in _LEADERS_OWN_ISR else event.leader
     if event.kind == "leader_started" and event.isr is not None:
         leader = event.broker
     if event.isr is None or leader is None or leader < 0:
         return
-    bench.looked(LEADER_IN_ISR)
+    context.looked(LEADER_IN_ISR)
     if leader not in event.isr:
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             LEADER_IN_ISR,
             event,
@@ -48,14 +48,14 @@ def _leader_in_isr(bench: RuleContext, event: Event) -> None:
         )
 
 
-def _writers_epoch(bench: RuleContext, event: Event) -> None:
+def _writers_epoch(context: RuleContext, event: Event) -> None:
     state, writer = event.state_epoch, event.controller_epoch
     if state is None or not writer:  # a controller that has just resigned writes under 0
         return
-    bench.looked(WRITERS_EPOCH)
+    context.looked(WRITERS_EPOCH)
     wrong = state != writer if event.kind == "isr_removed" else state > writer
-    if wrong and not bench.history.is_of_a_successor(event):
-        bench.report(
+    if wrong and not context.history.is_of_a_successor(event):
+        context.report(
             FindingKind.VIOLATION,
             WRITERS_EPOCH,
             event,
@@ -65,11 +65,11 @@ def _writers_epoch(bench: RuleContext, event: Event) -> None:
         )
 
 
-def _epochs_grow(bench: RuleContext) -> None:
+def _epochs_grow(context: RuleContext) -> None:
     """Writes of all controllers, in the order of their epochs and of each one's lines."""
-    history = bench.history
+    history = context.history
     written: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         if event.kind not in _STATES or event.leader_epoch is None or event.tp is None:
             continue
         if event.controller_epoch is None or event.leader == -2:
@@ -79,7 +79,7 @@ def _epochs_grow(bench: RuleContext) -> None:
         age = history.age(event)
         if age is not None:
             written[(age, *event.tp)].append(event)
-    joined = _joined(bench)
+    joined = _joined(context)
 
     def excuse(a: Event, b: Event) -> str | None:
         reset = history.reset(a, b)
@@ -96,7 +96,7 @@ def _epochs_grow(bench: RuleContext) -> None:
         events.sort(key=lambda event: (event.controller_epoch, history.key(event)))
         passed_on = history.passed_on(events)
         events = [event for event in events if id(event) not in passed_on]
-        bench.never_falls(
+        context.never_falls(
             LEADER_EPOCHS_GROW,
             f"{topic}-{partition}: the leader epoch",
             [_step(event) for event in events],
@@ -104,7 +104,7 @@ def _epochs_grow(bench: RuleContext) -> None:
             joined,
             "leader_epoch",
         )
-        _one_leader(bench, bench.innocent(events), joined)
+        _one_leader(context, context.innocent(events), joined)
 
 
 def _step(event: Event) -> ValueSeen:
@@ -119,15 +119,15 @@ def _step(event: Event) -> ValueSeen:
 
 
 def _one_leader(
-    bench: RuleContext, events: list[Event], joined: Callable[[Event, Event], bool]
+    context: RuleContext, events: list[Event], joined: Callable[[Event, Event], bool]
 ) -> None:
     last: Event | None = None
     for event in events:
         if last is not None and not _step(event).fresh and event.leader_epoch == last.leader_epoch:
-            bench.looked(ONE_LEADER)
-            if event.leader != last.leader and bench.history.topic_began(last, event) is None:
+            context.looked(ONE_LEADER)
+            if event.leader != last.leader and context.history.topic_began(last, event) is None:
                 sure = joined(last, event)
-                bench.report(
+                context.report(
                     FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                     ONE_LEADER,
                     event,
@@ -138,17 +138,17 @@ def _one_leader(
         last = event
 
 
-def _leaders_are_the_elected(bench: RuleContext) -> None:
+def _leaders_are_the_elected(context: RuleContext) -> None:
     """Who starts as leader in an epoch is whom the controller wrote for it.
 
     Compared across brokers by epoch, where the whole logs of both are here, or lines would show a
     new topic or ZooKeeper between; and only within one life of the topic.
     """
-    history = bench.history
+    history = context.history
     written: dict[tuple[int | None, str, int, int], list[Event]] = defaultdict(list)
     started: dict[tuple[int | None, str, int, int], set[int | None]] = defaultdict(set)
     starters: set[int | None] = set()
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         if event.tp is None or event.leader_epoch is None:
             continue
         if event.kind in _STATES:
@@ -156,7 +156,7 @@ def _leaders_are_the_elected(bench: RuleContext) -> None:
         elif event.kind == "leader_started":
             started[(history.age(event), *event.tp, event.leader_epoch)].add(event.broker)
             starters.add(event.broker)
-    for event in bench.innocent(history.events):
+    for event in context.innocent(history.events):
         if event.kind != "leader_started" or event.tp is None or event.leader_epoch is None:
             continue
         here = history.age(event), *event.tp, event.leader_epoch
@@ -175,12 +175,12 @@ def _leaders_are_the_elected(bench: RuleContext) -> None:
         ]
         if not states or here[0] is None:
             continue
-        bench.looked(ONE_LEADER)
+        context.looked(ONE_LEADER)
         if any(state.leader == event.broker for state in states):
             continue
         state = states[0]
         if len(states) == 1 and state.leader in starters - started[here]:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 ONE_LEADER,
                 state,
@@ -190,7 +190,7 @@ def _leaders_are_the_elected(bench: RuleContext) -> None:
                 f"leader {event.broker} in leader epoch {event.leader_epoch}",
             )
             continue
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             ONE_LEADER,
             event,
@@ -201,13 +201,13 @@ def _leaders_are_the_elected(bench: RuleContext) -> None:
         )
 
 
-def _joined(bench: RuleContext) -> Callable[[Event, Event], bool]:
+def _joined(context: RuleContext) -> Callable[[Event, Event], bool]:
     """Nothing written to a partition between two lines can be missing.
 
     Within one controller epoch its one writer's log decides. Across epochs, the log of every
     controller in between has to be here as well.
     """
-    history = bench.history
+    history = context.history
     writers: dict[tuple[int | None, int], set[str]] = defaultdict(set)
     for event in history.events:
         if event.kind in WRITES and event.controller_epoch is not None:

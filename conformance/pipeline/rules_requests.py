@@ -52,34 +52,34 @@ _LAST_RECEIVED = "told"  # the name of that neighbour in the kept state of a wat
 Partition = tuple[str, int]
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each partition by itself: request by request, then what was received and held."""
     partitions: dict[Partition, list[Event]] = defaultdict(list)
     kinds = _STEPS | _REFUSED | _STARTED | _RECEIVED | {*_ARRIVES.values()} | _WRITTEN | _ISR
-    for event in bench.history.events:
+    for event in context.history.events:
         if (event.kind in kinds or _is_not_taken(event.template)) and event.tp is not None:
             partitions[event.tp].append(event)
     for _, every in sorted(partitions.items()):
         logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
         for event in every:
             if event.broker is not None:
-                logs[bench.history.places[event.file].stream, event.broker].append(event)
+                logs[context.history.places[event.file].stream, event.broker].append(event)
         streams: dict[str, list[Event]] = defaultdict(list)
         for (stream, _), events in sorted(logs.items()):
             if any(event.kind in _STEPS for event in events):
                 streams[stream] += events
         for _, events in sorted(streams.items()):
-            _handled_as_received(bench, sorted(events, key=bench.history.key))
+            _handled_as_received(context, sorted(events, key=context.history.key))
         for _, events in sorted(logs.items()):
-            _received_epochs_grow(bench, bench.innocent(events))
-            _holds_as_received(bench, bench.innocent(events))
-        _arrives_as_sent(bench, every)
-        _no_older_than_written(bench, bench.innocent(every))
-        _starts_as_received(bench, bench.innocent(every))
-        _starts_as_written(bench, bench.innocent(every))
-        _version_as_received(bench, bench.innocent(every))
-    _batches(bench)
-    _handled_for_the_obeyed(bench)
+            _received_epochs_grow(context, context.innocent(events))
+            _holds_as_received(context, context.innocent(events))
+        _arrives_as_sent(context, every)
+        _no_older_than_written(context, context.innocent(every))
+        _starts_as_received(context, context.innocent(every))
+        _starts_as_written(context, context.innocent(every))
+        _version_as_received(context, context.innocent(every))
+    _batches(context)
+    _handled_for_the_obeyed(context)
 
 
 @cache
@@ -94,7 +94,7 @@ def _name(event: Event) -> str:
 # -- one request in one log -----------------------------------------------------------------------
 
 
-def _handled_as_received(bench: RuleContext, events: list[Event]) -> None:
+def _handled_as_received(context: RuleContext, events: list[Event]) -> None:
     """Lines of one request about one partition: it is received, handled, and completed.
 
     Lines in one log that make such a request together, and name another broker or another number
@@ -114,13 +114,13 @@ def _handled_as_received(bench: RuleContext, events: list[Event]) -> None:
         if (
             group is None
             or any(each.kind == event.kind for each in group)
-            or not _of_one_request(bench.history, group[-1], event)
+            or not _of_one_request(context.history, group[-1], event)
         ):
             group = newest[key] = []
             groups.append(group)
         group.append(event)
     for group in groups:
-        _one_request(bench, group)
+        _one_request(context, group)
     parts = [
         group
         for group in groups
@@ -128,23 +128,25 @@ def _handled_as_received(bench: RuleContext, events: list[Event]) -> None:
         and (group[0].broker, group[0].controller, group[0].correlation) not in refused
     ]
     for one, other in pairwise(parts):
-        _torn(bench, one, other)
+        _torn(context, one, other)
 
 
-def _torn(bench: RuleContext, one: list[Event], other: list[Event]) -> None:
+def _torn(context: RuleContext, one: list[Event], other: list[Event]) -> None:
     """Two requests in one log, of each of which a line is missing that the other one has."""
-    lines = sorted([*one, *other], key=bench.history.key)
-    if tuple(each.kind for each in lines) != _IN_ORDER or any(id(e) in bench.blamed for e in lines):
+    lines = sorted([*one, *other], key=context.history.key)
+    if tuple(each.kind for each in lines) != _IN_ORDER or any(
+        id(e) in context.blamed for e in lines
+    ):
         return
-    near = all(_of_one_request(bench.history, a, b) for a, b in pairwise(lines))
+    near = all(_of_one_request(context.history, a, b) for a, b in pairwise(lines))
     first, second = one[0], other[0]
     whose, which = first.broker != second.broker, first.correlation != second.correlation
     if not near or whose == which or first.controller != second.controller:
         return
     (wrong, *_), right = (one, other[0]) if len(one) < len(other) else (other, one[0])
-    if not bench.lacks(wrong, right.where):
+    if not context.lacks(wrong, right.where):
         return
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         REQUEST_AS_SENT,
         wrong,
@@ -159,10 +161,10 @@ def _of_one_request(history: History, a: Event, b: Event) -> bool:
     return 0 <= b.at - a.at < _ONE_REQUEST and history.contiguous(a, b)
 
 
-def _one_request(bench: RuleContext, group: list[Event]) -> None:
+def _one_request(context: RuleContext, group: list[Event]) -> None:
     if len(group) < 2:
         return
-    bench.looked(REQUEST_AS_SENT, len(group) - 1)
+    context.looked(REQUEST_AS_SENT, len(group) - 1)
     for what, said in (
         ("to become {}", {id(each): _role(each) for each in group}),
         ("of controller epoch {}", {id(each): each.controller_epoch for each in group}),
@@ -176,7 +178,7 @@ def _one_request(bench: RuleContext, group: list[Event]) -> None:
         wrong = [each for each in group if said[id(each)] not in (None, right)]
         other = next(each for each in group if said[id(each)] == right)
         for event in wrong:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 event,
@@ -202,13 +204,13 @@ def _leads(event: Event) -> bool:
     return event.leader == event.broker
 
 
-def _batches(bench: RuleContext) -> None:
+def _batches(context: RuleContext) -> None:
     """A request of several partitions: it is handled and finished with one controller and number.
 
     Nothing of it is left out where large clusters are judged in parts: it tells of no partition.
     """
     logs: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    history = bench.history
+    history = context.history
     for event in history.events:
         if event.kind == _BATCH and event.broker is not None and event.tp is None:
             logs[history.places[event.file].stream, event.broker].append(event)
@@ -222,11 +224,11 @@ def _batches(bench: RuleContext) -> None:
                 continue
             if not _of_one_request(history, begun, done):
                 continue
-            bench.looked(REQUEST_AS_SENT)
-            _inside_a_batch(bench, begun, done, inside)
+            context.looked(REQUEST_AS_SENT)
+            _inside_a_batch(context, begun, done, inside)
             whose = begun.controller != done.controller
             if not whose and begun.correlation == done.correlation:
-                _as_many(bench, begun, done)
+                _as_many(context, begun, done)
             if whose == (begun.correlation != done.correlation):
                 continue
             column = "controller" if whose else "correlation"
@@ -235,7 +237,7 @@ def _batches(bench: RuleContext) -> None:
             wrong, right = begun, done
             if near[getattr(begun, column)] > near[getattr(done, column)]:
                 wrong, right = done, begun
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 wrong,
@@ -246,11 +248,11 @@ def _batches(bench: RuleContext) -> None:
             )
 
 
-def _as_many(bench: RuleContext, begun: Event, done: Event) -> None:
+def _as_many(context: RuleContext, begun: Event, done: Event) -> None:
     """Both lines of one request count its partitions."""
     if begun.detail is None or done.detail is None or begun.detail == done.detail:
         return
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         REQUEST_AS_SENT,
         begun,
@@ -260,9 +262,9 @@ def _as_many(bench: RuleContext, begun: Event, done: Event) -> None:
     )
 
 
-def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[Event]) -> None:
+def _inside_a_batch(context: RuleContext, begun: Event, done: Event, lines: list[Event]) -> None:
     """What is done and refused of a request while it is handled, under one lock, is of it."""
-    history = bench.history
+    history = context.history
     if (begun.controller, begun.correlation) != (done.controller, done.correlation):
         return
     low = bisect_left(lines, history.key(begun), key=history.key)
@@ -273,7 +275,7 @@ def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[E
             continue  # lines of one millisecond may stand in another order
         about = f"{_name(event)}: " if event.tp is not None else ""
         verb = "refuses" if event.kind in _REFUSED else "stops fetchers for"
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             event,
@@ -284,12 +286,12 @@ def _inside_a_batch(bench: RuleContext, begun: Event, done: Event, lines: list[E
         )
 
 
-def _handled_for_the_obeyed(bench: RuleContext) -> None:
+def _handled_for_the_obeyed(context: RuleContext) -> None:
     """Between two lines that obey one controller under one epoch no other one is obeyed.
 
     What an older one sends is refused in a line of its own; a newer one would be known after it.
     """
-    history = bench.history
+    history = context.history
     kinds = {"obeyed", "old_controller_refused", _BATCH, "stop_replica_handled"}
     for _, every in sorted(
         history.streams(lambda event: event.kind in kinds).items(), key=lambda item: str(item[0])
@@ -305,7 +307,7 @@ def _handled_for_the_obeyed(bench: RuleContext) -> None:
             if event.kind not in (_BATCH, "stop_replica_handled") or event.controller is None:
                 continue
             place = bisect_left(keys, history.key(event))
-            if not 0 < place < len(obeyed) or id(event) in bench.blamed:
+            if not 0 < place < len(obeyed) or id(event) in context.blamed:
                 continue
             before, after = obeyed[place - 1], obeyed[place]
             if not before.at < event.at < after.at or event.correlation is None:
@@ -317,12 +319,12 @@ def _handled_for_the_obeyed(bench: RuleContext) -> None:
                 continue
             if history.restarted(before, after) or history.reset(before, after):
                 continue
-            bench.looked(ONE_OWNER)
+            context.looked(ONE_OWNER)
             if event.controller == before.controller:
                 continue
             if (event.controller, event.correlation) in refused:
                 continue
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 ONE_OWNER,
                 event,
@@ -336,13 +338,13 @@ def _handled_for_the_obeyed(bench: RuleContext) -> None:
 # -- what a broker is sent, and holds -------------------------------------------------------------
 
 
-def _received_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
+def _received_epochs_grow(context: RuleContext, events: list[Event]) -> None:
     """Both requests come by one channel, and neither tells an older leader epoch after a newer.
 
     Each controller has a channel of its own: what an older one sends after a newer one was heard is
     refused, in a line that names no partition, and whether it was is another rule's.
     """
-    history = bench.history
+    history = context.history
     steps, fresh, newest = [], False, 0
     passed_on = history.passed_on(event for event in events if event.kind in _RECEIVED)
     for event in events:
@@ -361,7 +363,7 @@ def _received_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
         new = event.is_new is True and event.leader_epoch == 0
         steps.append(ValueSeen(event.leader_epoch, event, fresh=fresh or new))
         fresh = False
-    if bench.cut or len({step.event.kind for step in steps}) < 2:
+    if context.cut or len({step.event.kind for step in steps}) < 2:
         return  # of one kind alone other rules judge
 
     def excuse(a: Event, b: Event) -> str | None:
@@ -381,14 +383,14 @@ def _received_epochs_grow(bench: RuleContext, events: list[Event]) -> None:
 
     for some in [steps] if not history.reduced else _noted(steps):
         first = some[0].event
-        for fall in bench.never_falls(
+        for fall in context.never_falls(
             NO_OLDER_LEADER_EPOCH,
             f"{_name(first)}: the leader epoch that broker {first.broker} is sent",
             some,
             excuse,
             joined,
         ):
-            bench.beside.append((fall.step.event, fall.last.event.where))
+            context.beside.append((fall.step.event, fall.last.event.where))
 
 
 def _noted(steps: list[ValueSeen]) -> Iterable[list[ValueSeen]]:
@@ -397,9 +399,9 @@ def _noted(steps: list[ValueSeen]) -> Iterable[list[ValueSeen]]:
     return [[by[s.event.beside], s] for s in steps if s.event.beside in by and s.event.beside]
 
 
-def _holds_as_received(bench: RuleContext, events: list[Event]) -> None:
+def _holds_as_received(context: RuleContext, events: list[Event]) -> None:
     """What a refusal says of the leader epoch that is held, beside the one that was taken last."""
-    history = bench.history
+    history = context.history
     held: Event | None = None
     taken = False
     received: dict[tuple[int | None, int | None], Event] = {}
@@ -421,10 +423,10 @@ def _holds_as_received(bench: RuleContext, events: list[Event]) -> None:
             stated = event.leader_epoch if same else event.previous_epoch
             asked = received.get((event.controller, event.correlation))
             if asked is not None and _of_one_request(history, asked, event):
-                _refused_as_asked(bench, event, asked)
+                _refused_as_asked(context, event, asked)
             if held is None or stated is None or held.leader_epoch is None:
                 continue
-            if id(event) in bench.blamed or another_life(history, held, event):
+            if id(event) in context.blamed or another_life(history, held, event):
                 continue
             # A logger's level may be changed while a broker runs: it is as it was, at both ends.
             if not (
@@ -435,10 +437,10 @@ def _holds_as_received(bench: RuleContext, events: list[Event]) -> None:
             ):
                 held = None  # another request may have come meanwhile
                 continue
-            bench.looked(HOLDS_AS_RECEIVED)
-            if stated == held.leader_epoch or not bench.lacks(event, held.where):
+            context.looked(HOLDS_AS_RECEIVED)
+            if stated == held.leader_epoch or not context.lacks(event, held.where):
                 continue
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 HOLDS_AS_RECEIVED,
                 event,
@@ -448,10 +450,10 @@ def _holds_as_received(bench: RuleContext, events: list[Event]) -> None:
             )
 
 
-def _refused_as_asked(bench: RuleContext, refusal: Event, asked: Event) -> None:
-    bench.looked(REQUEST_AS_SENT)
+def _refused_as_asked(context: RuleContext, refusal: Event, asked: Event) -> None:
+    context.looked(REQUEST_AS_SENT)
     if asked.leader_epoch != refusal.leader_epoch:
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             REQUEST_AS_SENT,
             refusal,
@@ -462,13 +464,13 @@ def _refused_as_asked(bench: RuleContext, refusal: Event, asked: Event) -> None:
         )
 
 
-def _starts_as_received(bench: RuleContext, events: list[Event]) -> None:
+def _starts_as_received(context: RuleContext, events: list[Event]) -> None:
     """A broker that starts in a leader epoch was sent it: its log of requests, if it is here, has
     that line.
 
     Requests are handled one after another, and each is logged before it is handled.
     """
-    history = bench.history
+    history = context.history
     received: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind == "leader_and_isr_received" and event.leader_epoch is not None:
@@ -482,13 +484,13 @@ def _starts_as_received(bench: RuleContext, events: list[Event]) -> None:
         if event.kind not in _STARTED or event.leader_epoch is None or event.broker not in received:
             continue
         place = bisect_right(times[event.broker], event.at)
-        if not place or id(event) in bench.blamed:
+        if not place or id(event) in context.blamed:
             continue
         last = received[event.broker][place - 1]
         if another_life(history, last, event) or history.restarted(last, event):
             continue
-        bench.looked(HOLDS_AS_RECEIVED)
-        if event.leader_epoch in epochs[event.broker] or not bench.lacks(event, _LAST_RECEIVED):
+        context.looked(HOLDS_AS_RECEIVED)
+        if event.leader_epoch in epochs[event.broker] or not context.lacks(event, _LAST_RECEIVED):
             continue
         if not (
             event.at - last.at < _ONE_REQUEST  # the logger's level may have been changed since
@@ -498,7 +500,7 @@ def _starts_as_received(bench: RuleContext, events: list[Event]) -> None:
         ):
             continue  # the request that received it may be missing
         role = "leader" if event.kind == "leader_started" else "follower"
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             HOLDS_AS_RECEIVED,
             event,
@@ -509,13 +511,13 @@ def _starts_as_received(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
-def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
+def _starts_as_written(context: RuleContext, events: list[Event]) -> None:
     """Nobody starts in a leader epoch above those that controllers write later.
 
     Brokers' clocks may be apart: only what lies further from each other is certain, or stands in
     one log, where the controller itself is the one that starts.
     """
-    history = bench.history
+    history = context.history
     written = sorted(
         (e for e in events if e.kind in _WRITTEN and e.leader_epoch is not None and e.leader != -2),
         key=lambda each: (each.at, history.key(each)),
@@ -524,7 +526,7 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
     for each in written:
         logs[history.places[each.file].stream, each.broker].append(each)
     for event in events:
-        if event.kind not in _STARTED or event.leader_epoch is None or id(event) in bench.blamed:
+        if event.kind not in _STARTED or event.leader_epoch is None or id(event) in context.blamed:
             continue
         own = logs.get((history.places[event.file].stream, event.broker), [])
         after = bisect_right(own, event.at, key=lambda each: each.at)
@@ -536,7 +538,7 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
         place = bisect_right(written, event.at + _ONE_REQUEST, key=lambda each: each.at)
         if not here and place == len(written):
             continue
-        bench.looked(HOLDS_AS_RECEIVED)
+        context.looked(HOLDS_AS_RECEIVED)
         later = own[after] if here else written[place]
         if event.leader_epoch <= (later.leader_epoch or 0):
             continue
@@ -547,14 +549,14 @@ def _starts_as_written(bench: RuleContext, events: list[Event]) -> None:
             if here
             else another_life(history, event, later)
         )
-        if not alone or anew or not bench.lacks(event, later.where):
+        if not alone or anew or not context.lacks(event, later.where):
             continue
         sure = (
             (here or (later.at - event.at > CLOCKS_APART and not history.lived_twice(event)))
             and same_life(history, event, later)
             and not history.clock_was_set(event, later)
         )
-        bench.report(
+        context.report(
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             HOLDS_AS_RECEIVED,
             event,
@@ -571,12 +573,12 @@ def _writes_between(tries: list[tuple[int, int]], since: int, until: int) -> int
     return max(0, sum(step for at, step in tries if since <= at <= until))
 
 
-def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
+def _version_as_received(context: RuleContext, events: list[Event]) -> None:
     """The zkVersion that a leader has when its write is refused: it was sent it, or wrote it.
 
     Up to 2.3 what it wrote is logged at TRACE, and that it is about to write always.
     """
-    history = bench.history
+    history = context.history
     received: dict[int | None, list[Event]] = defaultdict(list)
     tries: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
     for event in events:
@@ -585,7 +587,7 @@ def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
         if event.kind in ("leader_and_isr_received", "isr_updated") and event.version is not None:
             received[event.broker].append(event)
     for event in events:
-        if event.kind != "isr_refused" or event.version is None or id(event) in bench.blamed:
+        if event.kind != "isr_refused" or event.version is None or id(event) in context.blamed:
             continue
         before = [
             each
@@ -602,16 +604,16 @@ def _version_as_received(bench: RuleContext, events: list[Event]) -> None:
             and not history.clock_was_set(last, event)
         ):
             continue  # what it was sent, or wrote, may be missing
-        bench.looked(HOLDS_AS_RECEIVED)
+        context.looked(HOLDS_AS_RECEIVED)
         own = tries[event.broker]
         if any(
             0 <= event.version - (each.version or 0) <= _writes_between(own, each.at, event.at)
             for each in received[event.broker]
         ):
             continue
-        if not bench.lacks(event, _LAST_RECEIVED):
+        if not context.lacks(event, _LAST_RECEIVED):
             continue
-        bench.report(
+        context.report(
             FindingKind.INCOMPLETE,
             HOLDS_AS_RECEIVED,
             event,
@@ -633,7 +635,7 @@ class _Channel:
     came: list[Event]
 
 
-def _arrives_as_sent(bench: RuleContext, events: list[Event]) -> None:
+def _arrives_as_sent(context: RuleContext, events: list[Event]) -> None:
     """Requests of one controller come in the order in which they were sent, as they were sent.
 
     So a line that no sent one is like is wrong, where a later one is like one, and the sender's log
@@ -652,7 +654,7 @@ def _arrives_as_sent(bench: RuleContext, events: list[Event]) -> None:
             channels[key].came.append(event)
     for _, channel in sorted(channels.items()):
         if channel.sent and channel.came:
-            _one_channel(bench, channel, events)
+            _one_channel(context, channel, events)
 
 
 def _receivers(sent: Event) -> Iterable[int]:
@@ -661,17 +663,17 @@ def _receivers(sent: Event) -> Iterable[int]:
     return {int(number) for number in re.findall(r"\d+", sent.detail or "")}
 
 
-def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> None:
-    history = bench.history
+def _one_channel(context: RuleContext, channel: _Channel, events: list[Event]) -> None:
+    history = context.history
     came = sorted(channel.came, key=history.key)
     sent: dict[object, list[Event]] = defaultdict(list)
     for each in channel.sent:
         sent[_state(each)].append(each)
     like = [next((s for s in sent[_state(each)] if _alike(s, each)), None) for each in came]
-    bench.looked(REQUEST_AS_SENT, len(came))
-    doubted = any(id(each) in bench.blamed for each in channel.sent)
+    context.looked(REQUEST_AS_SENT, len(came))
+    doubted = any(id(each) in context.blamed for each in channel.sent)
     for number, event in enumerate(came):
-        if like[number] is not None or id(event) in bench.blamed or doubted:
+        if like[number] is not None or id(event) in context.blamed or doubted:
             continue
         later = [n for n in range(number + 1, len(came)) if like[n] is not None]
         near = min(
@@ -681,10 +683,10 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
         age = history.age(event)
         if age is None or age != history.age(near):
             continue
-        if not since_elected(bench, channel.sent[0], until or channel.sent[-1]):
+        if not since_elected(context, channel.sent[0], until or channel.sent[-1]):
             continue  # what it is like may be missing
         sure = until is not None and history.contiguous(event, came[later[0]])
-        if not bench.lacks(event, "sent"):
+        if not context.lacks(event, "sent"):
             continue
         what = ", ".join(name for name in _CONTENT if _differs(near, event, name))
         wrong, right = event, near
@@ -692,7 +694,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
             wrong, right = near, event
         elsewhere = _sent_elsewhere(event, events)
         if sure and elsewhere is not None:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 REQUEST_AS_SENT,
                 elsewhere,
@@ -701,7 +703,7 @@ def _one_channel(bench: RuleContext, channel: _Channel, events: list[Event]) -> 
                 f"a request to broker {event.broker}",
             )
             continue
-        bench.report(
+        context.report(
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             REQUEST_AS_SENT,
             wrong,
@@ -745,9 +747,9 @@ def _differs(a: Event, b: Event, name: str) -> bool:
     return one != other if name != "isr" else set(one) != set(other)
 
 
-def since_elected(bench: RuleContext, sent: Event, until: Event) -> bool:
+def since_elected(context: RuleContext, sent: Event, until: Event) -> bool:
     """Whether all that this controller sent since its election is here, up to a line."""
-    history = bench.history
+    history = context.history
     place = history.places[sent.file]
     if not place.sole or not history.contiguous(sent, until):
         return False
@@ -796,9 +798,9 @@ def _newest(written: Iterable[Event]) -> tuple[list[int], list[Event]]:
     return epochs, found
 
 
-def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
+def _no_older_than_written(context: RuleContext, events: list[Event]) -> None:
     """A controller reads what those before it wrote: it tells nobody of an older leader epoch."""
-    history = bench.history
+    history = context.history
     written: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind not in _WRITTEN or event.leader_epoch is None or event.leader == -2:
@@ -822,13 +824,13 @@ def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
             by = last
         controllers, newest_by = newest_of[age]
         place = bisect_left(controllers, by.controller_epoch or 0)
-        if not place or id(event) in bench.blamed:
+        if not place or id(event) in context.blamed:
             continue
         newest = newest_by[place - 1]
-        bench.looked(NO_OLDER_LEADER_EPOCH)
+        context.looked(NO_OLDER_LEADER_EPOCH)
         if event.leader_epoch >= (newest.leader_epoch or 0) or another_life(history, newest, event):
             continue
-        bench.beside.append((event, newest.where))
+        context.beside.append((event, newest.where))
         sure = (
             same_life(history, newest, event)
             and not history.lived_twice(event)
@@ -836,7 +838,7 @@ def _no_older_than_written(bench: RuleContext, events: list[Event]) -> None:
             and (event.kind != "metadata_cached" or event.broker in (event.replicas or ()))
             and (by is event or (history.contiguous(by, event) and history.same_process(by, event)))
         )
-        bench.report(
+        context.report(
             FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
             NO_OLDER_LEADER_EPOCH,
             event,

@@ -42,41 +42,41 @@ QUIET = frozenset(("OfflinePartition", "NonExistentPartition"))
 """States into which a move is logged at TRACE only, since 2.6, and not by every release before."""
 
 
-def check_versions(bench: RuleContext) -> None:
+def check_versions(context: RuleContext) -> None:
     """What zkVersions say by themselves, before writes are compared by them."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.tp is not None and event.version is not None:
             partitions[event.tp].append(event)
     for _, events in sorted(partitions.items()):
-        _no_write_leaves_the_first_version(bench, events)
-        _versions_and_epochs(bench, events)
-        _writes_above_what_it_received(bench, events)
+        _no_write_leaves_the_first_version(context, events)
+        _versions_and_epochs(context, events)
+        _writes_above_what_it_received(context, events)
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each partition by itself."""
     partitions: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.tp is not None:
             partitions[event.tp].append(event)
     deleted: dict[str, list[Event]] = defaultdict(list)
-    for event in bench.history.events:
+    for event in context.history.events:
         if event.kind == "topic_deleted":
             deleted[event.topic or ""].append(event)
     for (topic, _), every in sorted(partitions.items()):
-        events = bench.innocent(every)
-        _members_are_replicas(bench, events)
-        _versions_grow(bench, every)
-        _removals_keep_the_leader(bench, every)
-        _states_follow(bench, every, deleted.get(topic, []))
-        _who_follows_changes_nothing(bench, events)
-        _starts_once(bench, every)
-        _one_start(bench, events)
-        _elected_as_written(bench, events)
+        events = context.innocent(every)
+        _members_are_replicas(context, events)
+        _versions_grow(context, every)
+        _removals_keep_the_leader(context, every)
+        _states_follow(context, every, deleted.get(topic, []))
+        _who_follows_changes_nothing(context, events)
+        _starts_once(context, every)
+        _one_start(context, events)
+        _elected_as_written(context, events)
         for event in events:
             if event.kind == "unclean_election":
-                bench.report(
+                context.report(
                     FindingKind.EXPLAINED,
                     CLEAN_ELECTION,
                     event,
@@ -88,7 +88,7 @@ def check(bench: RuleContext) -> None:
 # -- replicas -------------------------------------------------------------------------------------
 
 
-def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
+def _members_are_replicas(context: RuleContext, events: list[Event]) -> None:
     """No logged replica set has the member: then one was never logged, or none ever had it.
 
     Of a partition that is moved the old replicas stay in the ISR for a moment, and are no replicas
@@ -96,7 +96,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
     where the member enters the ISR beside a replica set without it, where the partition was just
     created, or where that lasts longer than any move.
     """
-    history = bench.history
+    history = context.history
     lives: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         age = history.age(event)
@@ -106,11 +106,11 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
         assigned = {broker for event in inside for broker in event.replicas or ()}
         with_isr = [event for event in inside if event.isr is not None]
         if not assigned:
-            _members_are_brokers(bench, with_isr)
+            _members_are_brokers(context, with_isr)
             continue
         assigned |= {b for _, some in history.assigned(inside[0].tp or ("", 0)) for b in some}
-        bench.looked(ISR_OF_REPLICAS, len(with_isr))
-        _made_with_its_isr(bench, inside)
+        context.looked(ISR_OF_REPLICAS, len(with_isr))
+        _made_with_its_isr(context, inside)
         strangers = sorted({b for event in with_isr for b in event.isr or ()} - assigned)
         for broker in strangers:
             wrong = [
@@ -118,7 +118,7 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 for event in with_isr
                 if broker in (event.isr or ()) and history.suspects(event, "replicas")
             ]
-            bench.beside += [(event, "replicas") for event in wrong[:_MARKED]]
+            context.beside += [(event, "replicas") for event in wrong[:_MARKED]]
             if not wrong:
                 continue
             sure = next((each for each in wrong if _never_a_replica(history, inside, each)), None)
@@ -127,11 +127,11 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
                 for a, b in _ends_of_logs(history, wrong)
             )
             if sure is None and not lasts:
-                _is_a_broker(bench, broker, wrong[0])
+                _is_a_broker(context, broker, wrong[0])
                 continue  # an assignment that no line shows may have had it
             event = sure or wrong[0]
             more = f" and in {len(wrong) - 1} other lines" if len(wrong) > 1 else ""
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 ISR_OF_REPLICAS,
                 event,
@@ -141,9 +141,9 @@ def _members_are_replicas(bench: RuleContext, events: list[Event]) -> None:
             )
 
 
-def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
+def _made_with_its_isr(context: RuleContext, inside: list[Event]) -> None:
     """The replicas that a partition is made with have its first ISR, which is of those alive."""
-    history = bench.history
+    history = context.history
     made: dict[str, Event] = {}
     for event in inside:
         stream = history.places[event.file].stream
@@ -155,11 +155,11 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
         line = made.pop(stream, None)
         if line is None or not history.contiguous(line, event) or event.at - line.at > _LASTS:
             continue
-        bench.looked(BEGINS_AS_ASSIGNED)
+        context.looked(BEGINS_AS_ASSIGNED)
         alive = [broker for broker in line.replicas or () if broker in (event.isr or ())]
         first = alive[0] if alive else None
-        if event.isr == alive and event.leader != first and bench.lacks(event, line.where):
-            bench.report(
+        if event.isr == alive and event.leader != first and context.lacks(event, line.where):
+            context.report(
                 FindingKind.VIOLATION,
                 BEGINS_AS_ASSIGNED,
                 event,
@@ -169,13 +169,13 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
             )
         others = {b for each in inside if each is not line for b in each.replicas or ()}
         others |= {b for _, some in history.assigned(line.tp or ("", 0)) for b in some}
-        _as_announced(bench, line, event)
+        _as_announced(context, line, event)
         missing = sorted(set(event.isr or ()) - set(line.replicas or ()))
-        if not missing or not others.issuperset(event.isr or ()) or id(event) in bench.blamed:
+        if not missing or not others.issuperset(event.isr or ()) or id(event) in context.blamed:
             continue  # by other lines they are no replicas either: the ISR is what is wrong
-        if not bench.lacks(line, event.where):
+        if not context.lacks(line, event.where):
             continue
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             ISR_OF_REPLICAS,
             line,
@@ -185,12 +185,12 @@ def _made_with_its_isr(bench: RuleContext, inside: list[Event]) -> None:
         )
 
 
-def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
+def _as_announced(context: RuleContext, made: Event, first: Event) -> None:
     """The line that shows a new topic, or of new partitions, has the replicas of each.
 
     The controller reads them once, makes the partition with them, and elects of them.
     """
-    history = bench.history
+    history = context.history
     named = [
         (line, brokers)
         for line, brokers in history.assigned(made.tp or ("", 0))
@@ -199,12 +199,12 @@ def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
     if len(named) != 1 or history.reduced or not first.isr:
         return
     ((line, brokers),) = named
-    bench.looked(BEGINS_AS_ASSIGNED)
+    context.looked(BEGINS_AS_ASSIGNED)
     if set(first.isr) <= set(brokers) or not set(first.isr) <= set(made.replicas or ()):
         return
     if history.reset(line, first) or history.clock_was_set(line, made):
         return
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         BEGINS_AS_ASSIGNED,
         line,
@@ -214,13 +214,13 @@ def _as_announced(bench: RuleContext, made: Event, first: Event) -> None:
     )
 
 
-def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
+def _members_are_brokers(context: RuleContext, events: list[Event]) -> None:
     """Where no line shows the replicas: a broker enters the ISR that no line knows as a broker.
 
     It may fetch without being registered, if its session ended before the first line. That is not
     counted as a comparison: whether members are replicas was not seen, and the report says so.
     """
-    history = bench.history
+    history = context.history
     known = history.live_brokers
     if not known or not events:
         return
@@ -230,8 +230,8 @@ def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
         others = [event for event in events if broker not in (event.isr or ()) and event.isr]
         if not others or min(each.at for each in others) > wrong[0].at:
             continue  # it may have been in it before the first line
-        bench.beside += [(event, "replicas") for event in wrong[:_MARKED]]
-        bench.report(
+        context.beside += [(event, "replicas") for event in wrong[:_MARKED]]
+        context.report(
             FindingKind.INCOMPLETE,
             ISR_OF_REPLICAS,
             wrong[0],
@@ -242,13 +242,13 @@ def _members_are_brokers(bench: RuleContext, events: list[Event]) -> None:
         )
 
 
-def _is_a_broker(bench: RuleContext, broker: int, event: Event) -> None:
+def _is_a_broker(context: RuleContext, broker: int, event: Event) -> None:
     """Doubt a member that no line knows as a broker, and none as a replica."""
-    history = bench.history
+    history = context.history
     known = history.live_brokers
     if not known or broker in known or broker in history.writers:
         return
-    bench.report(
+    context.report(
         FindingKind.INCOMPLETE,
         ISR_OF_REPLICAS,
         event,
@@ -318,8 +318,8 @@ def _ends_of_logs(history: History, events: list[Event]) -> list[tuple[Event, Ev
 # -- versions -------------------------------------------------------------------------------------
 
 
-def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
-    history = bench.history
+def _versions_grow(context: RuleContext, events: list[Event]) -> None:
+    history = context.history
 
     def excuse(a: Event, b: Event) -> str | None:
         reset = history.reset(a, b)
@@ -342,7 +342,7 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
     # A state that is wrong as a whole is reported once.
     known = {
         (finding.file, finding.line)
-        for finding in bench.findings
+        for finding in context.findings
         if finding.kind in {kind.value for kind in BREAKS}
         or finding.rule == LEADER_EPOCHS_GROW.name
     }
@@ -366,7 +366,7 @@ def _versions_grow(bench: RuleContext, events: list[Event]) -> None:
             last = event
             steps.append(ValueSeen(event.version or 0, event, strict=strict, fresh=fresh))
             after_wrong = False
-        bench.never_falls(
+        context.never_falls(
             VERSIONS_GROW,
             f"{_name(some[0])}: the zkVersion that {who}, broker {broker}, writes",
             steps,
@@ -391,34 +391,34 @@ def _writes_again(history: History, last: Event | None, event: Event) -> bool:
     )
 
 
-def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
+def _versions_and_epochs(context: RuleContext, events: list[Event]) -> None:
     """Both begin at 0, and each write that raises the leader epoch raises the zkVersion.
 
     Where an operator has copied the znodes into another ZooKeeper, versions begin anew there: only
     a line is wrong that comes after one in which both go together.
     """
-    history = bench.history
+    history = context.history
     logs: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         known = event.version is not None and event.leader_epoch is not None
         if known and event.leader != -2 and (event.version or 0) >= 0:
             logs[history.places[event.file].stream].append(event)
     for _, some in sorted(logs.items()):
-        bench.looked(VERSIONS_GROW, len(some))
+        context.looked(VERSIONS_GROW, len(some))
         for number, event in enumerate(some):
-            if (event.version or 0) >= (event.leader_epoch or 0) or id(event) in bench.blamed:
+            if (event.version or 0) >= (event.leader_epoch or 0) or id(event) in context.blamed:
                 continue
             before = some[number - 1] if number else None
             sure = (
                 before is not None
                 and (before.version or 0) >= (before.leader_epoch or 0)
-                and id(before) not in bench.blamed
+                and id(before) not in context.blamed
                 and history.contiguous(before, event)
                 and same_life(history, before, event)
             )
-            if not sure or not bench.lacks(event, "version"):
+            if not sure or not context.lacks(event, "version"):
                 continue
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 VERSIONS_GROW,
                 event,
@@ -428,7 +428,7 @@ def _versions_and_epochs(bench: RuleContext, events: list[Event]) -> None:
             )
 
 
-def _no_write_leaves_the_first_version(bench: RuleContext, events: list[Event]) -> None:
+def _no_write_leaves_the_first_version(context: RuleContext, events: list[Event]) -> None:
     """A znode is made with version 0, and a leader writes what a controller has made.
 
     Up to 2.7, and what a controller writes for the leader in 2.7 as well; later ones take an answer
@@ -437,9 +437,9 @@ def _no_write_leaves_the_first_version(bench: RuleContext, events: list[Event]) 
     for event in events:
         if event.kind != "isr_updated" or event.detail is None:
             continue
-        bench.looked(VERSIONS_GROW)
+        context.looked(VERSIONS_GROW)
         if event.version == 0:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 VERSIONS_GROW,
                 event,
@@ -449,14 +449,14 @@ def _no_write_leaves_the_first_version(bench: RuleContext, events: list[Event]) 
             )
 
 
-def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> None:
+def _writes_above_what_it_received(context: RuleContext, events: list[Event]) -> None:
     """A leader's ISR write has a zkVersion above those of all states that it was sent before.
 
     What another line of that state confirms is not what is wrong. Asked only where its own log
     shows a version as high before: by what was sent, which is in another log, whose clock may have
     been another, it is decided which of the two lines is wrong.
     """
-    history = bench.history
+    history = context.history
     received: dict[int | None, list[Event]] = defaultdict(list)
     shown: Counter[tuple[int | None, int | None]] = Counter()
     for event in events:
@@ -476,21 +476,21 @@ def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> N
             for each in received[event.broker]
             if each.at < event.at - _SETTLED
             and shown[each.version, each.leader_epoch] > 1
-            and id(each) not in bench.blamed
+            and id(each) not in context.blamed
         ]
         if not before:
             continue
         last = max(before, key=lambda each: (each.at, history.key(each)))
-        bench.looked(VERSIONS_GROW)
+        context.looked(VERSIONS_GROW)
         if (
             event.version > (last.version or 0)
             or another_life(history, last, event)
             or not same_life(history, last, event)
             or history.clock_was_set(last, event)
-            or not bench.lacks(event, last.where)
+            or not context.lacks(event, last.where)
         ):
             continue
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             VERSIONS_GROW,
             event,
@@ -500,13 +500,13 @@ def _writes_above_what_it_received(bench: RuleContext, events: list[Event]) -> N
         )
 
 
-def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
+def _removals_keep_the_leader(context: RuleContext, events: list[Event]) -> None:
     """A controller takes a replica out of the ISR: who leads goes on, or it led and nobody does.
 
     Where the leader epoch before is logged, no controller has written in between; leaders do not
     change who leads. Asked of no model, as releases up to 2.7 do not tell the zkVersion.
     """
-    history = bench.history
+    history = context.history
     states: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         if event.leader_epoch is not None and event.leader is not None and event.leader != -2:
@@ -518,21 +518,21 @@ def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
             each
             for each in states.get(event.leader_epoch - 1, ())
             if each.kind in _WRITTEN
-            and id(each) not in bench.blamed
+            and id(each) not in context.blamed
             and same_life(history, each, event)
             and not another_life(history, each, event)
         ]
-        if not before or event.leader is None or id(event) in bench.blamed:
+        if not before or event.leader is None or id(event) in context.blamed:
             continue
         if any(each.at <= event.at and each is not event for each in states[event.leader_epoch]):
             continue  # the replica was not in the ISR: nothing was written
-        bench.looked(WRITE_FITS)
+        context.looked(WRITE_FITS)
         led = {each.leader for each in before}
         last = before[-1]
         right = last.leader if last.leader != event.replica else -1
-        if len(led) > 1 or event.leader == right or not bench.lacks(event, last.where):
+        if len(led) > 1 or event.leader == right or not context.lacks(event, last.where):
             continue
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             WRITE_FITS,
             event,
@@ -546,9 +546,9 @@ def _removals_keep_the_leader(bench: RuleContext, events: list[Event]) -> None:
 # -- states ---------------------------------------------------------------------------------------
 
 
-def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]) -> None:
+def _states_follow(context: RuleContext, events: list[Event], deleted: list[Event]) -> None:
     """A controller's own lines, in one term as controller: nobody else moves the partition."""
-    history = bench.history
+    history = context.history
     terms: dict[tuple[str, int | None], list[Event]] = defaultdict(list)
     for event in events:
         if event.kind == "partition_changed" and event.controller_epoch and event.to_state:
@@ -556,15 +556,15 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
             terms[stream, event.broker].append(event)
     for _, some in sorted(terms.items(), key=lambda item: str(item[0])):
         for number, (a, b) in enumerate(pairwise(some)):
-            if id(a) in bench.blamed or id(b) in bench.blamed:
+            if id(a) in context.blamed or id(b) in context.blamed:
                 continue  # what is compared with a wrong line is not wrong for that
             if a.controller_epoch != b.controller_epoch or not history.suspects(b, a.where):
                 continue
             if not history.contiguous(a, b) or history.age(a) != history.age(b):
                 continue
-            if bench.thinned and a.to_state == "NewPartition" and b.from_state != a.to_state:
+            if context.thinned and a.to_state == "NewPartition" and b.from_state != a.to_state:
                 continue  # the line of a creation is kept when those after it were let go
-            bench.looked(STATES_FOLLOW)
+            context.looked(STATES_FOLLOW)
             # What goes online from elsewhere than a creation has been elected, in an epoch above 0.
             made = a.to_state == "NewPartition" and b.leader_epoch == 0
             if b.from_state == a.to_state or (b.from_state in QUIET and not made):
@@ -578,10 +578,10 @@ def _states_follow(bench: RuleContext, events: list[Event], deleted: list[Event]
                 continue
             else:
                 why = f"it was moved to {a.to_state} at {a.where}, by the same controller"
-            bench.beside.append((b, a.where))
+            context.beside.append((b, a.where))
             sure = history.same_zookeeper(a, b, b.controller_epoch or 0)
             why += "" if sure else "; lines that show a new ZooKeeper may be missing"
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 STATES_FOLLOW,
                 b,
@@ -606,9 +606,9 @@ def _between_them(a: Event, deleted: Event, b: Event) -> bool:
 # -- roles ----------------------------------------------------------------------------------------
 
 
-def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> None:
+def _who_follows_changes_nothing(context: RuleContext, events: list[Event]) -> None:
     """The broker's own lines show what it was sent; other brokers' may be of another time."""
-    history = bench.history
+    history = context.history
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         if event.broker is not None and event.kind in _ROLES | _CHANGES:
@@ -623,10 +623,10 @@ def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> Non
             if not before or any(_role(role) == "leader" for role in near):
                 continue
             last = max(before, key=lambda role: (role.at, history.key(role)))
-            bench.looked(LEADER_WRITES_ISR)
+            context.looked(LEADER_WRITES_ISR)
             if _role(last) == "leader" or another_life(history, last, event):
                 continue
-            bench.beside.append((event, last.where))
+            context.beside.append((event, last.where))
             if not history.suspects(event, last.where):
                 continue
             if not (
@@ -635,7 +635,7 @@ def _who_follows_changes_nothing(bench: RuleContext, events: list[Event]) -> Non
                 and not history.clock_was_set(last, event)
             ):
                 continue  # a line that makes it the leader may be missing
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 LEADER_WRITES_ISR,
                 event,
@@ -650,8 +650,8 @@ def _role(event: Event) -> str:
     return "leader" if event.kind == "leader_started" else "follower"
 
 
-def _starts_once(bench: RuleContext, events: list[Event]) -> None:
-    history = bench.history
+def _starts_once(context: RuleContext, events: list[Event]) -> None:
+    history = context.history
     brokers: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind == "leader_started" and event.leader_epoch is not None:
@@ -659,9 +659,9 @@ def _starts_once(bench: RuleContext, events: list[Event]) -> None:
     for _, some in sorted(brokers.items()):
         # Copies of a log are merged, so that one log's lines may stand in two files.
         for a, b in pairwise(sorted(some, key=lambda each: (each.at, history.key(each)))):
-            if id(a) in bench.blamed or id(b) in bench.blamed:
+            if id(a) in context.blamed or id(b) in context.blamed:
                 continue
-            bench.looked(STARTS_ONCE)
+            context.looked(STARTS_ONCE)
             if a.leader_epoch != b.leader_epoch or another_life(history, a, b):
                 continue
             less = a.offset is not None and b.offset is not None and b.offset < a.offset
@@ -674,7 +674,7 @@ def _starts_once(bench: RuleContext, events: list[Event]) -> None:
             if mark is not None:
                 if less:
                     why += f", and began anew at {mark.where}: what its disk lost is lost"
-                    bench.report(FindingKind.EXPLAINED, COMMITTED_IS_KEPT, b, why)
+                    context.report(FindingKind.EXPLAINED, COMMITTED_IS_KEPT, b, why)
                 continue
             sure = (
                 history.contiguous(a, b)
@@ -685,21 +685,21 @@ def _starts_once(bench: RuleContext, events: list[Event]) -> None:
             if sure or less:
                 more = "" if sure else "; a new start of its process may be missing"
                 kind = FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE
-                bench.report(kind, STARTS_ONCE, b, why + more)
+                context.report(kind, STARTS_ONCE, b, why + more)
 
 
-def _one_start(bench: RuleContext, events: list[Event]) -> None:
+def _one_start(context: RuleContext, events: list[Event]) -> None:
     """Two brokers that start as leader in one epoch, by their own lines."""
-    history = bench.history
+    history = context.history
     epochs: dict[tuple[int, int], list[Event]] = defaultdict(list)
-    for event in bench.innocent(events):
+    for event in context.innocent(events):
         if event.kind == "leader_started" and event.leader_epoch is not None:
             age = history.age(event)
             if age is not None:
                 epochs[age, event.leader_epoch].append(event)
     for (_, epoch), some in sorted(epochs.items()):
         brokers = {event.broker for event in some}
-        bench.looked(ONE_LEADER, len(some) - 1)
+        context.looked(ONE_LEADER, len(some) - 1)
         if len(brokers) < 2:
             continue
         first = some[0]
@@ -707,7 +707,7 @@ def _one_start(bench: RuleContext, events: list[Event]) -> None:
             if other.broker == first.broker or another_life(history, first, other):
                 continue
             sure = same_life(history, first, other)
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
                 ONE_LEADER,
                 other,
@@ -719,9 +719,9 @@ def _one_start(bench: RuleContext, events: list[Event]) -> None:
             break
 
 
-def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
+def _elected_as_written(context: RuleContext, events: list[Event]) -> None:
     """The leader that a controller sends after a preferred election: it wrote that one last."""
-    history = bench.history
+    history = context.history
     written: dict[int | None, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in _WRITTEN and event.leader is not None:
@@ -734,8 +734,8 @@ def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
         if not near or {each.leader for each in near} != {near[0].leader}:
             continue
         last = near[-1]
-        bench.looked(ONE_LEADER)
-        if event.leader == last.leader or not bench.lacks(event, last.where):
+        context.looked(ONE_LEADER)
+        if event.leader == last.leader or not context.lacks(event, last.where):
             continue
         if another_life(history, last, event) or not (
             history.log_covers(last, event.at)
@@ -743,7 +743,7 @@ def _elected_as_written(bench: RuleContext, events: list[Event]) -> None:
             and not history.clock_was_set(last, event)
         ):
             continue
-        bench.report(
+        context.report(
             FindingKind.VIOLATION,
             ONE_LEADER,
             event,

@@ -48,16 +48,16 @@ _SINCE_LED = 60_000  # milliseconds for which a leader goes on that another one 
 _AT_ONCE = 2000  # milliseconds between what a fetcher chooses and the cut that comes of it
 
 
-def check(bench: RuleContext) -> None:
+def check(context: RuleContext) -> None:
     """Each replica by itself, with its leader, and the line in which a broker says it of itself."""
-    _within_the_log(bench)
-    _starts_from_its_log(bench)
-    _where_the_leader_began(bench)
+    _within_the_log(context)
+    _starts_from_its_log(context)
+    _where_the_leader_began(context)
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     leaders: dict[tuple[str, int], list[Event]] = defaultdict(list)
     said: list[Event] = []
-    unclean = _unclean_elections(bench.history.events)
-    for event in bench.innocent(bench.history.events):
+    unclean = _unclean_elections(context.history.events)
+    for event in context.innocent(context.history.events):
         if event.tp is None or event.broker is None:
             continue
         if event.kind == "leader_started" and event.offset is not None:
@@ -67,15 +67,15 @@ def check(bench: RuleContext) -> None:
         elif event.kind == _OWN_WORDS and event.high_watermark is not None:
             said.append(event)
     for event in said:
-        bench.looked(COMMITTED_IS_KEPT)
-        _blame(bench, event, _KnownCommitted(event, event), leaders, unclean)
+        context.looked(COMMITTED_IS_KEPT)
+        _blame(context, event, _KnownCommitted(event, event), leaders, unclean)
     for events in replicas.values():
-        events.sort(key=lambda each: (each.at, bench.history.key(each)))
-    shrunk = _told_of_members(bench, replicas)
+        events.sort(key=lambda each: (each.at, context.history.key(each)))
+    shrunk = _told_of_members(context, replicas)
     for where, events in sorted(replicas.items()):
         events = _without_second_starts(events)
-        _keeps(bench, events, shrunk.get(where, []), leaders, unclean)
-        _log_ends(bench, events)
+        _keeps(context, events, shrunk.get(where, []), leaders, unclean)
+        _log_ends(context, events)
 
 
 def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Event]]:
@@ -108,19 +108,19 @@ def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Ev
     return found
 
 
-def _starts_from_its_log(bench: RuleContext) -> None:
+def _starts_from_its_log(context: RuleContext) -> None:
     """A replica's first start in a process, beside the log that was made for it, and its first cut.
 
     Nobody writes such a log before, and no fetcher of that process had the partition.
     """
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
-    for event in bench.innocent(bench.history.events):
+    for event in context.innocent(context.history.events):
         if event.tp is None or event.broker is None:
             continue
         if event.kind in _STARTS or event.kind in ("log_created", *_CUTS):
             replicas[event.broker, *event.tp].append(event)
     for _, events in sorted(replicas.items()):
-        ordered = sorted(events, key=lambda each: (each.at, bench.history.key(each)))
+        ordered = sorted(events, key=lambda each: (each.at, context.history.key(each)))
         led: Event | None = None
         for one, other in pairwise(ordered):
             led = one if one.kind == "leader_started" else led
@@ -129,11 +129,11 @@ def _starts_from_its_log(bench: RuleContext) -> None:
             first = other.kind in _STARTS and other.previous_epoch == -1
             if one.kind == "log_created" and first and other.offset is not None:
                 _compared(
-                    bench, one, other, other.offset, 0, "the log, which was made just before,"
+                    context, one, other, other.offset, 0, "the log, which was made just before,"
                 )
             elif one.kind == "follower_started" and other.kind == "log_truncated":
-                if one.at < other.at and _had_no_fetcher(bench, one, led):
-                    _cuts_what_is_there(bench, one, other)
+                if one.at < other.at and _had_no_fetcher(context, one, led):
+                    _cuts_what_is_there(context, one, other)
             elif (
                 one.kind == "follower_started"
                 and one.previous_epoch == -1
@@ -142,12 +142,12 @@ def _starts_from_its_log(bench: RuleContext) -> None:
                 and other.offset is not None
             ):
                 _compared(
-                    bench, one, other, other.offset, one.high_watermark,
+                    context, one, other, other.offset, one.high_watermark,
                     "the high watermark with which it started",
                 )  # fmt: skip
 
 
-def _had_no_fetcher(bench: RuleContext, start: Event, led: Event | None) -> bool:
+def _had_no_fetcher(context: RuleContext, start: Event, led: Event | None) -> bool:
     """Whether no fetcher of an earlier leader can write to the log of who starts to follow.
 
     A fetcher is stopped only after that line.
@@ -155,23 +155,23 @@ def _had_no_fetcher(bench: RuleContext, start: Event, led: Event | None) -> bool
     return start.previous_epoch == -1 or (
         led is not None
         and led.leader_epoch == start.previous_epoch
-        and not _began_anew(bench, led, start)
-        and bench.history.same_process(led, start)
+        and not _began_anew(context, led, start)
+        and context.history.same_process(led, start)
     )
 
 
-def _cuts_what_is_there(bench: RuleContext, start: Event, cut: Event) -> None:
+def _cuts_what_is_there(context: RuleContext, start: Event, cut: Event) -> None:
     """A follower's first cut: only what is below the end of the log is logged as one."""
     if start.offset is None or cut.offset is None:
         return
-    bench.looked(STARTS_FROM_LOG)
-    if cut.offset < start.offset or not bench.history.same_process(start, cut):
+    context.looked(STARTS_FROM_LOG)
+    if cut.offset < start.offset or not context.history.same_process(start, cut):
         return
-    if bench.history.clock_was_set(start, cut) or not bench.lacks(cut, start.where):
+    if context.history.clock_was_set(start, cut) or not context.lacks(cut, start.where):
         return
-    streams = (bench.history.places[each.file].stream for each in (start, cut))
+    streams = (context.history.places[each.file].stream for each in (start, cut))
     sure = len(set(streams)) == 1
-    bench.report(
+    context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         STARTS_FROM_LOG,
         cut,
@@ -183,14 +183,14 @@ def _cuts_what_is_there(bench: RuleContext, start: Event, cut: Event) -> None:
 
 
 def _compared(
-    bench: RuleContext, one: Event, other: Event, offset: int, expected: int, what: str
+    context: RuleContext, one: Event, other: Event, offset: int, expected: int, what: str
 ) -> None:
-    bench.looked(STARTS_FROM_LOG)
-    if offset == expected or not bench.history.same_process(one, other):
+    context.looked(STARTS_FROM_LOG)
+    if offset == expected or not context.history.same_process(one, other):
         return
-    if not bench.lacks(other, one.where):
+    if not context.lacks(other, one.where):
         return
-    bench.report(
+    context.report(
         FindingKind.VIOLATION,
         STARTS_FROM_LOG,
         other,
@@ -200,15 +200,15 @@ def _compared(
     )
 
 
-def _within_the_log(bench: RuleContext) -> None:
+def _within_the_log(context: RuleContext) -> None:
     """Log end and high watermark in one line."""
-    for event in bench.history.events:
+    for event in context.history.events:
         mark, end = event.high_watermark, event.offset
         if event.kind not in _TELLS or mark is None or end is None:
             continue
-        bench.looked(WATERMARK_IN_LOG)
+        context.looked(WATERMARK_IN_LOG)
         if mark > end:
-            bench.report(
+            context.report(
                 FindingKind.VIOLATION,
                 WATERMARK_IN_LOG,
                 event,
@@ -218,7 +218,7 @@ def _within_the_log(bench: RuleContext) -> None:
             )
 
 
-def _where_the_leader_began(bench: RuleContext) -> None:
+def _where_the_leader_began(context: RuleContext) -> None:
     """A follower's cut, beside its leader's line of the same leader epoch.
 
     The leader's answer is where its next epoch after the follower's last one begins, and its own
@@ -231,7 +231,7 @@ def _where_the_leader_began(bench: RuleContext) -> None:
     began: dict[tuple[int, str, int, int], list[Event]] = defaultdict(list)
     lines: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     raised: dict[tuple[int, str, int], int] = defaultdict(int)
-    for event in bench.innocent(bench.history.events):
+    for event in context.innocent(context.history.events):
         if event.tp is None or event.broker is None:
             continue
         if event.kind == "log_start_raised" and event.offset is not None:
@@ -245,7 +245,7 @@ def _where_the_leader_began(bench: RuleContext) -> None:
         followed: Event | None = None
         chosen: Event | None = None
         made: Event | None = None  # the log, or the first line of its replica
-        for event in sorted(events, key=lambda each: (each.at, bench.history.key(each))):
+        for event in sorted(events, key=lambda each: (each.at, context.history.key(each))):
             made = event if made is None or event.kind == "log_created" else made
             if event.kind == "log_created":
                 continue
@@ -256,34 +256,36 @@ def _where_the_leader_began(bench: RuleContext) -> None:
             elif followed is not None and followed.leader not in (None, broker):
                 if chosen is not None and event.at - chosen.at < _AT_ONCE:
                     continue
-                if bench.history.topic_began(made, event):
+                if context.history.topic_began(made, event):
                     continue
                 epoch = followed.leader_epoch or 0
                 starts = began.get((followed.leader or 0, topic, partition, epoch), [])
                 begins = raised[followed.leader or 0, topic, partition]
-                _cut_to_epoch_end(bench, event, followed, starts, begins)
+                _cut_to_epoch_end(context, event, followed, starts, begins)
 
 
 def _cut_to_epoch_end(
-    bench: RuleContext, cut: Event, followed: Event, starts: list[Event], begins: int
+    context: RuleContext, cut: Event, followed: Event, starts: list[Event], begins: int
 ) -> None:
     """``begins``: where the leader's log began at most."""
     if len(starts) != 1 or starts[0].offset is None or cut.offset is None:
         return
     (start,) = starts
-    if _began_anew(bench, followed, cut) or bench.history.topic_began(start, cut):
+    if _began_anew(context, followed, cut) or context.history.topic_began(start, cut):
         return
-    bench.looked(CUT_TO_EPOCH_END)
+    context.looked(CUT_TO_EPOCH_END)
     if cut.offset <= max(start.offset or 0, begins):
         return
-    file = bench.history.places[start.file]
+    file = context.history.places[start.file]
     later = file.until is not None and file.until > cut.at
     later = later and not (file.jumps or file.holes or file.damaged)
-    sure = bench.history.complete(start) or later  # else it may have begun again, and tells nowhere
-    sure = sure and bench.history.same_process(followed, cut)
-    sure = sure and not bench.history.clock_was_set(followed, cut)
+    sure = (
+        context.history.complete(start) or later
+    )  # else it may have begun again, and tells nowhere
+    sure = sure and context.history.same_process(followed, cut)
+    sure = sure and not context.history.clock_was_set(followed, cut)
     more = "" if sure else "; a later start of either process may be missing"
-    bench.report(
+    context.report(
         FindingKind.VIOLATION if sure else FindingKind.INCOMPLETE,
         CUT_TO_EPOCH_END,
         cut,
@@ -321,13 +323,13 @@ class _KnownCommitted:
 
 
 def _told_of_members(
-    bench: RuleContext, replicas: Mapping[tuple[int, str, int], list[Event]]
+    context: RuleContext, replicas: Mapping[tuple[int, str, int], list[Event]]
 ) -> dict[tuple[int, str, int], list[tuple[int, Event]]]:
     """By replica: what leaders told to be committed while it was in their ISR, with their epochs.
 
     Whoever is in a leader's ISR has what that leader has committed.
     """
-    history = bench.history
+    history = context.history
     found: dict[tuple[int, str, int], list[tuple[int, Event]]] = defaultdict(list)
     for (broker, topic, partition), events in sorted(replicas.items()):
         role: Event | None = None
@@ -341,7 +343,7 @@ def _told_of_members(
                     and not any(each.kind in _ROLES for each in near)
                     and history.log_covers(role, event.at)
                     and history.same_process(role, event)
-                    and not _began_anew(bench, role, event)
+                    and not _began_anew(context, role, event)
                     and not history.clock_was_set(role, event)
                 ):
                     for member in event.isr or ():
@@ -352,7 +354,7 @@ def _told_of_members(
 
 
 def _keeps(
-    bench: RuleContext,
+    context: RuleContext,
     events: list[Event],
     shrunk: list[tuple[int, Event]],
     leaders: Mapping[tuple[str, int], list[Event]],
@@ -369,9 +371,9 @@ def _keeps(
     chosen: Event | None = None
     for event in events:
         chosen = event if event.kind == "truncation_chosen" else chosen
-        if known is not None and _began_anew(bench, known.since, event):
+        if known is not None and _began_anew(context, known.since, event):
             known, loaded = None, False
-        if oldest is not None and _began_anew(bench, oldest, event):
+        if oldest is not None and _began_anew(context, oldest, event):
             oldest, loaded = None, False
         if event.kind in _ROLES and event.leader_epoch is not None:
             for epoch, told in shrunk if oldest is not None else ():
@@ -384,12 +386,12 @@ def _keeps(
             oldest = oldest or event
         ends = event.kind in _STARTS or event.kind in _CUTS
         if known is not None and ends and event.offset is not None:
-            bench.looked(COMMITTED_IS_KEPT)
+            context.looked(COMMITTED_IS_KEPT)
             cut = event.kind in _CUTS
             if event.offset < known.mark and (
                 cut or event.offset < _at_least(events, known.since, event, known.mark)
             ):
-                _blame(bench, event, known, leaders, unclean, chosen)
+                _blame(context, event, known, leaders, unclean, chosen)
                 continue
         if event.kind in _TELLS and event.high_watermark is not None:
             # Another log of the partition may be loaded later: that of a move between disks.
@@ -400,7 +402,7 @@ def _keeps(
 
 
 def _blame(
-    bench: RuleContext,
+    context: RuleContext,
     less: Event,
     known: _KnownCommitted,
     leaders: Mapping[tuple[str, int], list[Event]],
@@ -412,7 +414,7 @@ def _blame(
     `chosen`: the last line in which the replica's fetcher says where to cut.
     """
     assert less.tp is not None
-    history = bench.history
+    history = context.history
     mark, told, since = known.mark, known.told, known.since
     cuts = less.kind not in _STARTS
     what = "cuts its log to" if cuts else f"starts in leader epoch {less.leader_epoch} from"
@@ -424,7 +426,7 @@ def _blame(
     leader = _leader_of(less, leaders.get(less.tp, ()))
     sure = history.same_process(since, less) and not history.clock_was_set(since, less)
     whole = sure and not cuts and told is since and history.server_log_covers(since, less)
-    if whole and _one_after_another(bench, since, less) and bench.lacks(less, told.where):
+    if whole and _one_after_another(context, since, less) and context.lacks(less, told.where):
         kind = FindingKind.VIOLATION
         why += "no line of its log cuts it in between"
     elif leader is not None and (leader.offset or 0) < mark:
@@ -445,7 +447,7 @@ def _blame(
         and told.broker == less.broker
         and leader is not None
         and sure
-        and not _may_have_fallen(bench, since, less, chosen)
+        and not _may_have_fallen(context, since, less, chosen)
         and not _may_have_lost(less, mark, leader, leaders[less.tp])
     ):
         kind = FindingKind.VIOLATION
@@ -453,7 +455,7 @@ def _blame(
     else:
         kind = FindingKind.INCOMPLETE
         why += "what its leader had, or a new start of its process, may be missing"
-    bench.report(kind, COMMITTED_IS_KEPT, less, why, f"an offset of {mark} or more")
+    context.report(kind, COMMITTED_IS_KEPT, less, why, f"an offset of {mark} or more")
 
 
 def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> int:
@@ -471,13 +473,13 @@ def _at_least(events: Iterable[Event], since: Event, until: Event, end: int) -> 
     return end
 
 
-def _one_after_another(bench: RuleContext, a: Event, b: Event) -> bool:
+def _one_after_another(context: RuleContext, a: Event, b: Event) -> bool:
     """Whether one process wrote both by their own words, and its cuts are in the same log, or both
     are in one that has no lines of processes and the second names the first one's epoch.
 
     Where they stand in two logs, one may have had another clock.
     """
-    history = bench.history
+    history = context.history
     if history.places[a.file].stream != history.places[b.file].stream:
         return False
     if b.kind in _STARTS and a.kind in _STARTS:
@@ -485,24 +487,24 @@ def _one_after_another(bench: RuleContext, a: Event, b: Event) -> bool:
     return a.file == b.file and history.contiguous(a, b)
 
 
-def _log_ends(bench: RuleContext, events: list[Event]) -> None:
+def _log_ends(context: RuleContext, events: list[Event]) -> None:
     """Where a replica's log ends, from one line that says it to the next: nothing shortens it but
     a cut, which is logged."""
-    history = bench.history
+    history = context.history
 
     def excuse(a: Event, b: Event) -> str | None:
-        if _began_anew(bench, a, b):
+        if _began_anew(context, a, b):
             return "the process, or the replica, began anew"
         least = _at_least(events, a, b, a.offset or 0)
         return "the log is cut in between" if (b.offset or 0) >= least else None
 
     def joined(a: Event, b: Event) -> bool:
         return (
-            _one_after_another(bench, a, b)
+            _one_after_another(context, a, b)
             and history.log_covers(a, b.at)
             and history.server_log_covers(a, b)
             and not history.clock_was_set(a, b)
-            and bench.lacks(b, a.where)
+            and context.lacks(b, a.where)
         )
 
     logs: dict[str, list[ValueSeen]] = defaultdict(list)
@@ -512,16 +514,16 @@ def _log_ends(bench: RuleContext, events: list[Event]) -> None:
     for _, steps in sorted(logs.items()):
         first = steps[0].event
         what = f"{first.topic}-{first.partition}: the end of the log of broker {first.broker}"
-        bench.never_falls(STARTS_FROM_LOG, what, steps, excuse, joined, "offset")
+        context.never_falls(STARTS_FROM_LOG, what, steps, excuse, joined, "offset")
 
 
-def _may_have_fallen(bench: RuleContext, since: Event, cut: Event, chosen: Event | None) -> bool:
+def _may_have_fallen(context: RuleContext, since: Event, cut: Event, chosen: Event | None) -> bool:
     """Whether a replica cuts to its own high watermark, which may have become its leader's.
 
     A new leader's high watermark lags; who follows takes it, and cuts there if no epoch tells it
     where to (before KIP-101 none does).
     """
-    old = (0,) < bench.history.oldest_release < (0, 11)
+    old = (0,) < context.history.oldest_release < (0, 11)
     near = chosen is not None and 0 <= cut.at - chosen.at < _AT_ONCE
     by_itself = near and chosen is not None and chosen.template in _BY_ITSELF
     return (old or by_itself) and cut.at - since.at > _AT_ONCE
@@ -549,8 +551,8 @@ def _leader_of(cut: Event, starts: Iterable[Event]) -> Event | None:
     return max(found, key=lambda start: start.at, default=None)
 
 
-def _began_anew(bench: RuleContext, a: Event, b: Event) -> bool:
-    history = bench.history
+def _began_anew(context: RuleContext, a: Event, b: Event) -> bool:
+    history = context.history
     return bool(
         history.restarted(a, b)
         or history.reset(a, b)

@@ -55,12 +55,12 @@ _WATCHED_ALONE = (2, 4)  # from here on only the controller's own events watch t
 _NAMED = 3
 
 
-def check(bench: RuleContext, release: str | None) -> None:
+def check(context: RuleContext, release: str | None) -> None:
     """Each cluster that is kept in this ZooKeeper, from hole to hole."""
-    known = ZnodeHistory(bench.history.transactions)
+    known = ZnodeHistory(context.history.transactions)
     mixed = known.mixed()
     if mixed is not None:
-        bench.report(
+        context.report(
             FindingKind.NOT_JUDGED,
             ONE_CLUSTER,
             mixed[1],
@@ -69,7 +69,7 @@ def check(bench: RuleContext, release: str | None) -> None:
         )
         return
     for root in known.roots():
-        keeper = _Keeper(bench, release)
+        keeper = _Keeper(context, release)
         stretch = None
         for one in known.operations:
             if one.root != root and one.op != "Close":
@@ -79,7 +79,7 @@ def check(bench: RuleContext, release: str | None) -> None:
             here = known.stretches.of(one.zxid)
             if stretch is not None and here != stretch:
                 keeper.end()
-                keeper = _Keeper(bench, release)
+                keeper = _Keeper(context, release)
             stretch = here
             if keeper.kraft(one):
                 break
@@ -126,8 +126,8 @@ class _Rounds:
 class _Keeper:
     """One cluster's znodes, from a hole in the transactions to the next."""
 
-    def __init__(self, bench: RuleContext, release: str | None) -> None:
-        self.bench = bench
+    def __init__(self, context: RuleContext, release: str | None) -> None:
+        self.context = context
         self.alone = release is not None and release_number(release) >= _WATCHED_ALONE
         self.controller: Operation | None = None
         self.request: _OperatorsRequest | None = None
@@ -164,7 +164,7 @@ class _Keeper:
             return
         own = one.session == self.controller.session
         if own and self.request is not None and self._is_for(self.request, one):
-            self.bench.looked(REQUEST_SEEN)
+            self.context.looked(REQUEST_SEEN)
             self.request = None
         if topic:
             self._topic(topic[1], one)
@@ -271,9 +271,9 @@ class _Keeper:
         rounds.take(cause, act, 1 if self.alone else ahead)
         if rounds.sure and not request.is_reported:
             request.is_reported = True
-            self.bench.looked(REQUEST_SEEN)
+            self.context.looked(REQUEST_SEEN)
             later = rounds.acts[-1]
-            self.bench.report(
+            self.context.report(
                 FindingKind.VIOLATION,
                 REQUEST_SEEN,
                 request.made.event,
@@ -285,9 +285,9 @@ class _Keeper:
         """The request stands, and the log or the controllership is over."""
         if request.is_reported or not (request.topics.acts or request.notifications.acts):
             return
-        self.bench.looked(REQUEST_SEEN)
+        self.context.looked(REQUEST_SEEN)
         acts = [*request.topics.acts, *request.notifications.acts]
-        self.bench.report(
+        self.context.report(
             FindingKind.INCOMPLETE,
             REQUEST_SEEN,
             request.made.event,
@@ -314,7 +314,7 @@ class _Keeper:
         name = later.path.rpartition("/")[2]
         controller = self.controller
         broker = controller.data.get("brokerid") if controller is not None else None
-        for event in self.bench.history.events:
+        for event in self.context.history.events:
             fits = event.kind == "topics_changed" and event.broker in (broker, None)
             if fits and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", event.detail or ""):
                 return f"; its log tells of {name} at {event.where}, and of no move"
@@ -329,9 +329,9 @@ class _Keeper:
             return
         if self.epoch is not None and one.op == "SetData":
             before, where = self.epoch
-            self.bench.looked(EPOCH_VERSION)
+            self.context.looked(EPOCH_VERSION)
             if data != before + 1:
-                self.bench.report(
+                self.context.report(
                     FindingKind.VIOLATION,
                     EPOCH_VERSION,
                     one.event,
@@ -354,7 +354,7 @@ class _Keeper:
         of_controller = one.op == "Create" or (before is not None and epoch > before)
         if not of_controller and under <= newest:
             return  # a leader writes under the epoch of the controller that it obeys
-        self.bench.looked(CONTROLLER_EPOCHS_GROW)
+        self.context.looked(CONTROLLER_EPOCHS_GROW)
         if under == newest:
             return
         what = (
@@ -363,11 +363,11 @@ class _Keeper:
             f"{where.event.where}"
         )
         kind, why = FindingKind.VIOLATION, ""
-        if under < newest and not self.bench.history.fenced:
-            known = self.bench.history.oldest_release > (0,)
+        if under < newest and not self.context.history.fenced:
+            known = self.context.history.oldest_release > (0,)
             kind = FindingKind.EXPLAINED if known else FindingKind.INCOMPLETE
             why = "; up to 2.0 nothing keeps a deposed controller from writing (KAFKA-6082)"
-        self.bench.report(
+        self.context.report(
             kind, CONTROLLER_EPOCHS_GROW, event, what + why, f"controller epoch {newest}"
         )
 

@@ -85,7 +85,7 @@ def watch(
 
     try:
         return (
-            rows.transform(screened(release))
+            rows.transform(partition_state_function(release))
             .transform(judged)
             .writeStream.foreachBatch(sink)
             .option("checkpointLocation", store.checkpoint)
@@ -97,7 +97,7 @@ def watch(
             session.conf.set(name, value or "")
 
 
-def screened(release: str | None) -> Callable[[DataFrame], DataFrame]:
+def partition_state_function(release: str | None) -> Callable[[DataFrame], DataFrame]:
     """Lines by partition to pieces for clusters; a partition's lines go on where they must."""
 
     def advance(

@@ -142,37 +142,37 @@ def screen(
     are handed on in any case.
     """
     if cluster is None:
-        bench = RuleContext(Doubting(events, places))
-        rules_controllers.check(bench)
+        context = RuleContext(Doubting(events, places))
+        rules_controllers.check(context)
     else:
-        bench = RuleContext(Within(events, places, cluster))
-    bench.cut, bench.thinned = ends or cluster is None, cluster is None
-    rules_lines.check(bench)
-    rules_partitions.check(bench)
-    rules_brokers.check(bench)
-    rules_truncation.check(bench)
-    rules_deletion.check_names(bench)
-    rules_data_plane.check(bench, all(map(fences_sessions, releases)))
-    rules_states.check_versions(bench)
-    rules_states.check(bench)
-    rules_isr.check(bench)
-    sequences = bench.sequences
+        context = RuleContext(Within(events, places, cluster))
+    context.cut, context.thinned = ends or cluster is None, cluster is None
+    rules_lines.check(context)
+    rules_partitions.check(context)
+    rules_brokers.check(context)
+    rules_truncation.check(context)
+    rules_deletion.check_names(context)
+    rules_data_plane.check(context, all(map(fences_sessions, releases)))
+    rules_states.check_versions(context)
+    rules_states.check(context)
+    rules_isr.check(context)
+    sequences = context.sequences
     for number, release in enumerate(releases):
-        rules_model.check(bench, release)
-        sequences = bench.sequences if number == 0 else sequences
-    rules_requests.check(bench)
-    rules_order.check(bench)
-    for event, other in bench.beside:
+        rules_model.check(context, release)
+        sequences = context.sequences if number == 0 else sequences
+    rules_requests.check(context)
+    rules_order.check(context)
+    for event, other in context.beside:
         event.beside = other
-    suspects = {*suspects, *((finding.file, finding.line) for finding in bench.findings)}
-    suspects |= {(event.file, event.line) for event, _ in bench.beside}
-    suspects |= _overtaken(bench.history)
-    checked = Counter({n: c for n, c in bench.checked.items() if n not in OF_CLUSTERS})
+    suspects = {*suspects, *((finding.file, finding.line) for finding in context.findings)}
+    suspects |= {(event.file, event.line) for event, _ in context.beside}
+    suspects |= _overtaken(context.history)
+    checked = Counter({n: c for n, c in context.checked.items() if n not in OF_CLUSTERS})
     for event in events:
         if event.beside is None and (event.file, event.line) in suspects:
             event.beside = ""  # what it does not go with, nobody asks
-    found = _evidence(bench.history, suspects, ends)
-    return Screened(found, checked, bench.fired, sequences)
+    found = _evidence(context.history, suspects, ends)
+    return Screened(found, checked, context.fired, sequences)
 
 
 def _overtaken(history: History) -> set[tuple[str, int]]:

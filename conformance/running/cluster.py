@@ -32,7 +32,7 @@ from impl.znodes import paths
 from model.cluster.start import MOST
 from model.cluster.state import EVENTS, LEAVING, REQUESTS, STAGES
 from model.systems import system
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 NAME = "cluster"
 NONE_VERSION, NOBODY = -1, 0
@@ -119,10 +119,10 @@ _BROKERS = ("request_received", "request_refused", "leader_and_isr_received", "b
 @lru_cache(maxsize=8)
 def _moves(
     version: str, switches: tuple[tuple[str, object], ...], brokers: int, partitions: int
-) -> Moves:
+) -> CompiledSteps:
     recorded = system(NAME).recorded(version, {**AS_RELEASED, **dict(switches)})
     bounds = {"brokers": brokers, "partitions": partitions, "replicas": brokers}
-    moves = Moves(recorded, bounds, frozenset(), is_started=False)
+    moves = CompiledSteps(recorded, bounds, frozenset(), is_started=False)
     moves.ledger.is_keyed = False
     return moves
 

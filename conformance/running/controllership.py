@@ -15,7 +15,7 @@ from conformance.running.order import Ordered, refused
 from conformance.running.reading import IDS, STARTED, ZOOKEEPER, TraceLine
 from conformance.running.result import MisfitError, NotModelled, Replayed
 from model.systems import system
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 NAME = "/controller"
 BY_HAND = "/controller is deleted by hand"
@@ -29,7 +29,7 @@ def replay_controllership(
     """The controllership of one cluster, up to the first line that does not fit; then its end."""
     ids = sorted(brokers)
     recorded = system("election").recorded(version, switches)
-    moves = Moves(recorded, {"brokers": len(ids)}, frozenset())
+    moves = CompiledSteps(recorded, {"brokers": len(ids)}, frozenset())
     moves.ledger.is_keyed = False
     moves.ledger.load({})
     replay = _ControllershipReplay(order, moves, ids)
@@ -39,7 +39,7 @@ def replay_controllership(
 
 
 class _ControllershipReplay(Driver):
-    def __init__(self, order: Ordered, moves: Moves, ids: list[int]) -> None:
+    def __init__(self, order: Ordered, moves: CompiledSteps, ids: list[int]) -> None:
         super().__init__(moves, ids, Replayed(NAME))
         self.order = order
         self.fenced = bool(moves.recorded.switches["zk_writes_fenced"])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from conformance.running.reading import MissingField, TraceLine
 from conformance.running.result import LeftToOthers, MisfitError, NotModelled, Replayed
 from model.language.sparse import Index
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 
 class UnknownBroker(Exception):
@@ -25,7 +25,7 @@ class BrokerNumbers(dict[int, int]):
 class Driver(ABC):
     """Drives a model by trace lines. `ids` are Kafka's broker ids; the model counts from 1."""
 
-    def __init__(self, moves: Moves, ids: list[int], done: Replayed) -> None:
+    def __init__(self, moves: CompiledSteps, ids: list[int], done: Replayed) -> None:
         self.moves, self.ledger, self.numbers = moves, moves.ledger, moves.numbers
         self.ids = ids
         self.of = BrokerNumbers((one, number) for number, one in enumerate(ids, 1))

@@ -22,7 +22,7 @@ from impl.releases import Release
 from impl.znodes.paths import REASSIGN_PARTITIONS, TOPICS, deletion
 from model.language.sparse import Index
 from model.systems import system
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 CREATED = "a partition is made with those of its replicas that are alive (`topics`)"
 LIVE = "whom a controller takes for alive is what it said when it wrote"
@@ -93,7 +93,7 @@ class ReplicationJudge:
         recorded = system("replication").recorded(version, {**AS_RELEASED, **switches})
         self.followers_are_read = Release.of(version).since("2.4")
         self.switches = recorded.switches
-        self.moves = Moves(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
+        self.moves = CompiledSteps(recorded, {"brokers": len(self.ids)}, frozenset(UNOBSERVED))
         self.moves.ledger.is_keyed = False
 
     def replay(self, partition: str) -> Replayed:

@@ -26,7 +26,7 @@ from model.language import RecordedSystem
 from model.language.evaluate import SparseState
 from model.language.sorts import Sort
 from model.systems import system
-from specs.partial.moves import TransitionMove
+from specs.partial.compiled_steps import TransitionMove
 from specs.story.heading import heading_line
 from specs.verdict import Finding
 

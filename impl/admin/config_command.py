@@ -49,12 +49,12 @@ class ConfigCommand:
 
     def __init__(
         self, client: ZnodeClient, keys: Mapping[str, Collection[str]], dynamic: Collection[str],
-        wrong_value: WrongValue,
+        invalid_value_reason: WrongValue,
     ) -> None:  # fmt: skip
         self.client = client
         self.keys = keys
         self.dynamic = dynamic
-        self.wrong_value = wrong_value
+        self.invalid_value_reason = invalid_value_reason
 
     def names(self, kind: str) -> list[str]:
         """The entities of which something is set."""
@@ -94,7 +94,7 @@ class ConfigCommand:
         for key, value in added.items():
             if key not in self.keys[kind]:
                 raise InvalidConfig(f"Unknown Dynamic Configuration: Set({key}).")
-            if why := self.wrong_value(key, value):
+            if why := self.invalid_value_reason(key, value):
                 raise InvalidConfig(f"Invalid value {value} for configuration {key}: {why}")
         living = {str(one) for one in wait(self.client.brokers())}
         behind = sorted({*added, *dropped} & {*self.dynamic})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from impl.core.event_controller import EventController
-from impl.core.partition_machine import PREFERRED, Kind, Strategy
+from impl.core.partition_machine import PREFERRED, Strategy, StrategyKind
 from impl.core.states import PartitionState
 from impl.error_codes import (
     ELECTION_NOT_NEEDED,
@@ -24,7 +24,7 @@ from impl.error_codes import (
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 PREFERRED_TYPE, UNCLEAN_TYPE = "PREFERRED", "UNCLEAN"
-UNCLEAN = Strategy(Kind.OFFLINE, unclean=True)
+UNCLEAN = Strategy(StrategyKind.OFFLINE, unclean=True)
 
 _State = LeaderIsrAndControllerEpoch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 
 from impl.core.cluster_context import Replica
-from impl.core.controller_parts import ControllerCore
+from impl.core.controller_parts import ControllerParts
 from impl.core.partition_machine import CONTROLLED_SHUTDOWN
 from impl.core.states import PartitionState, ReplicaState
 from impl.znodes import TopicPartition
@@ -23,7 +23,7 @@ class BrokerEvents:
     """``BrokerChange`` and ``ControlledShutdown``; ``resume`` goes on with reassignments."""
 
     def __init__(
-        self, core: ControllerCore, resume: Callable[[Iterable[int]], Awaitable[None]]
+        self, core: ControllerParts, resume: Callable[[Iterable[int]], Awaitable[None]]
     ) -> None:
         self.core = core
         self.resume = resume

@@ -45,7 +45,7 @@ class StateChangeFailed(Exception):
     """``StateChangeFailedException``: a partition's state cannot be written by this controller."""
 
 
-class ControllerCore:
+class ControllerParts:
     """Context, batch, machines and ZooKeeper of one broker's controller."""
 
     def __init__(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from impl.core import imbalance
 from impl.core.broker_events import BrokerEvents
 from impl.core.cluster_context import ContextMemory, Replica
-from impl.core.controller_parts import ControllerConfig, ControllerCore, StateChangeFailed
+from impl.core.controller_parts import ControllerConfig, ControllerParts, StateChangeFailed
 from impl.core.deletion import MOVING
 from impl.core.journal import ControllerJournal
 from impl.core.partition_machine import PREFERRED, Failed
@@ -58,7 +58,7 @@ class EventController:
     ) -> None:
         self.broker = broker
         self.release = release
-        self.core = ControllerCore(broker, port, release, send, config, journal, protocol)
+        self.core = ControllerParts(broker, port, release, send, config, journal, protocol)
         self.journal = self.core.context.journal
         self.brokers = BrokerEvents(self.core, self.reassignments_may_go_on)
         self.reassigner = Reassigner(self.core)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from impl.core.fetcher_thread import EpochQuestion, EpochReply, FetchQuestion, FetchReply
-from impl.core.requests import PartitionMetadata, PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState, PartitionMetadata
 from impl.znodes import TopicPartition
 
 
@@ -115,7 +115,7 @@ class LeaderAndIsrReceived:
     """One partition of a LeaderAndIsr request, before it is checked."""
 
     partition: TopicPartition
-    order: PartitionOrder
+    order: LeaderAndIsrPartitionState
     sender: Sender
 
 
@@ -148,7 +148,7 @@ class LeaderAndIsrIgnored:
     """
 
     partition: TopicPartition
-    order: PartitionOrder
+    order: LeaderAndIsrPartitionState
     sender: Sender
     current: int
     error: str
@@ -177,7 +177,7 @@ class LeaderUnavailable:
     """A replica cannot follow: its leader is not in the metadata cache."""
 
     partition: TopicPartition
-    order: PartitionOrder
+    order: LeaderAndIsrPartitionState
     sender: Sender
 
 

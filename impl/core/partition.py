@@ -25,7 +25,7 @@ from impl.core.events import (
     Observer,
     silent,
 )
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
@@ -217,7 +217,7 @@ class Partition(Generic[SomeLog]):
 
     # LeaderAndIsr, StopReplica
 
-    def become_leader(self, order: PartitionOrder, now_ms: int) -> bool:
+    def become_leader(self, order: LeaderAndIsrPartitionState, now_ms: int) -> bool:
         """Lead as a LeaderAndIsr says; True if somebody else led before."""
         previous, start, state = self.leader_epoch, self.log_end, order.state
         self._take(order)
@@ -230,14 +230,14 @@ class Partition(Generic[SomeLog]):
         self.advance(now_ms)
         return new
 
-    def become_follower(self, order: PartitionOrder) -> bool:
+    def become_follower(self, order: LeaderAndIsrPartitionState) -> bool:
         """Follow as a LeaderAndIsr says; False if the fetcher may go on as it is."""
         self._take(order)
         new = self.make_follower(order.state.leader, order.state.leader_epoch)
         self.observer(BecameFollower(self.partition, order.state.leader, self.leader_epoch))
         return new
 
-    def _take(self, order: PartitionOrder) -> None:
+    def _take(self, order: LeaderAndIsrPartitionState) -> None:
         if self.isr_requests is not None:
             self.isr_requests.clear(self.partition)
         self.replicas = order.replicas

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from impl.core import strategies
+from impl.core import leader_election
 from impl.core.cluster_context import ClusterContext
 from impl.core.journal import ChangeFailure
+from impl.core.leader_election import Elected
 from impl.core.request_batch import RequestBatch
 from impl.core.states import PartitionState, partition_may_go
-from impl.core.strategies import Elected
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.client import ZnodeClient
@@ -19,7 +19,7 @@ from impl.znodes.states import INITIAL_LEADER_EPOCH
 from impl.zookeeper.errors import ZooKeeperError
 
 
-class Kind(Enum):
+class StrategyKind(Enum):
     """Which of the four strategies."""
 
     OFFLINE = "Offline"
@@ -32,14 +32,14 @@ class Kind(Enum):
 class Strategy:
     """How to elect; ``unclean`` forces what a topic's config would have to allow (2.4)."""
 
-    kind: Kind
+    kind: StrategyKind
     unclean: bool = False
 
 
-OFFLINE = Strategy(Kind.OFFLINE)
-REASSIGN = Strategy(Kind.REASSIGN)
-PREFERRED = Strategy(Kind.PREFERRED)
-CONTROLLED_SHUTDOWN = Strategy(Kind.CONTROLLED_SHUTDOWN)
+OFFLINE = Strategy(StrategyKind.OFFLINE)
+REASSIGN = Strategy(StrategyKind.REASSIGN)
+PREFERRED = Strategy(StrategyKind.PREFERRED)
+CONTROLLED_SHUTDOWN = Strategy(StrategyKind.CONTROLLED_SHUTDOWN)
 
 Failed = dict[TopicPartition, str]
 _Failures = dict[TopicPartition, ChangeFailure]
@@ -248,10 +248,10 @@ class PartitionMachine:
         (``electLeaderForPartition`` swallows the exception).
         """
         known = self.context.leadership.get(partition)
-        if known is None or strategy.kind is not Kind.PREFERRED:
+        if known is None or strategy.kind is not StrategyKind.PREFERRED:
             return None
         replicas = self.context.replicas(partition)
-        leads = strategies.leads_as_preferred(replicas, known.leader, self.release)
+        leads = leader_election.leads_as_preferred(replicas, known.leader, self.release)
         return known if leads else None
 
     def choose(
@@ -264,17 +264,17 @@ class PartitionMachine:
             member for member in state.isr if context.is_replica_online(member, partition)
         }
         match strategy.kind:
-            case Kind.OFFLINE:
+            case StrategyKind.OFFLINE:
                 lost = not live.intersection(state.isr)
                 unclean = lost and (strategy.unclean or self.unclean_allowed(partition.topic))
-                return strategies.offline(assignment.replicas, state.isr, live, unclean)
-            case Kind.REASSIGN:
-                return strategies.reassign(assignment.target, state.isr, live)
-            case Kind.PREFERRED:
-                return strategies.preferred(assignment.replicas, state.isr, live)
-            case Kind.CONTROLLED_SHUTDOWN:
+                return leader_election.offline(assignment.replicas, state.isr, live, unclean)
+            case StrategyKind.REASSIGN:
+                return leader_election.reassign(assignment.target, state.isr, live)
+            case StrategyKind.PREFERRED:
+                return leader_election.preferred(assignment.replicas, state.isr, live)
+            case StrategyKind.CONTROLLED_SHUTDOWN:
                 going_too = context.live_replicas(partition, shutting_down_too=True)
-                return strategies.controlled_shutdown(
+                return leader_election.controlled_shutdown(
                     assignment.replicas,
                     state.isr,
                     going_too,

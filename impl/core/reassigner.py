@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
 from impl.core.cluster_context import Replica
-from impl.core.controller_parts import ControllerCore, StateChangeFailed
+from impl.core.controller_parts import ControllerParts, StateChangeFailed
 from impl.core.deletion import MOVING
 from impl.core.partition_machine import REASSIGN
 from impl.core.states import PartitionState, ReplicaState
@@ -27,7 +27,7 @@ DEAD = "a new replica is not alive"
 class Reassigner:
     """The reassignments that are under way; up to 2.3 the targets live in memory and one znode."""
 
-    def __init__(self, core: ControllerCore) -> None:
+    def __init__(self, core: ControllerParts) -> None:
         self.core = core
         self.targets: dict[TopicPartition, tuple[int, ...]] = {}
         self.looks_again = False

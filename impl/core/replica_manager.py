@@ -50,7 +50,7 @@ from impl.core.metadata_cache import Endpoints, MetadataCache
 from impl.core.partition import IsrRequestQueue, LeaderLog, Partition
 from impl.core.requests import (
     LeaderAndIsr,
-    PartitionOrder,
+    LeaderAndIsrPartitionState,
     Request,
     StopReplica,
     UpdateMetadata,
@@ -128,7 +128,7 @@ Idle = Callable[[Replica], Awaitable[None]]
 """Returns once no write of the partition's ISR is under way."""
 
 
-class AcksAwaited(NamedTuple):
+class DelayedProduce(NamedTuple):
     """A producer with acks=all waits until the high watermark is at ``end`` (``DelayedProduce``).
 
     ``generation`` is the leadership that took the records; when it ends the producer gets an error.
@@ -160,7 +160,7 @@ class Produced:
     first_offset: int = -1
     leader_epoch: int = -1
     end_offset: int = -1
-    awaited: AcksAwaited | None = None
+    awaited: DelayedProduce | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,9 @@ class ReplicaManager:
         await self._make_followers(follows, sender, errors)
         return errors
 
-    def check(self, partition: TopicPartition, order: PartitionOrder, sender: Sender) -> str:
+    def check(
+        self, partition: TopicPartition, order: LeaderAndIsrPartitionState, sender: Sender
+    ) -> str:
         """The error of one partition of a LeaderAndIsr, NONE if it is carried out."""
         hosted = self.partitions.get(partition)
         current = -1 if hosted is None else hosted.leader_epoch
@@ -317,13 +319,13 @@ class ReplicaManager:
         self.partitions[partition] = made
         return made
 
-    def _may_be_made(self, order: PartitionOrder) -> bool:
+    def _may_be_made(self, order: LeaderAndIsrPartitionState) -> bool:
         """Requests say since 1.0 whether a replica is new."""
         return order.is_new or not self.release.since("1.0")
 
     async def _make_leaders(
         self,
-        orders: Mapping[TopicPartition, PartitionOrder],
+        orders: Mapping[TopicPartition, LeaderAndIsrPartitionState],
         sender: Sender,
         errors: Errors,
         now_ms: int,
@@ -342,7 +344,10 @@ class ReplicaManager:
             self.observer(TransitionCompleted(partition, sender, None))
 
     async def _make_followers(
-        self, orders: Mapping[TopicPartition, PartitionOrder], sender: Sender, errors: Errors
+        self,
+        orders: Mapping[TopicPartition, LeaderAndIsrPartitionState],
+        sender: Sender,
+        errors: Errors,
     ) -> None:
         changed: dict[TopicPartition, Replica] = {}
         for partition, order in orders.items():
@@ -448,7 +453,7 @@ class ReplicaManager:
         if first >= before:  # else an idempotent producer sent again what is there already
             self.observer(RecordsAppended(partition, replica.leader_epoch, first, end))
         replica.advance(now_ms)
-        awaited = AcksAwaited(replica, appended.last_offset + 1, replica.generation, min_isr)
+        awaited = DelayedProduce(replica, appended.last_offset + 1, replica.generation, min_isr)
         return Produced(NONE, "", first, replica.leader_epoch, end, awaited if acks == -1 else None)
 
     # Fetches, of followers and consumers

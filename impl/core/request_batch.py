@@ -9,8 +9,8 @@ from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,
     NO_LEADER_EPOCH,
     LeaderAndIsr,
+    LeaderAndIsrPartitionState,
     PartitionMetadata,
-    PartitionOrder,
     PartitionStop,
     Request,
     StopReplica,
@@ -53,7 +53,7 @@ class RequestBatch:
         self.release = release
         self.protocol = protocol or release
         self.send = send
-        self.orders: dict[int, dict[TopicPartition, PartitionOrder]] = {}
+        self.orders: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
         self.stops: dict[int, dict[TopicPartition, PartitionStop]] = {}
         self.metadata_to: set[int] = set()
         self.metadata: dict[TopicPartition, PartitionMetadata] = {}
@@ -92,7 +92,9 @@ class RequestBatch:
                 continue
             orders = self.orders.setdefault(broker, {})
             was_new = partition in orders and orders[partition].is_new
-            orders[partition] = PartitionOrder(state, tuple(replicas), is_new or was_new)
+            orders[partition] = LeaderAndIsrPartitionState(
+                state, tuple(replicas), is_new or was_new
+            )
         self.add_update_metadata(self.context.live_or_shutting_down, [partition])
 
     def add_stop_replica(
@@ -184,7 +186,7 @@ class RequestBatch:
         return broker in self.context.broker_epochs or not self.release.since("2.2")
 
     def _leader_and_isr(
-        self, broker: int, orders: dict[TopicPartition, PartitionOrder], epoch: int
+        self, broker: int, orders: dict[TopicPartition, LeaderAndIsrPartitionState], epoch: int
     ) -> LeaderAndIsr:
         leaders = {order.state.leader for order in orders.values()}
         return LeaderAndIsr(

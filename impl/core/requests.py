@@ -55,7 +55,7 @@ def request_version(kind: str, protocol: Release, internal: int = LAST_INTERNAL)
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionOrder:
+class LeaderAndIsrPartitionState:
     """One partition of a LeaderAndIsr: the state, all replicas, and whether it is a new one."""
 
     state: LeaderIsrAndControllerEpoch
@@ -71,7 +71,7 @@ class LeaderAndIsr:
     controller: int
     controller_epoch: int
     broker_epoch: int
-    partitions: Mapping[TopicPartition, PartitionOrder]
+    partitions: Mapping[TopicPartition, LeaderAndIsrPartitionState]
     live_leaders: tuple[int, ...]
 
 

@@ -13,9 +13,9 @@ from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
 from impl.log.log import Log
 from impl.log.log_directory import LogRemoval, LogSettings
 from impl.log.log_manager import LogManager
+from impl.log.numbered_log import HighWatermarkCheckpoint, Record, ReplicaLog
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch, records_of
-from impl.log.replica_log import HighWatermarkCheckpoint, Record, ReplicaLog
 
 __all__ = [
     "UNDEFINED",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from impl.log.errors import OffsetOutOfRange
 from impl.log.leader_epoch_cache import UNDEFINED, LeaderEpochFileCache
-from impl.log.replica_log import Record, ReplicaLog
+from impl.log.numbered_log import Record, ReplicaLog
 
 
 class Records(tuple[Record, ...]):
@@ -20,7 +20,7 @@ class Records(tuple[Record, ...]):
         return len(self)
 
 
-class RecordsAt(NamedTuple):
+class LogAppendInfo(NamedTuple):
     """Where a producer's records are."""
 
     first_offset: int
@@ -58,12 +58,12 @@ class RecordLog:
 
     # A leader's
 
-    async def append_as_leader(self, records: tuple[int, ...], leader_epoch: int) -> RecordsAt:
+    async def append_as_leader(self, records: tuple[int, ...], leader_epoch: int) -> LogAppendInfo:
         """Append a producer's records, given by their ids."""
         first = self.log.end
         for record in records:
             self.log.append((record, leader_epoch))
-        return RecordsAt(first, self.log.end - 1)
+        return LogAppendInfo(first, self.log.end - 1)
 
     async def read(
         self, offset: int, max_bytes: int, up_to: int | None, at_least_one: bool

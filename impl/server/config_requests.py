@@ -12,7 +12,7 @@ from impl.admin.configs import edit_config
 from impl.admin.errors import InvalidConfig
 from impl.admin.topic_command import check_value
 from impl.releases import Release
-from impl.server.dynamic_configs import EVERY_BROKER, settable, wrong_value
+from impl.server.dynamic_configs import EVERY_BROKER, invalid_value_reason, settable
 from impl.server.properties import TOPIC_KEYS
 from impl.znodes import MalformedZnode, decode_config, paths
 from impl.znodes.client import ZnodeClient
@@ -64,7 +64,7 @@ def _wrong(kind: str, settings: Mapping[str, str | None]) -> str:
                 check_value(name, value)
             except InvalidConfig as error:
                 return str(error)
-        elif why := wrong_value(name, value):
+        elif why := invalid_value_reason(name, value):
             return f"Invalid value {value} for configuration {name}: {why}"
     return ""
 

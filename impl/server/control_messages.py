@@ -14,8 +14,8 @@ from impl.core.metadata_cache import Endpoints
 from impl.core.replica_manager import Answered
 from impl.core.requests import (
     LeaderAndIsr,
+    LeaderAndIsrPartitionState,
     PartitionMetadata,
-    PartitionOrder,
     PartitionStop,
     Request,
     StopReplica,
@@ -85,7 +85,7 @@ def encode(request: Request, live: LiveBrokers) -> Fields:
             )  # fmt: skip
 
 
-def _order(partition: TopicPartition, order: PartitionOrder) -> Fields:
+def _order(partition: TopicPartition, order: LeaderAndIsrPartitionState) -> Fields:
     return Fields(
         **_state(partition, order.state), partition_epoch=order.state.zk_version,
         replicas=order.replicas, adding_replicas=(), removing_replicas=(), is_new=order.is_new,
@@ -139,7 +139,7 @@ def decode(api: str, version: int, body: Any) -> tuple[Request, LiveBrokers]:
     match api:
         case "LeaderAndIsr":
             orders = {
-                one: PartitionOrder(
+                one: LeaderAndIsrPartitionState(
                     _read(row, row.partition_epoch), tuple(row.replicas),
                     bool(getattr(row, "is_new", False)),
                 )

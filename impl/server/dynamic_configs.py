@@ -41,7 +41,7 @@ def settable(release: Release) -> frozenset[str]:
     return RATES | logs | {"min.insync.replicas"} | limits | WITHOUT_EFFECT
 
 
-def wrong_value(name: str, value: str) -> str:
+def invalid_value_reason(name: str, value: str) -> str:
     """Why a value is none for a broker's property; empty if it is one."""
     if name in WITHOUT_EFFECT:
         return ""
@@ -110,9 +110,9 @@ class DynamicConfigs:
         """A number."""
         text = self.overrides.get(name)
         if text is not None and name in settable(self.config.release):
-            if not wrong_value(name, text):
+            if not invalid_value_reason(name, text):
                 return int(text)
-            self.trouble(wrong_value(name, text))
+            self.trouble(invalid_value_reason(name, text))
         return self.config.whole(name)
 
     def synonyms(self, name: str) -> list[tuple[str, str]]:

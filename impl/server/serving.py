@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from impl.core.events import FetchServed, ProducerAnswered
 from impl.core.fetcher_thread import EARLIEST, Answer, FetchQuestion, FetchReply
-from impl.core.replica_manager import CONSUMER, AcksAwaited, Produced, Replica
+from impl.core.replica_manager import CONSUMER, DelayedProduce, Produced, Replica
 from impl.error_codes import NONE
 from impl.server.replicas import HostedReplicas, now_ms
 from impl.znodes import TopicPartition
@@ -65,7 +65,7 @@ class Serving:
             )
             self.replicas.traced(event)
 
-    def _wait(self, awaited: AcksAwaited, deadline: float) -> str:
+    def _wait(self, awaited: DelayedProduce, deadline: float) -> str:
         """Until there is an answer, or the time is up."""
         while True:
             left = deadline - time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from impl.core.requests import PartitionMetadata, PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState, PartitionMetadata
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
@@ -22,14 +22,18 @@ def short(state: LeaderIsrAndControllerEpoch) -> str:
     )
 
 
-def order_sent(partition: TopicPartition, order: PartitionOrder, release: Release) -> str:
+def order_sent(
+    partition: TopicPartition, order: LeaderAndIsrPartitionState, release: Release
+) -> str:
     """One partition of a LeaderAndIsr, as the controller shows it."""
     if not release.since("1.0"):
         return short(order.state)
     return order_received(partition, order, release)
 
 
-def order_received(partition: TopicPartition, order: PartitionOrder, release: Release) -> str:
+def order_received(
+    partition: TopicPartition, order: LeaderAndIsrPartitionState, release: Release
+) -> str:
     """One partition of a LeaderAndIsr, as the broker shows it."""
     if not release.since("1.0"):
         return f"PartitionState({_fields(order.state, order.replicas, bracketed=True)})"

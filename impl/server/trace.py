@@ -38,7 +38,7 @@ from impl.core.events import (
     TransitionCompleted,
 )
 from impl.core.fetcher_thread import FetchReply
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.log.errors import CorruptRecord
 from impl.log.record_batch import batches_in
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
@@ -149,7 +149,7 @@ def _plain(value: Any) -> Any:
     match value:
         case TopicPartition():
             return str(value)
-        case PartitionOrder():
+        case LeaderAndIsrPartitionState():
             return _plain(value.state) | {"replicas": list(value.replicas)}
         case LeaderIsrAndControllerEpoch():
             return {"leader": value.leader, "leader_epoch": value.leader_epoch,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from impl.core.events import ReplicaEvent
 from impl.log import HighWatermarkCheckpoint, ReplicaLog
-from impl.log.replica_log import SavedLog
+from impl.log.numbered_log import SavedLog
 from impl.releases import Release
 from impl.world.journal import Journal
 from impl.world.partition_controller import PartitionController, SavedController

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from impl.core import strategies
+from impl.core import leader_election
 
 Strategy = Callable[[tuple[int, ...], tuple[int, ...], Collection[int]], tuple[int, ...]]
 
@@ -17,7 +17,7 @@ def assignment_order(
     assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]
 ) -> tuple[int, ...]:
     """Kafka's choice: the first replica in assignment order that is live and in the ISR."""
-    elected = strategies.offline(assignment, isr, live, unclean=False)
+    elected = leader_election.offline(assignment, isr, live, unclean=False)
     return () if elected is None else (elected.leader,)
 
 

@@ -13,7 +13,7 @@ from impl.core.fetcher_thread import (
     FetchState,
 )
 from impl.core.request_batch import NO_BROKER_EPOCH, Round
-from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 
 PARTITION = TopicPartition("t", 0)
@@ -32,7 +32,7 @@ class OrderInFlight:
     controller: int
     controller_epoch: int
     broker_epoch: int
-    order: PartitionOrder
+    order: LeaderAndIsrPartitionState
     live_leaders: tuple[int, ...]
 
     @property

@@ -29,8 +29,8 @@ from impl.core.fetcher_thread import (
 from impl.core.partition import PartitionMemory
 from impl.core.replica_manager import (
     CONSUMER,
-    AcksAwaited,
     Answered,
+    DelayedProduce,
     HostedLog,
     Replica,
     ReplicaManager,
@@ -294,7 +294,9 @@ class Replicas:
 
     def acknowledges(self, offset: int) -> bool:
         """A producer with acks=all is answered that its record is written (``DelayedProduce``)."""
-        awaited = AcksAwaited(self.partition, offset + 1, self.partition.generation, self.min_isr)
+        awaited = DelayedProduce(
+            self.partition, offset + 1, self.partition.generation, self.min_isr
+        )
         return awaited.outcome(self.manager, expired=False) == NONE
 
     def read(self, offset: int) -> Record | None:

@@ -18,7 +18,7 @@ from typing import Any
 from impl.core.answers import NONE
 from impl.core.events import Sender
 from impl.core.replica_manager import Answered, ReplicaManager
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.server.log4j_files import SERVER, STATE_CHANGE
 from impl.world.kafka_log import KafkaLogs
 from impl.world.network import OrderInFlight
@@ -85,7 +85,9 @@ class ForgetfulReplicaManager(ReplicaManager):
         super().__init__(*args, **more)
         self.replicas = replicas
 
-    def check(self, partition: TopicPartition, order: PartitionOrder, sender: Sender) -> str:
+    def check(
+        self, partition: TopicPartition, order: LeaderAndIsrPartitionState, sender: Sender
+    ) -> str:
         """As it should be, but for the one time."""
         known, sent = self.partitions[partition].leader_epoch, self.replicas.arrived
         lower = order.state.leader_epoch < known

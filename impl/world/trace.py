@@ -102,16 +102,16 @@ class Trace:
         facts = dict(self.header.initial)
         yield rebuild(facts)
         for event in self.events:
-            show(facts, event.observed)
+            apply_observation(facts, event.observed)
             yield rebuild(facts)
 
 
-def show(facts: dict[str, Any], observed: dict[str, Any]) -> None:
+def apply_observation(facts: dict[str, Any], observed: dict[str, Any]) -> None:
     """The leaves as they are after a line. ValueError for the end of a list that is too short."""
     for path, value in observed.items():
         if is_end(value):
             before: Any = facts.get(path)
-            facts[path] = [*before[: kept(before, value)], *value["then"]]
+            facts[path] = [*before[: prefix_length(before, value)], *value["then"]]
         else:
             facts[path] = value
 
@@ -121,7 +121,7 @@ def is_end(value: object) -> TypeGuard[dict[str, Any]]:
     return type(value) is dict and value.keys() == {"from", "then"}
 
 
-def kept(before: Any, end: dict[str, Any]) -> int:
+def prefix_length(before: Any, end: dict[str, Any]) -> int:
     """How many entries of a list a new end leaves. ValueError where there are none, or fewer."""
     first, then = end["from"], end["then"]
     if not isinstance(before, list) or not isinstance(then, list):

@@ -29,21 +29,21 @@ def is_ineligible(now, broker, partition, replica):
     return now.cache[broker].replica[partition][replica] == "ReplicaDeletionIneligible"
 
 
-def becomes(now, broker, partition, replica, target):
+def table_allows(now, broker, partition, replica, target):
     return may_become(replica_table(), now.cache[broker].replica[partition][replica], target)
 
 
 def may_be_new(now, broker, partition, replica):
-    return becomes(now, broker, partition, replica, "NewReplica")
+    return table_allows(now, broker, partition, replica, "NewReplica")
 
 
 def may_go_online(now, broker, partition, replica):
-    return becomes(now, broker, partition, replica, "OnlineReplica")
+    return table_allows(now, broker, partition, replica, "OnlineReplica")
 
 
 def may_be_stopped(now, broker, partition, replica):
     """The table has it go offline: StopReplica is sent, whether it does or not."""
-    return becomes(now, broker, partition, replica, "OfflineReplica")
+    return table_allows(now, broker, partition, replica, "OfflineReplica")
 
 
 def may_go_offline(now, broker, partition, replica):
@@ -55,19 +55,19 @@ def may_go_offline(now, broker, partition, replica):
 
 
 def deletion_may_start(now, broker, partition, replica):
-    return becomes(now, broker, partition, replica, "ReplicaDeletionStarted")
+    return table_allows(now, broker, partition, replica, "ReplicaDeletionStarted")
 
 
 def deletion_may_succeed(now, broker, partition, replica):
-    return becomes(now, broker, partition, replica, "ReplicaDeletionSuccessful")
+    return table_allows(now, broker, partition, replica, "ReplicaDeletionSuccessful")
 
 
 def may_be_ineligible(now, broker, partition, replica):
-    return becomes(now, broker, partition, replica, "ReplicaDeletionIneligible")
+    return table_allows(now, broker, partition, replica, "ReplicaDeletionIneligible")
 
 
 def may_leave(now, broker, partition, replica):
-    return becomes(now, broker, partition, replica, "NonExistentReplica")
+    return table_allows(now, broker, partition, replica, "NonExistentReplica")
 
 
 MAY = {

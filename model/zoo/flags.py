@@ -58,7 +58,7 @@ BESIDE: tuple[Flag, ...] = (
 """Flags of the sheet's text, of a line that names two bugs, of an entry that is not shown."""
 
 
-def flags_of(entry: ZooEntry) -> tuple[str, ...]:
+def bug_flags_of(entry: ZooEntry) -> tuple[str, ...]:
     """The flags of one entry: a line may name two that are reverted together, or two bugs.
 
     What was added after the sheet has none.
@@ -70,12 +70,12 @@ def flags_of(entry: ZooEntry) -> tuple[str, ...]:
 
 def _derived() -> dict[str, Flag]:
     found = {one.name: one for one in BESIDE}
-    for name in dict.fromkeys(name for entry in ZOO for name in flags_of(entry)):
+    for name in dict.fromkeys(name for entry in ZOO for name in bug_flags_of(entry)):
         if name in found:
             continue
-        entries = [entry for entry in ZOO if name in flags_of(entry)]
+        entries = [entry for entry in ZOO if name in bug_flags_of(entry)]
         ids = tuple(entry.id for entry in entries)
-        alone_first = sorted(entries, key=lambda entry: len(flags_of(entry)))
+        alone_first = sorted(entries, key=lambda entry: len(bug_flags_of(entry)))
         shown = next((entry.shown for entry in alone_first if entry.shown), None)
         if shown is None:
             found[name] = Flag(name, ids, None, {}, entries[0].excuse)

@@ -13,8 +13,8 @@ from model.language.scalars import Scalar
 from model.language.schema import Ghost, Leaf, LogOf, MapOf, Record, Relation, Schema, SetOf
 from model.language.sorts import BOOL, Enumeration, Names, Sort
 from model.language.terms import Term
-from specs.finding.found import Found
 from specs.finding.houdini import InvariantCandidate
+from specs.finding.result import InvariantSearchResult
 from specs.invariants import DERIVED, Definition, given_symbol
 
 
@@ -244,7 +244,7 @@ FILE = '''"""Invariants of {claim}, as `insync prove {claim} --find` found them.
 '''
 
 
-def as_file(found: Found) -> str:
+def as_file(found: InvariantSearchResult) -> str:
     """What was found as a module that can stand in `specs/proofs`: `PROOF`, or `INVARIANTS` to
     join those that were given."""
     notation = Notation(found.recorded.system)

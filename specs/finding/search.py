@@ -27,7 +27,6 @@ from model.language import terms as t
 from model.language.recording import fields_read, record_condition
 from model.language.scalars import Scalar
 from model.language.terms import Term
-from specs.finding.found import Found
 from specs.finding.guided import BEGIN, Choosing, Generalising, Guided, Lost
 from specs.finding.houdini import InvariantCandidate, Needs, Scope, State, kept_by_all
 from specs.finding.notation import Notation, denied_and_said, triggers_of
@@ -38,6 +37,7 @@ from specs.finding.observed import (
     reached,
     walked,
 )
+from specs.finding.result import InvariantSearchResult
 from specs.finding.vocabulary import (
     REACH,
     Definitions,
@@ -85,7 +85,7 @@ def find_invariants(
     report: Report = lambda line: None,
     resume: Path | None = None,
     solvers: Sequence[str] = ("z3",),
-) -> Found:
+) -> InvariantSearchResult:
     """Looks for what is missing in a proof: with no invariants given, from the claim alone.
 
     `resume` names a file where the candidates that are left are kept after each round, and from
@@ -101,7 +101,9 @@ def find_invariants(
     return found
 
 
-def _ask_also(found: Found, result: ProofResult, others: Sequence[str], report: Report) -> None:
+def _ask_also(
+    found: InvariantSearchResult, result: ProofResult, others: Sequence[str], report: Report
+) -> None:
     """Asks other solvers each obligation of a proof: it is proved if all say so."""
     again = prove(found.proof, found.recorded, solvers=others, each=lambda one: report(
         f"proving it with {' and '.join(others)}, too: {one.step}: {one.invariant}"))  # fmt: skip
@@ -161,7 +163,7 @@ class _Search:
                 for number, (name, term) in enumerate([*given, *(("", part) for part in parts)])
                 ]  # fmt: skip
 
-    def go(self) -> Found:
+    def go(self) -> InvariantSearchResult:
         if self.given:
             self.report("asking what the invariants that are given leave open")
             result = self._prove(self.proof)
@@ -189,7 +191,7 @@ class _Search:
         return Scope(self.recorded, bounds, list(self.known.values()),
                      _all_fields(self.recorded))  # fmt: skip
 
-    def _timed(self, found: Found) -> Found:
+    def _timed(self, found: InvariantSearchResult) -> InvariantSearchResult:
         found.seconds = time.perf_counter() - self.began
         return found
 
@@ -251,7 +253,7 @@ class _Search:
 
     # -- the proof ----------------------------------------------------------------------------
 
-    def _proved(self) -> Found:
+    def _proved(self) -> InvariantSearchResult:
         """Rounds: what steps keep, whether that carries the goals, and the proof without bounds."""
         banned: set[int] = set()
         found = self._as_found([], {})
@@ -279,7 +281,7 @@ class _Search:
             banned |= bad
         return found
 
-    def _joined(self) -> Found:
+    def _joined(self) -> InvariantSearchResult:
         """What joins a proof that is given: clauses against states, then proved unbounded."""
         self.report("putting the steps into formulas")
         self.scope = self._scope(larger(self.recorded))
@@ -317,7 +319,7 @@ class _Search:
     def _proved_unbounded(
         self, chosen: list[InvariantCandidate], needs: Mapping[int, set[int]],
         alive: Sequence[InvariantCandidate],
-    ) -> Found:  # fmt: skip
+    ) -> InvariantSearchResult:  # fmt: skip
         """The proof for any number of brokers; where the solver thinks of too little, with more
         triggers: of the steps first of which something is open."""
         found = self._as_found(chosen, needs, alive)
@@ -388,7 +390,9 @@ class _Search:
                     break
         return lost
 
-    def _to_leave_out(self, open_ones: Sequence[Obligation], found: Found) -> set[int]:
+    def _to_leave_out(
+        self, open_ones: Sequence[Obligation], found: InvariantSearchResult
+    ) -> set[int]:
         """What the unbounded proof does not keep: never a part of the claim."""
         names = {one.invariant for one in open_ones}
         goals = {goal.number for goal in self.goals}
@@ -398,7 +402,9 @@ class _Search:
             if one.name in names and candidate.number not in goals
         }
 
-    def _stuck(self, lost: Sequence[Lost], alive: Sequence[InvariantCandidate]) -> Found:
+    def _stuck(
+        self, lost: Sequence[Lost], alive: Sequence[InvariantCandidate]
+    ) -> InvariantSearchResult:
         """What is known when a goal is not kept: a small state that shows why."""
         made = self._as_found([], {}, alive)
         made.lost = list(dict.fromkeys(one.goal.name or str(one.goal) for one in lost))
@@ -491,14 +497,16 @@ class _Search:
     def _as_found(
         self, chosen: list[InvariantCandidate], needed_by: Mapping[int, set[int]],
         alive: Sequence[InvariantCandidate] = (), nested: bool = False,
-    ) -> Found:  # fmt: skip
+    ) -> InvariantSearchResult:  # fmt: skip
         names = _names([*self.goals, *chosen])
         found = [as_invariant(one, names[one.number], self.recorded,
                               self.proof.by_triggers, nested) for one in chosen]  # fmt: skip
         proof = replace(self.proof, invariants=(*self.proof.invariants, *found))
         by = {names[number]: {names[other] for other in others if other in names}
               for number, others in needed_by.items() if number in names}  # fmt: skip
-        return Found(proof, self.recorded, found, chosen, by, list(alive), dict(self.counts))
+        return InvariantSearchResult(
+            proof, self.recorded, found, chosen, by, list(alive), dict(self.counts)
+        )
 
 
 def _conjuncts(term: Term) -> list[Term]:
@@ -652,4 +660,4 @@ class _KeptClauses:
             part.replace(self._path)
 
 
-__all__ = ["Effort", "Found", "as_invariant", "find_invariants", "small"]
+__all__ = ["Effort", "InvariantSearchResult", "as_invariant", "find_invariants", "small"]

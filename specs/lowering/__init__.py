@@ -11,5 +11,5 @@
 
 `model/language/evaluate.py` says what a term means and is what all of them are held to. Beside them
 stand `specs/tla` (TLA+), `specs/native/unbounded*` (lines of traces as machine code) and
-`specs/partial/moves.py` (steps with parts missing), each beside its only user.
+`specs/partial/compiled_steps.py` (steps with parts missing), each beside its only user.
 """

@@ -20,7 +20,7 @@ from specs.native.unbounded_layout import CAPACITY, CHANGE, Layout, NotNative, U
 from specs.native.unbounded_lines import LineArrays, StepWays, Way
 from specs.native.unbounded_loops import FITS, NEEDS_ROOM, NEEDS_WORDS, follow_lines
 from specs.native.unbounded_text import StepsText
-from specs.partial.moves import Moves
+from specs.partial.compiled_steps import CompiledSteps
 
 MOST_ARGUMENTS = 8
 FURTHEST = 1 << 22
@@ -31,7 +31,7 @@ class Unbounded:
     """The machine code of a system's steps, and the state that they change in place."""
 
     def __init__(
-        self, moves: Moves, observable: Collection[str], cache: Path | None = None
+        self, moves: CompiledSteps, observable: Collection[str], cache: Path | None = None
     ) -> None:
         self.moves = moves
         self.layout = Layout(moves.fields, moves.ledger.blanks, moves.twin)
@@ -101,7 +101,7 @@ class Unbounded:
         return True
 
     def counted(self) -> Mapping[str, int]:
-        """Moves that the last `follow` took, with how often."""
+        """CompiledSteps that the last `follow` took, with how often."""
         names = zip(self.text.names, self.fired[:-1], strict=True)
         return {name: int(times) for name, times in names if times}
 

@@ -5,8 +5,8 @@
 
 A change is six words: field, four indices, code. `out` needs room for `most` changes, and for
 `sweeps` times as many as the longest list has entries. Nothing of the state is written here: who
-calls takes the changes, or leaves them. The semantics are those of `specs.partial.moves`, which
-writes the same steps as Python.
+calls takes the changes, or leaves them. The semantics are those of
+`specs.partial.compiled_steps`, which writes the same steps as Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from model.language.recording import Write
 from specs.native.unbounded_layout import CHANGE, COUNT, MOST_INDICES, Layout, NotNative
 from specs.native.unbounded_terms import Function
-from specs.partial.moves import Moves, TransitionMove
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.written import blank_where_blank, limited, only_point
 
 FIND = """
@@ -65,7 +65,7 @@ none:
 class StepsText:
     """The IR text of `attempt` for all moves of a system; NotNative where there is none."""
 
-    def __init__(self, moves: Moves, layout: Layout) -> None:
+    def __init__(self, moves: CompiledSteps, layout: Layout) -> None:
         self.moves, self.layout = moves, layout
         self.names = list(moves.by_name)
         self.most = self.sweeps = 0

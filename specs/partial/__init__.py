@@ -1,8 +1,15 @@
 """Runs that fit a trace with parts missing: steps on states of real values, and the search."""
 
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.ledger import Ledger
-from specs.partial.moves import Moves, TransitionMove
 from specs.partial.search import PartialSearch
 from specs.partial.ways import FittingRun, PartialLine
 
-__all__ = ["FittingRun", "Ledger", "PartialLine", "TransitionMove", "Moves", "PartialSearch"]
+__all__ = [
+    "FittingRun",
+    "Ledger",
+    "PartialLine",
+    "TransitionMove",
+    "CompiledSteps",
+    "PartialSearch",
+]

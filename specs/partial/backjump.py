@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from model.language.sparse import SparseState
+from specs.partial.compiled_steps import CompiledSteps
 from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
-from specs.partial.moves import Moves
 from specs.partial.plan_cache import PlanCache
 from specs.partial.plans import Planner
 from specs.partial.ways import FittingRun, PartialLine, fits
@@ -75,7 +75,7 @@ class Decision:
 class Backjumping:
     """Looks for a run; one search for one trace, whose lines name no step."""
 
-    def __init__(self, moves: Moves, hidden: int, tried: int, changes: Changes) -> None:
+    def __init__(self, moves: CompiledSteps, hidden: int, tried: int, changes: Changes) -> None:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
         self.planner = Planner(moves, changes)
         self.rising = self.planner.writers.rising

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from model.language.sorts import Numbers
 from model.language.sparse import Index
 from model.language.terms import Term, const
-from specs.partial.moves import Moves, TransitionMove
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.written import could_write
 
 Step = tuple[TransitionMove, tuple[int, ...]]
@@ -53,7 +53,7 @@ class OutOfBudget(Exception):
 class Guide:
     """Ways to a step, each as changes of the ledger that last until the next way is asked for."""
 
-    def __init__(self, moves: Moves, budget: int, changes: Changes) -> None:
+    def __init__(self, moves: CompiledSteps, budget: int, changes: Changes) -> None:
         self.moves, self.ledger = moves, moves.ledger
         self.budget, self._changes = budget, changes
         self.path: list[Step] = []

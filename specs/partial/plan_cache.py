@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from model.language.sorts import Numbers, Sort
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.guided import Step
-from specs.partial.moves import Moves, TransitionMove
 from specs.partial.plans import Goal
 
 MOST_KEPT = 16
@@ -30,7 +30,7 @@ GoalKind = tuple[tuple[int, int | None], ...]
 class PlanCache:
     """Plans by the kind of change that they bring about."""
 
-    def __init__(self, moves: Moves, rising: frozenset[int]) -> None:
+    def __init__(self, moves: CompiledSteps, rising: frozenset[int]) -> None:
         self.moves, self.ledger, self.rising = moves, moves.ledger, rising
         self._kept: dict[GoalKind, list[CachedPlan]] = {}
         self._measures: dict[Sort, tuple[int, ...]] = {}

@@ -12,9 +12,9 @@ import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
+from specs.partial.compiled_steps import CompiledSteps
 from specs.partial.guided import Changes, Fuel, Step
 from specs.partial.ledger import Change
-from specs.partial.moves import Moves
 from specs.partial.writers import Place, Writers
 
 Goal = Mapping[Place, int]
@@ -70,7 +70,7 @@ class Planner:
     A way is a generator's answer: the ledger and `path` show it until the next is asked for.
     """
 
-    def __init__(self, moves: Moves, changes: Changes) -> None:
+    def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
         self.moves, self.ledger = moves, moves.ledger
         self.writers = Writers(moves, changes)
         self.path: list[Step] = []

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from model.language.sparse import SparseState
 from specs.partial.backjump import Backjumping
+from specs.partial.compiled_steps import CompiledSteps
 from specs.partial.guided import Changes, Fuel, OutOfBudget, Step
-from specs.partial.moves import Moves
 from specs.partial.ways import MOST_HIDDEN, FittingRun, PartialLine, Ways
 from specs.verdict import Verdict
 
@@ -50,7 +50,7 @@ class PartialSearch(Ways):
     """
 
     def __init__(
-        self, moves: Moves, hidden: int = MOST_HIDDEN, tried: int = MOST_TRIED,
+        self, moves: CompiledSteps, hidden: int = MOST_HIDDEN, tried: int = MOST_TRIED,
         changes: Changes = MappingProxyType({}), more_a_line: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(moves, hidden, tried, changes)
@@ -227,7 +227,7 @@ class PartialSearch(Ways):
 
 
 def find_run(
-    moves: Moves, lines: list[PartialLine], hidden: int, tried: int, changes: Changes
+    moves: CompiledSteps, lines: list[PartialLine], hidden: int, tried: int, changes: Changes
 ) -> tuple[PartialSearch, FittingRun]:
     """The answer, and a search that has the furthest state.
 

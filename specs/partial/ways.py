@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from model.language.sparse import Index
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.guided import Changes, Choice, Fuel, Guide, Step, Targets
 from specs.partial.ledger import Ledger
-from specs.partial.moves import Moves, TransitionMove
 from specs.verdict import Verdict
 
 MOST_HIDDEN = 8
@@ -96,7 +96,7 @@ class Ways:
     for. `_slacks` says how many hidden steps may come before each line.
     """
 
-    def __init__(self, moves: Moves, hidden: int, tried: int, changes: Changes) -> None:
+    def __init__(self, moves: CompiledSteps, hidden: int, tried: int, changes: Changes) -> None:
         self.moves, self.ledger, self.hidden = moves, moves.ledger, hidden
         self.guide = Guide(moves, tried, changes)
         self._cut = False  # were choices left out that might have been the right ones?

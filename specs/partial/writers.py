@@ -12,8 +12,8 @@ from model.language.recording import Write
 from model.language.sorts import BOOL, Numbers, Sort
 from model.language.sparse import Index
 from model.language.terms import Term
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 from specs.partial.guided import Changes, Step, cells_read
-from specs.partial.moves import Moves, TransitionMove
 from specs.partial.written import could_write, same_cell
 
 Place = tuple[int, Index]
@@ -32,7 +32,7 @@ MOST_SCANNED = 32
 class Writers:
     """What the text of a system's steps says about cells."""
 
-    def __init__(self, moves: Moves, changes: Changes) -> None:
+    def __init__(self, moves: CompiledSteps, changes: Changes) -> None:
         self.moves, self.cells = moves, moves.ledger.cells
         self._of_field: dict[int, list[tuple[TransitionMove, list[Write]]]] = {}
         falling: set[int] = set()

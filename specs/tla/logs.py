@@ -15,7 +15,7 @@ from specs.tla.layout import LayoutNode, Word
 from specs.tla.places import NameScope
 from specs.tla.rewriting import assume
 from specs.tla.rewriting import replace as rewritten
-from specs.tla.written import Leaves, WrittenLeaf, WrittenPlace
+from specs.tla.written_places import Leaves, WrittenLeaf, WrittenPlace
 
 
 class LogDefinitions:

@@ -25,7 +25,7 @@ from specs.tla.places import NO_PLACE, NameScope
 from specs.tla.rewriting import assume
 from specs.tla.rewriting import replace as rewritten
 from specs.tla.shapes import below, is_blank
-from specs.tla.written import Leaves, WrittenLeaf, WrittenPlace
+from specs.tla.written_places import Leaves, WrittenLeaf, WrittenPlace
 
 
 class Updates:

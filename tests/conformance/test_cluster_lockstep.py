@@ -15,7 +15,7 @@ from conformance.effects_of_cluster import EffectsOfCluster
 from conformance.lockstep import Lockstep, Mismatch
 from conformance.mapping import cluster
 from conformance.walks import SHAPES, walk_cluster
-from impl.core import answers, strategies
+from impl.core import answers, leader_election
 from impl.core.broker_events import BrokerEvents
 from impl.core.event_controller import EventController
 from impl.core.partition import Partition
@@ -107,19 +107,19 @@ def take_the_same_epoch_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_the_dead_in_the_isr(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = strategies.offline
+    before = leader_election.offline
 
     def keeps(assignment: Any, isr: Any, live: Any, unclean: bool) -> Any:
         found = before(assignment, isr, live, unclean)
-        return found and strategies.Elected(found.leader, tuple(isr), found.recipients)
+        return found and leader_election.Elected(found.leader, tuple(isr), found.recipients)
 
-    monkeypatch.setattr(strategies, "offline", keeps)
+    monkeypatch.setattr(leader_election, "offline", keeps)
 
 
 def elect_the_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = strategies.offline
+    before = leader_election.offline
     monkeypatch.setattr(
-        strategies, "offline", lambda assignment, isr, live, unclean: before(
+        leader_election, "offline", lambda assignment, isr, live, unclean: before(
             assignment, isr, {*live, *isr}, unclean)
     )  # fmt: skip
 
@@ -203,13 +203,13 @@ def keep_new_endpoints_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def let_the_leaving_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that goes stays in the ISR of what it led."""
-    before = strategies.controlled_shutdown
+    before = leader_election.controlled_shutdown
 
     def keeps(assignment: Any, isr: Any, *rest: Any) -> Any:
         found = before(assignment, isr, *rest)
-        return found and strategies.Elected(found.leader, tuple(isr), found.recipients)
+        return found and leader_election.Elected(found.leader, tuple(isr), found.recipients)
 
-    monkeypatch.setattr(strategies, "controlled_shutdown", keeps)
+    monkeypatch.setattr(leader_election, "controlled_shutdown", keeps)
 
 
 MUTANTS: tuple[tuple[Callable[[pytest.MonkeyPatch], None], str], ...] = (

@@ -20,12 +20,12 @@ from conformance.cli.lockstep import lockstep
 from conformance.cli.vectors import vectors
 from conformance.coverage import CoreCoverage, read, reasons
 from conformance.vectors.implementation.stage import ControllerStage
-from impl.core import strategies
+from impl.core import leader_election
 from impl.core.event_controller import EventController
 from impl.releases import Release
 from specs.rendering import as_data
 
-STRATEGIES = "impl.core.strategies"
+STRATEGIES = "impl.core.leader_election"
 
 
 def lines_of(function: object) -> set[int]:
@@ -35,12 +35,12 @@ def lines_of(function: object) -> set[int]:
 
 def test_a_line_counts_once_it_has_run_and_not_before() -> None:
     with CoreCoverage() as found:
-        strategies.preferred((1, 2), (2,), {2})
+        leader_election.preferred((1, 2), (2,), {2})
 
     walked = found.walked[STRATEGIES]
     assert walked
-    assert walked <= lines_of(strategies.preferred)
-    last = max(lines_of(strategies.preferred))
+    assert walked <= lines_of(leader_election.preferred)
+    last = max(lines_of(leader_election.preferred))
     assert last not in walked, "the first replica is not in sync, so it is not elected"
     assert 0 < found.share < 0.05
 
@@ -51,7 +51,7 @@ def test_lines_of_coroutines_count_and_nothing_counts_outside() -> None:
     with CoreCoverage() as found:
         stage.controller(1)
     before = found.share
-    strategies.preferred((1,), (1,), {1})
+    leader_election.preferred((1,), (1,), {1})
 
     assert lines_of(EventController.fail_over) & found.walked["impl.core.event_controller"]
     assert found.share == before
@@ -62,14 +62,14 @@ def test_what_two_commands_walked_adds_up_in_a_file(tmp_path: Path) -> None:
     kept = tmp_path / "coverage.json"
     first, second = CoreCoverage(), CoreCoverage()
     with first:
-        strategies.preferred((1,), (1,), {1})
+        leader_election.preferred((1,), (1,), {1})
     kept.write_text(json.dumps(as_data(first)))
     with second:
-        strategies.reassign((1,), (1,), {1})
+        leader_election.reassign((1,), (1,), {1})
 
     again = read(kept)
     with again:
-        strategies.reassign((1,), (1,), {1})
+        leader_election.reassign((1,), (1,), {1})
 
     assert again.walked[STRATEGIES] == first.walked[STRATEGIES] | second.walked[STRATEGIES]
     assert again.share > first.share
@@ -241,7 +241,7 @@ def test_the_command_names_the_lines_that_no_walk_reached() -> None:
     done = CliRunner().invoke(edges, ["election", "--max-states", "20", "--coverage"])
 
     assert "lines of impl/core ran under comparison with the model" in done.output
-    assert "not walked: impl.core.strategies offline" in done.output
+    assert "not walked: impl.core.leader_election offline" in done.output
 
 
 def test_a_reason_that_nothing_needs_is_reported_and_a_line_without_one_too() -> None:

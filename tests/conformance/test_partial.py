@@ -24,7 +24,7 @@ from impl import Trace, simulate
 from model.language.sorts import Numbers
 from model.systems import system
 from specs.exploration import grounded_for
-from specs.partial import Moves
+from specs.partial import CompiledSteps
 from specs.plain import PlainSearch
 from specs.verdict import Verdict
 
@@ -34,9 +34,9 @@ def run(seed: int = 5, steps: int = 150) -> Trace:
     return simulate(seed, steps, "everything", 3)
 
 
-def moves() -> Moves:
+def moves() -> CompiledSteps:
     recorded = system("replication").recorded(None, AS_RELEASED)
-    return Moves(recorded, {"brokers": 3}, frozenset(UNOBSERVED))
+    return CompiledSteps(recorded, {"brokers": 3}, frozenset(UNOBSERVED))
 
 
 def with_leaf(trace: PartialTrace, index: int, path: str, value: object) -> PartialTrace:

@@ -13,7 +13,7 @@ from impl.core.partition import Remote
 from impl.world.faults import SWARM
 from impl.world.observation import Changes
 from impl.world.steps import each_question
-from impl.world.trace import show
+from impl.world.trace import apply_observation
 from tests.impl.grid import grid
 
 
@@ -52,7 +52,7 @@ def differing(world: World, before: dict[str, object]) -> dict[str, object]:
 def in_full(changed: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """What a log and its leader epochs are, where only their new end is shown."""
     facts = dict(before)
-    show(facts, changed)
+    apply_observation(facts, changed)
     return {path: facts[path] for path in changed}
 
 

@@ -10,7 +10,7 @@ from impl.admin.config_command import ConfigCommand, parse_added
 from impl.admin.configs import edit_config
 from impl.admin.errors import AdminError, IllegalArgument
 from impl.releases import Release
-from impl.server.dynamic_configs import RATES, DynamicConfigs, settable, wrong_value
+from impl.server.dynamic_configs import RATES, DynamicConfigs, invalid_value_reason, settable
 from impl.server.properties import TOPIC_KEYS, parse_properties
 from impl.server.topic_configs import TopicConfigs
 from impl.znodes import paths
@@ -26,7 +26,9 @@ def command() -> tuple[ConfigCommand, ZnodeClient]:
     known = client({1: None})
     wait(known.create_topic("t", {0: [1]}))
     keys = settable(Release.of("2.3"))
-    made = ConfigCommand(known, {"topics": TOPIC_KEYS, "brokers": keys}, keys - RATES, wrong_value)
+    made = ConfigCommand(
+        known, {"topics": TOPIC_KEYS, "brokers": keys}, keys - RATES, invalid_value_reason
+    )
     return made, known
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from impl.core import answers, imbalance, strategies
+from impl.core import answers, imbalance, leader_election
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
 from impl.core.channels import Channel
@@ -25,7 +25,7 @@ from impl.core.partition import Partition, Remote, out_of_sync
 from impl.core.partition_machine import PartitionMachine
 from impl.core.reassigner import Reassigner
 from impl.core.replica_machine import ReplicaMachine
-from impl.core.replica_manager import AcksAwaited, ReplicaManager
+from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.request_batch import RequestBatch
 from impl.core.truncation import follower_truncation
 from impl.world.wide import claims, run_wide
@@ -105,7 +105,7 @@ PLANTED = {
         "operators", first=2,
     ),
     "a producer is acknowledged across a lost leadership": Fault(
-        AcksAwaited.outcome,
+        DelayedProduce.outcome,
         "if not here or not replica.leads or replica.generation != self.generation:",
         "if not here or not replica.leads:", "was acknowledged at offset", "sessions",
     ),
@@ -163,7 +163,7 @@ PLANTED = {
         "the controller on broker .* answers NONE to whoever wants", "requests", "2.7",
     ),
     "a producer is answered nothing when its leader is deposed": Fault(
-        AcksAwaited.outcome, "return manager.not_leader", "return None",
+        DelayedProduce.outcome, "return manager.not_leader", "return None",
         "nothing is left to happen, and of the partitions whose producers", "sessions",
     ),
     "a leader asks for an ISR of an older leader epoch": Fault(
@@ -241,7 +241,7 @@ PLANTED = {
         "handles .* it writes the leader epoch of",
     ),
     "somebody who is not in sync is elected": Fault(
-        strategies.offline, "tuple(member for member in isr if member in live)", "alive",
+        leader_election.offline, "tuple(member for member in isr if member in live)", "alive",
         "handles .* it writes", "crashes",
     ),
     "a preferred leader is elected though it leads (1.0)": Fault(
@@ -249,7 +249,8 @@ PLANTED = {
         "it writes the version of .* which is led as preferred", "failures", "1.0",
     ),
     "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
-        strategies.leads_as_preferred, "leader in assignment[:1]", "leader not in assignment[:1]",
+        leader_election.leads_as_preferred,
+        "leader in assignment[:1]", "leader not in assignment[:1]",
         "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
     ),
     "changed ISRs are announced once, refused or not": Fault(

@@ -16,7 +16,7 @@ from impl.core.fetcher_thread import (
     Phase,
 )
 from impl.core.replica_manager import ReplicaManager
-from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState
 from impl.disk import MemoryDisk
 from impl.log import LogConfig, LogManager, LogSettings
 from impl.log.stored_log import StoredLogs
@@ -42,7 +42,7 @@ def receives(
     broker_epoch: int = BROKER_EPOCH,
 ) -> str:
     state = LeaderIsrAndControllerEpoch(leader, leader_epoch, (1, 2, 3), controller_epoch, 4)
-    order = PartitionOrder(state, (1, 2, 3), is_new=False)
+    order = LeaderAndIsrPartitionState(state, (1, 2, 3), is_new=False)
     sent = OrderInFlight(1, 2, 2, controller_epoch, broker_epoch, order, (leader,))
     error, by_partition = replicas.hear(sent, BROKER_EPOCH)
     return by_partition.get(PARTITION, error)
@@ -195,7 +195,7 @@ def test_a_replica_that_is_not_new_is_not_made_anew_beside_a_directory_that_fail
 
     def answer(partition: TopicPartition, leader: int, is_new: bool) -> str:
         state = LeaderIsrAndControllerEpoch(leader, 1, (1, 2), 1, 0)
-        orders = {partition: PartitionOrder(state, (1, 2), is_new)}
+        orders = {partition: LeaderAndIsrPartitionState(state, (1, 2), is_new)}
         request = LeaderAndIsr(0, 2, 1, -1, orders, (leader,))
         _, errors = wait(manager.handle(request, -1, 0))
         return errors[partition]

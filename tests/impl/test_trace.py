@@ -10,7 +10,14 @@ import pytest
 
 from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
 from impl.world.simulator import FIRST_INSTANT_MS
-from impl.world.trace import lines_of, parse_trace, rebuild, show, write_events, write_trace
+from impl.world.trace import (
+    apply_observation,
+    lines_of,
+    parse_trace,
+    rebuild,
+    write_events,
+    write_trace,
+)
 
 RUN = simulate(seed=5, steps=120)
 
@@ -45,7 +52,7 @@ def test_an_event_shows_the_leaves_that_changed_and_no_other() -> None:
 
     for event in RUN.events:
         after = dict(before)
-        show(after, event.observed)
+        apply_observation(after, event.observed)
         assert all(before[path] != after[path] for path in event.observed)
         before = after
 
@@ -182,6 +189,6 @@ def test_the_end_of_a_log_that_is_not_so_long_is_refused(end: dict[str, object],
     facts = dict(RUN.header.initial)
 
     with pytest.raises(ValueError, match=why):
-        show(facts, {"brokers.1.log": end})
+        apply_observation(facts, {"brokers.1.log": end})
     with pytest.raises(ValueError, match="lists"):
-        show(facts, {"brokers.1.hw": {"from": 0, "then": []}})
+        apply_observation(facts, {"brokers.1.hw": {"from": 0, "then": []}})

@@ -17,10 +17,10 @@ import pytest
 from conformance.chaos.clients import OURS
 from conformance.chaos.history import ClientHistory, ProduceAttempt, Read
 from conformance.kafka.broker_trace import BrokerTraceOf, Registrations
-from conformance.kafka.faults import KINDS, faults
 from conformance.kafka.lab import Lab
 from conformance.kafka.protocol_log import lines_in
 from conformance.kafka.questions import Questions
+from conformance.kafka.random_faults import KINDS, faults
 from conformance.kafka.releases import release_of
 from conformance.kafka.schedule import parse_line
 from conformance.kafka.soak import (

@@ -15,7 +15,7 @@ from model.systems import system
 from specs.native.unbounded import LineArrays, NotNative, StepWays, Unbounded, Way
 from specs.native.unbounded_layout import Layout
 from specs.native.unbounded_terms import Function
-from specs.partial.moves import Moves, TransitionMove
+from specs.partial.compiled_steps import CompiledSteps, TransitionMove
 
 SYSTEMS = [
     ("election", "2.3"), ("replication", "0.10"), ("replication", "2.3"), ("replication", "2.7"),
@@ -27,11 +27,13 @@ COLUMNS = 4
 STEPS = 120
 
 
-def moves_of(name: str, version: str) -> Moves:
-    return Moves(system(name).recorded(version), SIZES, frozenset())
+def moves_of(name: str, version: str) -> CompiledSteps:
+    return CompiledSteps(system(name).recorded(version), SIZES, frozenset())
 
 
-def arguments(moves: Moves, move: TransitionMove, chooser: random.Random) -> tuple[int, ...]:
+def arguments(
+    moves: CompiledSteps, move: TransitionMove, chooser: random.Random
+) -> tuple[int, ...]:
     found = []
     for sort in move.sorts:
         low, high = moves.twin.ends(sort)
@@ -40,7 +42,7 @@ def arguments(moves: Moves, move: TransitionMove, chooser: random.Random) -> tup
 
 
 def walk(
-    moves: Moves, seed: int, steps: int = STEPS
+    moves: CompiledSteps, seed: int, steps: int = STEPS
 ) -> Iterator[tuple[TransitionMove, tuple[int, ...]]]:
     """Possible steps, one after the other; the ledger takes each when the next is asked for."""
     chooser, taken = random.Random(seed), 0
@@ -64,7 +66,7 @@ def ways_of(kernel: Unbounded) -> StepWays:
 class LedgerRecorder:
     """Steps of a ledger as lines: what each changed, all of it."""
 
-    def __init__(self, moves: Moves) -> None:
+    def __init__(self, moves: CompiledSteps) -> None:
         self.moves = moves
         self.steps: list[int] = []
         self.args: list[list[int]] = []
@@ -181,7 +183,7 @@ def test_a_line_that_shows_something_else_is_where_it_stops(harm: str) -> None:
     assert kernel.state.sparse() == states[at]
 
 
-def leading(moves: Moves) -> SparseState:
+def leading(moves: CompiledSteps) -> SparseState:
     """Broker 1 leads."""
     role: SparseState = {"replica.role": {(1,): 1}, "replica.leader": {(1,): 1}}
     return {**moves.twin.initial(), **role, "up": {(1,): True}}

@@ -26,7 +26,7 @@ from specs.finding.houdini import InvariantCandidate, Scope
 from specs.finding.notation import as_file, triggers_of
 from specs.finding.observed import Generaliser, Rows, Sample, reached, walked
 from specs.finding.reasons import reasons
-from specs.finding.search import Effort, Found, find_invariants
+from specs.finding.search import Effort, InvariantSearchResult, find_invariants
 from specs.finding.vocabulary import Literal, Slice, slice_over
 from specs.invariants import Proof
 from specs.lowering.grounding import Grounded
@@ -61,7 +61,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def again(left: Path) -> Found:
+def again(left: Path) -> InvariantSearchResult:
     return find_invariants(without(ONE), ELECTION.recorded(), QUICK, resume=left)
 
 

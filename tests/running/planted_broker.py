@@ -14,7 +14,7 @@ import pytest
 from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
-from impl.core.replica_manager import AcksAwaited, ReplicaManager
+from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.truncation import follower_truncation
 from impl.log.log_manager import LogManager
 from impl.server.__main__ import main
@@ -46,7 +46,7 @@ FAULTS = {
         ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None"
     ),
     "producers-are-answered-at-once": FaultInBroker(
-        AcksAwaited.outcome, "reached = replica.hw >= self.end", "reached = True"
+        DelayedProduce.outcome, "reached = replica.hw >= self.end", "reached = True"
     ),
     "a-foreign-version-is-adopted": FaultInBroker(
         Partition.written,

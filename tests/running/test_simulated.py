@@ -17,7 +17,7 @@ from impl.core.api import ControllerApi
 from impl.core.channels import Channel
 from impl.core.fetcher_thread import FetcherThread
 from impl.core.partition import Partition
-from impl.core.replica_manager import AcksAwaited, ReplicaManager
+from impl.core.replica_manager import DelayedProduce, ReplicaManager
 from impl.core.truncation import follower_truncation
 from specs.verdict import Verdict
 from tests.impl.planted import plant
@@ -150,7 +150,7 @@ FAULTS = {
         "return None",
     ),
     "a producer is acknowledged before its records are committed": (
-        AcksAwaited.outcome, "reached = replica.hw >= self.end", "reached = True",
+        DelayedProduce.outcome, "reached = replica.hw >= self.end", "reached = True",
     ),
     "consumers read above the high watermark": (
         ReplicaManager._read, "up_to = hw if reader == CONSUMER else None", "up_to = None",
@@ -191,7 +191,7 @@ def test_a_fault_in_the_code_that_serves_is_found(
 
 RARE = {
     "a producer is acknowledged across a lost leadership": (
-        AcksAwaited.outcome, "or replica.generation != self.generation", "", "2.3",
+        DelayedProduce.outcome, "or replica.generation != self.generation", "", "2.3",
     ),
     "a stale fetch answer, of an older leader epoch, is appended": (
         FetcherThread.on_fetched,

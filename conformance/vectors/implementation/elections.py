@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.vectors.questions import Answer, Question, given, release
-from impl.core import strategies
+from impl.core import leader_election
 from impl.core.cluster_context import ClusterContext
 from impl.core.imbalance import by_preferred_leader, led_by_others
-from impl.core.strategies import Elected
+from impl.core.leader_election import Elected
 from impl.znodes import LeaderIsrAndControllerEpoch, ReplicaAssignment, TopicPartition
 
 
@@ -36,16 +36,20 @@ def _choose(question: Question, asked: dict[str, Any]) -> Elected | None:
     assignment, isr, live = asked["assignment"], asked["isr"], asked["live"]
     match asked["strategy"]:
         case "Offline":
-            return strategies.offline(assignment, isr, live, asked["uncleanEnabled"])
+            return leader_election.offline(assignment, isr, live, asked["uncleanEnabled"])
         case "Reassign":
-            return strategies.reassign(asked.get("target", assignment), isr, live)
+            return leader_election.reassign(asked.get("target", assignment), isr, live)
         case "Preferred":
-            if strategies.leads_as_preferred(assignment, asked.get("leader"), release(question)):
+            if leader_election.leads_as_preferred(
+                assignment, asked.get("leader"), release(question)
+            ):
                 return None
-            return strategies.preferred(assignment, isr, live)
+            return leader_election.preferred(assignment, isr, live)
         case "ControlledShutdown":
             going = asked["shuttingDown"]
-            return strategies.controlled_shutdown(assignment, isr, live, going, release(question))
+            return leader_election.controlled_shutdown(
+                assignment, isr, live, going, release(question)
+            )
         case other:
             raise ValueError(f"no election strategy is called {other!r}")
 

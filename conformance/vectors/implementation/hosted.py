@@ -8,7 +8,7 @@ from typing import Any
 from impl.core.replica_manager import Answered, ReplicaManager
 from impl.core.requests import (
     LeaderAndIsr,
-    PartitionOrder,
+    LeaderAndIsrPartitionState,
     Request,
     UpdateMetadata,
 )
@@ -92,7 +92,7 @@ class HostedBroker:
         """LeaderAndIsr about the partition."""
         replicas = (ME, OTHER) if assigned else (OTHER,)
         state = LeaderIsrAndControllerEpoch(leader, epoch, replicas, controller_epoch)
-        order = PartitionOrder(state, replicas, True)
+        order = LeaderAndIsrPartitionState(state, replicas, True)
         return self.hears(
             LeaderAndIsr(0, OTHER, controller_epoch, -1, {PARTITION: order}, (leader,))
         )

@@ -19,7 +19,7 @@ from impl.core.partition import (
     high_watermark,
     out_of_sync,
 )
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, encode_state, paths
 from impl.zookeeper.port import wait
 
@@ -83,7 +83,7 @@ class LeaderLife:
         wait(self.registered.admin.port.set_data(paths.state(*T0), encode_state(state)))
         registered = self.registered.state(T0)
         assert registered is not None, "it was written"
-        order = PartitionOrder(registered, self.partition.replicas, True)
+        order = LeaderAndIsrPartitionState(registered, self.partition.replicas, True)
         self.partition.become_leader(order, self.now_ms)
 
     def do(self, step: dict[str, Any], fails: bool = False) -> None:

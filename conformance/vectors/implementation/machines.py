@@ -15,9 +15,9 @@ from conformance.vectors.implementation.stage import (
 )
 from conformance.vectors.questions import Answer, Question, given, release
 from impl.core.cluster_context import Replica
-from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.controller_parts import ControllerConfig, ControllerParts
 from impl.core.journal import ChangeFailure, ControllerJournal
-from impl.core.partition_machine import Kind, Strategy
+from impl.core.partition_machine import Strategy, StrategyKind
 from impl.core.states import (
     PartitionState,
     ReplicaState,
@@ -61,7 +61,7 @@ def initial_state(question: Question) -> dict[str, Any]:
     return {"state": core.partitions.initial_state(partition).value}
 
 
-def _core(question: Question, asked: dict[str, Any]) -> ControllerCore:
+def _core(question: Question, asked: dict[str, Any]) -> ControllerParts:
     stage = ControllerStage(release(question))
     config = ControllerConfig(unclean_leader_election=asked.get("unclean"))
     return stage.core(asked.get("self", 5), asked.get("controllerEpoch", 50), config)
@@ -154,11 +154,11 @@ def _strategy(asked: dict[str, Any]) -> Strategy | None:
     if "strategy" not in asked:
         return None
     name, _, argument = asked["strategy"].partition("(")
-    return Strategy(Kind(name), unclean=argument.startswith("true"))
+    return Strategy(StrategyKind(name), unclean=argument.startswith("true"))
 
 
 def _set_up(
-    core: ControllerCore, stage: ControllerStage, asked: dict[str, Any], partition: TopicPartition
+    core: ControllerParts, stage: ControllerStage, asked: dict[str, Any], partition: TopicPartition
 ) -> None:
     live = asked.get("live", [*asked["assignment"], _FAR])
     core.context.broker_epochs = dict.fromkeys(live, 1)

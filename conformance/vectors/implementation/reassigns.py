@@ -11,7 +11,7 @@ from conformance.vectors.questions import Answer, Question, given, or_refusal, r
 from impl.admin import reassign_json, reassign_lines
 from impl.admin.reassign_by_brokers import proposed_moves, throttled_by
 from impl.admin.reassign_lines import MoveState
-from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.controller_parts import ControllerConfig, ControllerParts
 from impl.core.event_controller import EventController
 from impl.core.reassigner import Reassigner
 from impl.znodes import (
@@ -185,7 +185,7 @@ def throttled_replicas(question: Question) -> dict[str, Any]:
 class WatchedReassigner(Reassigner):
     """Calls ``done`` with the name of a step that is over, and with what it returned."""
 
-    def __init__(self, core: ControllerCore, done: Callable[[str, Any], None]) -> None:
+    def __init__(self, core: ControllerParts, done: Callable[[str, Any], None]) -> None:
         super().__init__(core)
         self.done = done
 

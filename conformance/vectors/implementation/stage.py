@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from impl.core.controller_parts import ControllerConfig, ControllerCore
+from impl.core.controller_parts import ControllerConfig, ControllerParts
 from impl.core.event_controller import EventController
 from impl.core.journal import ControllerJournal
 from impl.core.request_batch import Round
@@ -107,12 +107,12 @@ class ControllerStage:
         epoch: int,
         config: ControllerConfig,
         journal: ControllerJournal | None = None,
-    ) -> ControllerCore:
+    ) -> ControllerParts:
         """The parts of an active controller, at an epoch."""
         wait(self.admin.make_path(paths.CONTROLLER_EPOCH, str(epoch)))
         node = wait(self.admin.read(paths.CONTROLLER_EPOCH))
         session = EmbeddedSession(self.zookeeper)
-        core = ControllerCore(controller, session, self.release, self.send, config, journal)
+        core = ControllerParts(controller, session, self.release, self.send, config, journal)
         core.context.epoch = epoch
         core.context.epoch_version = 0 if node is None else node.version
         return core

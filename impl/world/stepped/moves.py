@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from impl.core import strategies
+from impl.core import leader_election
 from impl.core.api import ControllerApi
 from impl.core.event_controller import EventController
-from impl.core.requests import LeaderAndIsr, PartitionOrder
+from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState
 from impl.sim.event_run import as_watch_event
 from impl.world.processes import each_broker, once
 from impl.world.stepped.controller_run import FIRST, TOPIC, writes_state
@@ -96,7 +96,9 @@ class SteppedMoves(SteppedParts):
         state = self._create(FIRST, ids)
         self._create(OTHER, (1,))
         self.created += 1
-        order = LeaderAndIsr(0, 0, 0, -1, {FIRST: PartitionOrder(state, ids, True)}, ids)
+        order = LeaderAndIsr(
+            0, 0, 0, -1, {FIRST: LeaderAndIsrPartitionState(state, ids, True)}, ids
+        )
         for broker in ids:
             self.hosts[broker].obey(RequestInFlight(order, self.created))
         leader = self.replica(ids[0])
@@ -164,7 +166,7 @@ class SteppedMoves(SteppedParts):
             state, target = self.state(number), [one for one in ids if one != replica]
             stays = state is not None and state.leader in target
             live = context.live_replicas(partition)
-            if state is None or not (stays or strategies.reassign(target, state.isr, live)):
+            if state is None or not (stays or leader_election.reassign(target, state.isr, live)):
                 return "each partition is led by another, or can be"
         if controller.reassigner.in_progress() or self.zookeeper.exists(paths.REASSIGN_PARTITIONS):
             return "no partition is to move"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from impl.core.partition import NO_EPOCH, Partition
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.log.record_log import RecordLog
 from impl.sim.isr_write import SteppedIsr
 from impl.znodes import TopicPartition
@@ -35,7 +35,7 @@ class SteppedReplica(SteppedIsr[RecordLog]):
 
     # What a controller says
 
-    def become_follower(self, order: PartitionOrder) -> bool:
+    def become_follower(self, order: LeaderAndIsrPartitionState) -> bool:
         """Follow; nothing that it knew as a leader is left."""
         self.first = False
         new = super().become_follower(order)

@@ -15,7 +15,7 @@ from typing import Any
 
 from impl.core.api import ControllerApi
 from impl.core.broker_events import BrokerEvents
-from impl.core.controller_parts import ControllerCore
+from impl.core.controller_parts import ControllerParts
 from impl.core.event_controller import EventController
 from impl.core.partition_machine import OFFLINE, PartitionMachine
 from impl.core.reassigner import Reassigner
@@ -155,7 +155,7 @@ def _is_a_report(thread: ControllerThread, effect: Report) -> bool:
         case "reassignment_triggered" | "reassignment_caught_up":
             return bool(effect.arguments[0] != OTHER)
         case "sends_metadata":
-            tells = thread.frame_of(ControllerCore.update_metadata_for)
+            tells = thread.frame_of(ControllerParts.update_metadata_for)
             return tells is not None and finishing(thread)
     return False
 
@@ -215,7 +215,7 @@ def rewriting(thread: ControllerThread) -> bool:
 
 def is_before_write(thread: ControllerThread) -> bool:
     """The partition's state is read in order to be written."""
-    looks = (Reassigner.caught_up, ControllerCore.read_states)
+    looks = (Reassigner.caught_up, ControllerParts.read_states)
     return not any(thread.frame_of(one) for one in looks)
 
 

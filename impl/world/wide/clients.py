@@ -9,7 +9,7 @@ from impl.core.answers import NONE
 from impl.core.api import PREFERRED_TYPE, UNCLEAN_TYPE, ControllerApi
 from impl.core.event_controller import EventController
 from impl.core.fetcher_thread import FetchQuestion
-from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, AcksAwaited
+from impl.core.replica_manager import CONSUMER, STORAGE_ERROR, DelayedProduce
 from impl.log.errors import StorageError
 from impl.log.record import StoredRecord
 from impl.log.record_batch import encode_batch
@@ -97,7 +97,7 @@ def producer_is_refused(world: WideWorld, broker: int, topic: int, partition: in
     _no_longer_waits(world.nodes[broker], TopicPartition(f"t{topic}", partition))
 
 
-def _keep(held: dict[int, int], offset: int, record: int, awaited: AcksAwaited) -> None:
+def _keep(held: dict[int, int], offset: int, record: int, awaited: DelayedProduce) -> None:
     held[offset] = record
     while held and next(iter(held)) < awaited.replica.log_start:  # retention: nobody is owed those
         del held[next(iter(held))]

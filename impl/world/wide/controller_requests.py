@@ -17,8 +17,8 @@ from impl.core.partition import Remote
 from impl.core.replica_manager import STORAGE_ERROR, Answered, Replica
 from impl.core.requests import (
     LeaderAndIsr,
+    LeaderAndIsrPartitionState,
     PartitionMetadata,
-    PartitionOrder,
     Request,
     StopReplica,
     UpdateMetadata,
@@ -227,7 +227,7 @@ def _cached(node: SimulatedBroker, request: UpdateMetadata) -> Iterator[Differen
 
 
 def _obeys(
-    node: SimulatedBroker, one: TopicPartition, order: PartitionOrder, before: Before
+    node: SimulatedBroker, one: TopicPartition, order: LeaderAndIsrPartitionState, before: Before
 ) -> Iterator[Difference]:
     """Who is to follow a broker that it does not know of waits for another request."""
     hosted, state = node.replicas.partitions.get(one), order.state

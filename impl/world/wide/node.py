@@ -16,7 +16,7 @@ from impl.core.controller_parts import ControllerConfig
 from impl.core.event_controller import EventController
 from impl.core.events import BecameFollower, BecameLeader, LogCreated, ReplicaEvent
 from impl.core.journal import ControllerJournal
-from impl.core.replica_manager import AcksAwaited
+from impl.core.replica_manager import DelayedProduce
 from impl.core.request_batch import Round
 from impl.disk import MemoryDisk
 from impl.log import LogConfig
@@ -43,7 +43,7 @@ CONFIG = LogConfig(
 class Waiting(NamedTuple):
     """A producer that waits for its acknowledgement, and the record that it sent."""
 
-    awaited: AcksAwaited
+    awaited: DelayedProduce
     record: int
 
 

@@ -14,7 +14,7 @@ from impl.core.cluster_context import ClusterContext
 from impl.core.fetcher_thread import FetchQuestion
 from impl.core.imbalance import candidates
 from impl.core.partition import Partition
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.disk import replace_file
 from impl.log import LogConfig
 from impl.log.loading import load_log
@@ -379,7 +379,7 @@ def _led(client: ZnodeClient) -> Partition[Any]:
         1, T0, LogEnds(), 30_000, Release.of("2.3"), client=lambda: client, replicas=(1, 2)
     )
     state = LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1)
-    partition.become_leader(PartitionOrder(state, (1, 2), False), NOW_MS)
+    partition.become_leader(LeaderAndIsrPartitionState(state, (1, 2), False), NOW_MS)
     return partition
 
 

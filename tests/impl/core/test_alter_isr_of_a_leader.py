@@ -8,7 +8,7 @@ from conformance.vectors.implementation.batch_log import LogEnds
 from impl.core.alter_isr import AlterIsrManager
 from impl.core.events import IsrUpdated, ReplicaEvent
 from impl.core.partition import Partition
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.zookeeper.port import wait
@@ -34,7 +34,7 @@ class LeaderOfThree:
 
     def leads(self, epoch: int, *isr: int) -> None:
         state = LeaderIsrAndControllerEpoch(1, epoch, isr or (1, 2), 9, 6)
-        self.hosted.become_leader(PartitionOrder(state, (1, 2, 3), False), 10_000)
+        self.hosted.become_leader(LeaderAndIsrPartitionState(state, (1, 2, 3), False), 10_000)
 
     def answered(self, error: str, state: LeaderIsrAndControllerEpoch | None = None) -> None:
         """The answer to what waits; it waits no more."""

@@ -15,7 +15,7 @@ from impl.core.replica_manager import ReplicaManager
 from impl.core.requests import (
     LEADER_EPOCH_DURING_DELETE,
     LeaderAndIsr,
-    PartitionOrder,
+    LeaderAndIsrPartitionState,
     PartitionStop,
     StopReplica,
     UpdateMetadata,
@@ -45,7 +45,7 @@ T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 
 def leads(partition: TopicPartition, isr: tuple[int, ...], epoch: int = 0) -> LeaderAndIsr:
     """Broker 1 is to lead a partition of as many replicas as are in sync."""
-    order = PartitionOrder(LeaderIsrAndControllerEpoch(1, epoch, isr, 1), isr, True)
+    order = LeaderAndIsrPartitionState(LeaderIsrAndControllerEpoch(1, epoch, isr, 1), isr, True)
     return LeaderAndIsr(2, 2, 1, -1, {partition: order}, (1,))
 
 
@@ -316,7 +316,7 @@ def test_a_high_watermark_does_not_wait_for_an_isr_member_that_is_no_replica(rel
     hosted = Hosted(Release.of(release))
     wait(hosted.manager.handle(leads(T0, (1,)), 7, 0))
     state = LeaderIsrAndControllerEpoch(1, 1, (1, 2), 1)
-    order = PartitionOrder(state, (1,), False)
+    order = LeaderAndIsrPartitionState(state, (1,), False)
     wait(hosted.manager.handle(LeaderAndIsr(2, 2, 1, -1, {T0: order}, (1, 2)), 8, 0))
 
     wait(hosted.manager.append(T0, batch(b"a"), -1, 1, 0))

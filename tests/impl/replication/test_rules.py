@@ -11,7 +11,7 @@ from conformance.vectors.implementation.leaders import Requests
 from impl.core import answers
 from impl.core.fetcher_thread import truncates_on_fetch
 from impl.core.partition import Partition, high_watermark, keeps_fetching
-from impl.core.requests import PartitionOrder
+from impl.core.requests import LeaderAndIsrPartitionState
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
@@ -32,7 +32,7 @@ def partition_of(
 
 def leads(partition: Partition[LogEnds], epoch: int, isr: tuple[int, ...]) -> None:
     state = LeaderIsrAndControllerEpoch(1, epoch, isr, 0)
-    partition.become_leader(PartitionOrder(state, partition.replicas, False), 0)
+    partition.become_leader(LeaderAndIsrPartitionState(state, partition.replicas, False), 0)
 
 
 def test_a_replica_that_was_caught_up_lately_is_waited_for_though_it_left_the_isr():

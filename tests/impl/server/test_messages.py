@@ -11,8 +11,8 @@ import pytest
 
 from impl.core.requests import (
     LeaderAndIsr,
+    LeaderAndIsrPartitionState,
     PartitionMetadata,
-    PartitionOrder,
     PartitionStop,
     Request,
     StopReplica,
@@ -54,7 +54,7 @@ LIVE = LiveBrokers({1: ("h", 1), 2: ("h", 2)}, {1: "a", 2: None})
 
 def orders(version: int) -> Request:
     epoch = 33 if version >= 2 else -1
-    found = {ONE: PartitionOrder(STATE, (1, 2, 3), version >= 1)}
+    found = {ONE: LeaderAndIsrPartitionState(STATE, (1, 2, 3), version >= 1)}
     return LeaderAndIsr(version, 1, 5, epoch, found, (1,))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from impl.core.fetcher_thread import FetchQuestion, FetchReply
-from impl.core.requests import LeaderAndIsr, PartitionOrder, UpdateMetadata
+from impl.core.requests import LeaderAndIsr, LeaderAndIsrPartitionState, UpdateMetadata
 from impl.disk import MemoryDisk
 from impl.log import Log, LogManager, LogSettings
 from impl.releases import Release
@@ -41,7 +41,9 @@ def leading(folder: Path, *values: bytes) -> tuple[Serving, Log, Quotas]:
         1, R23, logs, 10_000, Log4jFiles(folder, 1, R23), lambda: client,
         TopicConfigs(lambda trouble: None), quotas,
     )  # fmt: skip
-    order = PartitionOrder(LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1), (1, 2, 3), True)
+    order = LeaderAndIsrPartitionState(
+        LeaderIsrAndControllerEpoch(1, 0, (1, 2), 1), (1, 2, 3), True
+    )
     request = LeaderAndIsr(2, 1, 1, -1, {T0: order}, (1,))
     assert replicas.handle(request, lambda: 7, 0, LiveBrokers()) == ("NONE", {T0: "NONE"})
     log = logs.log(T0)
@@ -104,7 +106,9 @@ def test_whose_time_is_up_is_answered_by_what_holds_then(
     def another_leads_meanwhile(_timeout: float) -> bool:
         there = LiveBrokers({2: ("h", 1)})
         replicas.handle(UpdateMetadata(5, 1, 1, -1, {}, (2,)), lambda: 7, 1, there)
-        order = PartitionOrder(LeaderIsrAndControllerEpoch(2, 1, (2,), 1), (1, 2, 3), False)
+        order = LeaderAndIsrPartitionState(
+            LeaderIsrAndControllerEpoch(2, 1, (2,), 1), (1, 2, 3), False
+        )
         replicas.handle(LeaderAndIsr(2, 1, 1, -1, {T0: order}, (2,)), lambda: 7, 2, there)
         return False
 

@@ -13,7 +13,7 @@ from specs.verdict import Verdict
 
 
 @dataclass
-class Found:
+class InvariantSearchResult:
     """What became of the search: `proof` has the invariants found beside those that were given."""
 
     proof: Proof

@@ -1,4 +1,4 @@
-"""What of one replica survives a crash of the process: records, their epochs, the checkpoint."""
+"""A log of (record id, leader epoch) pairs, for simulated worlds; `log.py` is the log on disk."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class TransitionMove:
         return self.recorded.transition.name
 
 
-class Moves:
+class CompiledSteps:
     """All steps of a system over one ledger."""
 
     def __init__(
