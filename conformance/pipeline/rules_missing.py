@@ -897,9 +897,12 @@ def _starts(history: History, events: list[Event], tallies: PairCounts) -> None:
 
 
 def _lived(history: History, seen: dict[str, Event], event: Event, tallies: PairCounts) -> None:
-    """A process that is registered for a while has started."""
+    """A process that is registered for a while has started. One that registers again, since its
+    session had expired, did so long ago: it says nothing of a start."""
     registered = seen.get("broker_registered")
-    if registered is None or event.at - registered.at < _SETTLED:
+    if registered is None or not seen.keys() & {"process_starting", "cluster_id"}:
+        return
+    if event.at - registered.at < _SETTLED:
         return
     if history.contiguous(registered, event):
         _told(

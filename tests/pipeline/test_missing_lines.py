@@ -311,3 +311,15 @@ def test_a_process_logs_what_the_others_do(
     found = missing(checked(write(tmp_path, {"b1/server.log": without(lines, *dropped)})))
 
     assert found == [("server.log", number) for number in shown]
+
+
+def test_a_process_that_registers_again_after_its_session_expired_has_started_before(
+    tmp_path: Path,
+):
+    again = life(200, 1)[3].replace("epoch): 231", "epoch): 290")
+    lines = [*life(0, 1), *life(60, 1), *without(life(120, 1), 6, 7), again, *life(290, 1)[5:]]
+
+    whole = missing(checked(write(tmp_path / "whole", {"b1/server.log": lines})))
+    cut = missing(checked(write(tmp_path / "cut", {"b1/server.log": lines[19:] + life(400, 1)})))
+
+    assert (whole, cut) == ([], [])
