@@ -388,7 +388,7 @@ def check(context: RuleContext) -> None:
             )
 
 
-def _told(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: str) -> None:
+def _note(tallies: PairCounts, about: object, at: Event, is_whole: bool, why: str) -> None:
     if is_whole:
         tallies[about].goes_together(at)
     else:
@@ -452,7 +452,7 @@ def _is_over(begun: Event, event: Event) -> bool:
 
 
 def _request(key: Key) -> Key:
-    """The request of which a key is: others of it are told of in the lines around."""
+    """The request of which a key is: the lines around it speak of others."""
     return key[:-1] if isinstance(key, tuple) and len(key) == len(_STEP) else None
 
 
@@ -551,7 +551,7 @@ def _handled(history: History, events: list[Event], tallies: PairCounts) -> None
             if begun is not None:
                 last, first = events[number - 1], events[begun]
                 if history.contiguous(first, event) and not _ended(history, first, event):
-                    _told(
+                    _note(
                         tallies, "finished", last, False,
                         f"broker {first.broker} begins with request {first.correlation} of "
                         f"controller {first.controller} at {first.where}, and has not finished it "
@@ -570,7 +570,7 @@ def _handled(history: History, events: list[Event], tallies: PairCounts) -> None
                     _counts(events, begun, number, tallies)
             elif begun is None and since < number:
                 inside = [e for e in events[since:number] if e.correlation == event.correlation]
-                _told(
+                _note(
                     tallies, "finished", (inside or [event])[0], False,
                     f"broker {event.broker} has finished request {event.correlation} of controller "
                     f"{event.controller} at {event.where}, and nowhere from {first.where} on "
@@ -582,7 +582,7 @@ def _handled(history: History, events: list[Event], tallies: PairCounts) -> None
 
 
 def _counts(events: list[Event], begun: int, done: int, tallies: PairCounts) -> None:
-    """As many partitions are told of one by one as the request, and as each of its steps, has."""
+    """As many partitions are named one by one as the request, and as each of its steps, has."""
     request, inside = events[begun], events[begun + 1 : done]
     moments = request.at, events[done].at
     around = [*events[max(0, begun - _MOMENT) : begun], *events[done + 1 : done + 1 + _MOMENT]]
@@ -629,12 +629,12 @@ def _wrong_in(request: Event, inside: list[Event], moments: tuple[int, int]) -> 
                     "what it logs of each request",
                 )
     asked = min(_numbers(request.detail), default=0)
-    told = {each.tp for each in inside if each.kind in _OF_ONE or _skips(each)} - {None}
-    if len(told) != asked:
+    named = {each.tp for each in inside if each.kind in _OF_ONE or _skips(each)} - {None}
+    if len(named) != asked:
         yield Lack(
             inside[-1] if inside else request,
             f"broker {request.broker} handles {name} for {asked} partitions, at {request.where}, "
-            f"and tells what becomes of {len(told)} of them",
+            f"and tells what becomes of {len(named)} of them",
         )
 
 
@@ -652,25 +652,25 @@ def _sent(history: History, events: list[Event], tallies: PairCounts) -> None:
     own = [each for each in events if each.kind in _OF_BATCHES and each.template != _STOP_OF_ONE]
     moments = {each.at for each in own if each.kind == _METADATA}
     elected: dict[int, Event] = {}
-    told: set[int | None] = set()
+    named: set[int | None] = set()
     for number, event in enumerate(own):
         if event.kind in _WRITTEN:
             if event.to_state == "OnlinePartition" and event.leader is not None:
                 elected.setdefault(event.leader, event)
         elif event.kind == _METADATA:
             near = own[number + 1 : number + 1 + _MOMENT]
-            told |= {e.replica for e in near if e.kind == _LEADERS and e.at == event.at}
+            named |= {e.replica for e in near if e.kind == _LEADERS and e.at == event.at}
             for leader, line in elected.items():
                 if leader >= 0 and line.at != event.at and history.contiguous(line, event):
-                    _told(
-                        tallies, "elected", line, leader in told,
+                    _note(
+                        tallies, "elected", line, leader in named,
                         f"controller {event.broker} elects broker {leader} here, and sends no "
                         f"LeaderAndIsr request to it before {event.where}",
                     )  # fmt: skip
-            elected, told = {}, set()
+            elected, named = {}, set()
         else:
             leads = event.kind == _LEADERS
-            told |= {event.replica} if leads else set()
+            named |= {event.replica} if leads else set()
             rest = own[number + 1 :] if leads else own[:number][::-1]
             other = next((each for each in rest[:_MOMENT] if each.at != event.at), None)
             if other is None or other.kind == event.kind:
@@ -678,7 +678,7 @@ def _sent(history: History, events: list[Event], tallies: PairCounts) -> None:
             if not history.contiguous(*((event, other) if leads else (other, event))):
                 continue
             place = "after" if leads else "before"
-            _told(
+            _note(
                 tallies, f"metadata {place}", event,
                 other.kind == _METADATA or event.at in moments,
                 f"controller {event.broker} sends a request here, and logs no UpdateMetadata "
@@ -705,7 +705,7 @@ def _channels(context: RuleContext, tallies: PairCounts) -> None:
             came, before, after = lost
             tallies["sent"].goes_together(channel.came[0])
             tallies["sent"].whole += len(channel.came) - 1
-            _told(
+            _note(
                 tallies, "sent", after, False,
                 f"controller {after.broker} logs no request here, and none at {before.where}, "
                 f"that came to broker {came.broker} as number {came.correlation}, at "
@@ -720,14 +720,14 @@ def _channels(context: RuleContext, tallies: PairCounts) -> None:
             or (since is not None and history.key(since) < history.key(channel.sent[0]))
         ):
             first = channel.came[0]
-            _told(
+            _note(
                 tallies, "first requests", channel.sent[0], False,
                 f"controller {first.controller} sends here the second request that came to broker "
                 f"{first.broker} on its channel, and no line sends the first, which came at "
                 f"{first.where}",
             )  # fmt: skip
         for name, event, sent in channel.lost_where_came():
-            _told(
+            _note(
                 tallies, f"{name} that came", event, sent is None,
                 f"broker {event.broker} logs request {event.correlation} of controller "
                 f"{event.controller} here, and not the {name} request before it that was sent"
@@ -763,7 +763,7 @@ def _epochs(history: History, events: list[Event], tallies: PairCounts) -> None:
                 continue
             if not history.contiguous(before, event) or history.age(before) != history.age(event):
                 continue
-            _told(
+            _note(
                 tallies, "leader epochs", event, epoch == before.leader_epoch + 1,
                 f"{event.topic}-{event.partition}: leader epoch {epoch} is written here, and "
                 f"{before.leader_epoch} was by the same controller, at {before.where}; what it "
@@ -799,7 +799,7 @@ def _states(history: History, events: list[Event], tallies: PairCounts) -> None:
         if len(epochs) > 1 or before.at == event.at:
             continue  # lines of one millisecond may stand in any order
         if history.contiguous(before, event) and history.age(before) == history.age(event):
-            _told(
+            _note(
                 tallies, f"moves to {event.from_state}", event, before.to_state == event.from_state,
                 f"{event.topic}-{event.partition} changes from {event.from_state} here, and was "
                 f"moved to {before.to_state} by the same controller, at {before.where}; the move "
@@ -835,7 +835,7 @@ def _deletions(history: History, events: list[Event], tallies: PairCounts) -> No
             for topic in open_since.keys() & set(_NAMES.findall(made)):
                 begun = open_since.pop(topic)
                 if history.contiguous(begun, event):
-                    _told(
+                    _note(
                         tallies, "deletions", last[topic], False,
                         f"the deletion of {topic} began at {begun.where}, and no line says that it "
                         f"is over before the topic is made again, at {event.where}",
@@ -853,7 +853,7 @@ def _resumed(
     if _whole_since(history, events, begun, _AT_ONCE) is None:
         return
     named = set() if handled is None else set(_NAMES.findall(handled.detail or ""))
-    _told(
+    _note(
         tallies, "deletions that are handled", begun, begun.topic in named,
         f"the deletion of {begun.topic} is (re)started here, and the last line before it that says "
         "which deletions are handled does not name it",
@@ -888,7 +888,7 @@ def _starts(history: History, events: list[Event], tallies: PairCounts) -> None:
             stopping = True
         elif event.kind == "process_stopped":
             if begun is not None and history.contiguous(begun, event):
-                _told(
+                _note(
                     tallies, "process_stopping", event, stopping,
                     f"broker {event.broker} is shut down here, and no line since {begun.where} "
                     "says that it shuts down",
@@ -905,7 +905,7 @@ def _lived(history: History, seen: dict[str, Event], event: Event, tallies: Pair
     if event.at - registered.at < _SETTLED:
         return
     if history.contiguous(registered, event):
-        _told(
+        _note(
             tallies, "process_started", registered, False,
             f"broker {event.broker} registers here and shuts down at {event.where}, and no line in "
             "between says that it has started",
@@ -924,7 +924,7 @@ def _one_start(
         if other is None and kind == "process_starting" and first is since:
             continue  # the log may begin after it
         near = started if kind in ("release", "broker_registered") else first
-        _told(
+        _note(
             tallies, kind, other or near, other is not None,
             f"broker {started.broker} started at {started.where}, and no line from {first.where} "
             f"on has {what}",
@@ -955,7 +955,7 @@ def _stops(history: History, tallies: PairCounts) -> None:
                         if kind != "process_stopping":
                             other = own.get(kind)
                             at = other or own.get(_OTHER[kind]) or event
-                            _told(
+                            _note(
                                 tallies, kind, at, other is not None,
                                 f"broker {event.broker} is shut down at {event.where}, and no line "
                                 f"since {begun.where} says {what}",

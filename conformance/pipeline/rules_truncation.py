@@ -310,22 +310,22 @@ def _without_second_starts(events: list[Event]) -> list[Event]:
 
 @dataclass(frozen=True)
 class _KnownCommitted:
-    """What a replica had that was committed: `told` says up to where, and `since` is the line of
+    """What a replica had that was committed: `shown` says up to where, and `since` is the line of
     its own broker whose process had it."""
 
-    told: Event
+    shown: Event
     since: Event
 
     @property
     def mark(self) -> int:
         """The high watermark."""
-        return self.told.high_watermark or 0
+        return self.shown.high_watermark or 0
 
 
 def _told_of_members(
     context: RuleContext, replicas: Mapping[tuple[int, str, int], list[Event]]
 ) -> dict[tuple[int, str, int], list[tuple[int, Event]]]:
-    """By replica: what leaders told to be committed while it was in their ISR, with their epochs.
+    """By replica: what leaders showed to be committed while it was in their ISR, with their epochs.
 
     Whoever is in a leader's ISR has what that leader has committed.
     """
@@ -348,8 +348,8 @@ def _told_of_members(
                 ):
                     for member in event.isr or ():
                         if member != broker:
-                            told = role.leader_epoch or 0, event
-                            found[member, topic, partition].append(told)
+                            shown = role.leader_epoch or 0, event
+                            found[member, topic, partition].append(shown)
     return found
 
 
@@ -362,7 +362,7 @@ def _keeps(
 ) -> None:
     """One replica's lines, from whichever log; the clock is its broker's own in all of them.
 
-    `shrunk`: what its leaders told. It holds where the replica follows or leads in a later epoch,
+    `shrunk`: what its leaders showed. It holds where the replica follows or leads in a later epoch,
     if its process was there before that leader's epoch: an earlier one may have been the member.
     """
     known: _KnownCommitted | None = None
@@ -376,11 +376,11 @@ def _keeps(
         if oldest is not None and _began_anew(context, oldest, event):
             oldest, loaded = None, False
         if event.kind in _ROLES and event.leader_epoch is not None:
-            for epoch, told in shrunk if oldest is not None else ():
+            for epoch, shown in shrunk if oldest is not None else ():
                 assert oldest is not None
                 if (oldest.leader_epoch or 0) < epoch < event.leader_epoch:
                     before = known
-                    known = _KnownCommitted(told, oldest)
+                    known = _KnownCommitted(shown, oldest)
                     if before is not None and before.mark >= known.mark:
                         known = before
             oldest = oldest or event
@@ -415,18 +415,18 @@ def _blame(
     """
     assert less.tp is not None
     history = context.history
-    mark, told, since = known.mark, known.told, known.since
+    mark, shown, since = known.mark, known.shown, known.since
     cuts = less.kind not in _STARTS
     what = "cuts its log to" if cuts else f"starts in leader epoch {less.leader_epoch} from"
-    whose = "its" if told.broker == less.broker else f"its leader's, broker {told.broker}'s,"
+    whose = "its" if shown.broker == less.broker else f"its leader's, broker {shown.broker}'s,"
     why = (
         f"{less.topic}-{less.partition}: broker {less.broker} {what} {less.offset}, and {whose} "
-        f"high watermark was {mark} at {told.where}; "
+        f"high watermark was {mark} at {shown.where}; "
     )
     leader = _leader_of(less, leaders.get(less.tp, ()))
     sure = history.same_process(since, less) and not history.clock_was_set(since, less)
-    whole = sure and not cuts and told is since and history.server_log_covers(since, less)
-    if whole and _one_after_another(context, since, less) and context.lacks(less, told.where):
+    whole = sure and not cuts and shown is since and history.server_log_covers(since, less)
+    if whole and _one_after_another(context, since, less) and context.lacks(less, shown.where):
         kind = FindingKind.VIOLATION
         why += "no line of its log cuts it in between"
     elif leader is not None and (leader.offset or 0) < mark:
@@ -444,7 +444,7 @@ def _blame(
         why += f"its leader was elected from outside the ISR, at {elections[-1].where}"
     elif (
         cuts
-        and told.broker == less.broker
+        and shown.broker == less.broker
         and leader is not None
         and sure
         and not _may_have_fallen(context, since, less, chosen)

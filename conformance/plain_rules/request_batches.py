@@ -39,7 +39,7 @@ class BatchByTheRules:
     orders: dict[int, dict[str, Any]] = field(default_factory=dict)
     stops: dict[int, dict[str, bool]] = field(default_factory=dict)
     epochs: dict[tuple[int, str], int] = field(default_factory=dict)
-    told: dict[str, State] = field(default_factory=dict)
+    announced: dict[str, State] = field(default_factory=dict)
     listeners: set[int] = field(default_factory=set)
 
     def begin(self) -> None:
@@ -71,7 +71,7 @@ class BatchByTheRules:
         for one in named:
             if one in self.known:
                 gone = {"leader": DELETED, "leaderEpoch": 0} if topic_of(one) in self.queued else {}
-                self.told[one] = {**self.known[one], **gone}
+                self.announced[one] = {**self.known[one], **gone}
 
     def stop_replica(self, brokers: Iterable[int], partition: str, delete: bool) -> None:
         """Brokers stop, in the leader epoch that is known now (2.6); to delete, once said, stays so
@@ -89,7 +89,7 @@ class BatchByTheRules:
         for broker, orders in self.orders.items():
             self._to(found, broker, "LeaderAndIsr", orders)
         for broker in sorted(self.listeners):
-            self._to(found, broker, "UpdateMetadata", self.told, liveBrokers=sorted(self.live))
+            self._to(found, broker, "UpdateMetadata", self.announced, liveBrokers=sorted(self.live))
         for broker, stops in self.stops.items():
             for group in self._groups(stops):
                 shown = {one: {"delete": delete, "leaderEpoch": self.epochs[broker, one]}

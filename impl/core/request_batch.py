@@ -122,7 +122,7 @@ class RequestBatch:
         """Let brokers know; a partition whose leadership is unknown is left out.
 
         No partitions at all means all of them up to 2.1, and none since 2.2. Up to 1.1 those of
-        topics that are to go are told each time (partitionsToBeDeleted).
+        topics that are to go are named each time (partitionsToBeDeleted).
         """
         self.metadata_to |= {broker for broker in brokers if broker >= 0}
         named = list(partitions)

@@ -167,7 +167,7 @@ def tell(now, new, broker, epoch, leader, to=None, says=None):
 
     Each LeaderAndIsr brings one with it. It arrives at once, except where the connection is slow.
     If it `says` nothing of the partition, brokers learn only who the controller is; None: it does.
-    Nobody is told where it is `to` nobody.
+    Nobody is sent it where `to` is empty.
     Kafka: ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers
     """
     cache, mine = now.cache[broker], now.belief[broker]

@@ -105,7 +105,7 @@ def written_otherwise(
             is_deleted = one.topic in context.queued_for_deletion
             yield from _changed(world, before, one, old, state, is_deleted)
         if acts:
-            yield from _told(world, node, before, one, state)
+            yield from _sent_otherwise(world, node, before, one, state)
     if acts:  # whose session is over writes nothing, and up to 1.0 does not resign for that
         yield from _preferred(node, before, after)
 
@@ -134,7 +134,7 @@ def _changed(
         yield f"the ISR of {one} as one of members of {old.isr}", is_clean, True
 
 
-def _told(
+def _sent_otherwise(
     world: WideWorld, node: SimulatedBroker, before: StatesBefore, one: TopicPartition, new: State
 ) -> Iterator[Difference]:
     """What was written is sent: to the ISR, unless its leader asked for it, and to everybody.
