@@ -152,9 +152,10 @@ def _came(event: Event) -> Iterator[Key]:
 
 
 def _gone(event: Event) -> Iterator[Key]:
+    """Brokers that a controller finds gone, and those that are back, which failed meanwhile."""
     named = _changed(event)
-    if named is not None and _numbers(named[2]):
-        yield _numbers(named[2])
+    if named is not None:
+        yield from (some for some in (_numbers(named[2]), _numbers(named[3])) if some)
 
 
 def _any_changed(event: Event) -> Iterable[Key]:
@@ -219,11 +220,6 @@ def _by_controllers(history: History) -> bool:
         or (event.kind == "isr_updated" and event.detail != "zkVersion")
         for event in history.events
     )
-
-
-def _stopped(event: Event) -> Iterable[Key]:
-    ended = event.kind == "process_controller_thread" and event.to_state == "Stopped"
-    return (0,) if ended else ()
 
 
 def _next_request(event: Event) -> Iterable[Key]:
@@ -341,11 +337,6 @@ PAIRS = (
         kinds=_OF_CONTROLLERS, sure=True, ends=_leaves, closes=_kind("controller_ready"),
         within=60_000,
     ),
-    LoggedPair(
-        "that its controller's thread has stopped", _stopped,
-        "that it has resigned", _kind("controller_resigned"),
-        kinds=_OF_CONTROLLERS, sure=True,
-    ),
 )  # fmt: skip
 
 
@@ -374,7 +365,6 @@ def check(context: RuleContext) -> None:
         if sole:
             _starts(history, events, tallies)
     _channels(context, tallies)
-    _stops(history, tallies)
     for tally in tallies.values():
         if tally.whole or tally.torn:
             context.looked(LINES_TOGETHER, tally.whole + len(tally.torn))
@@ -931,49 +921,7 @@ def _one_start(
         )  # fmt: skip
 
 
-def _stops(history: History, tallies: PairCounts) -> None:
-    """Who shuts down ends its controller's thread and resigns, in another log."""
-    brokers: dict[int, list[Event]] = defaultdict(list)
-    for event in history.events:
-        if event.broker is not None and event.kind in _STOPPING:
-            brokers[event.broker].append(event)
-    for events in brokers.values():
-        events.sort(key=lambda each: each.at)
-        begun: Event | None = None
-        logs: dict[str, Event] = {}
-        for number, event in enumerate(events):
-            if event.kind == "process_stopping":
-                begun = begun or event
-            elif event.kind == "process_stopped" and begun is not None:
-                inside = [e for e in events[:number] if e.at >= begun.at]
-                own = {e.kind if not _stopped(e) else _THREAD: e for e in inside}
-                if logs and all(
-                    history.places[each.file].sole and history.log_covers(each, event.at)
-                    for each in logs.values()
-                ):
-                    for kind, what in _OF_STOPS.items():
-                        if kind != "process_stopping":
-                            other = own.get(kind)
-                            at = other or own.get(_OTHER[kind]) or event
-                            _note(
-                                tallies, kind, at, other is not None,
-                                f"broker {event.broker} is shut down at {event.where}, and no line "
-                                f"since {begun.where} says {what}",
-                            )  # fmt: skip
-                begun = None
-            elif event.kind == "process_controller_thread":
-                logs[history.places[event.file].stream] = event
-
-
-_THREAD = "process_controller_thread"
-_OF_STOPS = {
-    "process_stopping": "that it shuts down",
-    _THREAD: "that its controller's thread has stopped",
-    "controller_resigned": "that it has resigned",
-}
 _IN_EACH_RELEASE = frozenset(
-    ("process_starting", "process_started", "release", "cluster_id", *_OF_STOPS)
+    ("process_starting", "process_started", "process_stopping", "release", "cluster_id")
 )
-_OTHER = {_THREAD: "controller_resigned", "controller_resigned": _THREAD}
-_STOPPING = frozenset((*_OF_STOPS, "process_stopped"))
 _MOMENT = 50  # lines at most that are looked at around one
