@@ -84,8 +84,15 @@ def _read_until(terminal: int, deadline: float, text: bytes | None = None) -> by
     return said
 
 
-def _alive(session: int) -> list[int]:
-    """The processes of a session."""
+def _alive(session: int, patience_s: float = 2.0) -> list[int]:
+    """The processes of a session; who was killed still has to die, as soon as it has a core."""
+    deadline = time.monotonic() + patience_s
+    while (found := _living(session)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _living(session: int) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
