@@ -99,10 +99,13 @@ class Interrupts:
         raise KeyboardInterrupt
 
     def _unraisable(self, what: sys.UnraisableHookArgs) -> None:
-        """Ctrl-C came while an object was being freed, where nothing can be raised: once more."""
+        """Ctrl-C came while an object was being freed, where nothing can be raised: once more.
+
+        What fails afterwards was left half made by it (a context of Z3, say), and is no news.
+        """
         if issubclass(what.exc_type, KeyboardInterrupt):
             self._swallowed = True
-        else:
+        elif not self.asked:
             sys.__unraisablehook__(what)
 
     def _sweep(self) -> None:

@@ -187,6 +187,23 @@ run()
 """
 
 
+WHILE_AN_OBJECT_IS_MADE = """
+import os, signal
+import click
+from conformance.cli.__main__ import run
+
+class Context:
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        self.owner = True
+
+    def __del__(self):
+        self.owner
+
+click.Group.invoke = lambda *_: Context()
+run()
+"""
+
 WHILE_THE_END_IS_SETTLED = """
 import os, signal
 from conformance.cli.common import WrongUse
@@ -199,8 +216,12 @@ run()
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [(AMID_AN_ARGUMENT, ["versions"]), (WHILE_THE_END_IS_SETTLED, ["versions", "--nonsense"])],
-    ids=["amid an argument", "while the end is settled"],
+    [
+        (AMID_AN_ARGUMENT, ["versions"]),
+        (WHILE_AN_OBJECT_IS_MADE, ["versions"]),
+        (WHILE_THE_END_IS_SETTLED, ["versions", "--nonsense"]),
+    ],
+    ids=["amid an argument", "while an object is made", "while the end is settled"],
 )
 def test_ctrl_c_at_an_awkward_moment_ends_as_any_other(code: str, words: list[str]):
     ended = subprocess.run(
