@@ -316,9 +316,10 @@ PAIRS = (
         ends=_leaves, alone=_has_no_replicas,
     ),
     LoggedPair(
+        # A new controller finds some made already (PartitionStateMachine.initializePartitionState).
         "that a partition is made", _is_made, "that it is online", _is_first_online,
         kinds=_LEFT | {"partition_changed", "change_failed"},
-        back=True, sure=True, within=_AT_ONCE, ends=_fails,
+        sure=True, within=_AT_ONCE, ends=_fails,
     ),
     LoggedPair(
         "that it begins to delete topics", _template("deletion_starting"),

@@ -240,6 +240,25 @@ def test_a_partition_that_leaves_the_offline_state_was_moved_there(
     assert found == [("state-change.log", number) for number in shown]
 
 
+def test_a_partition_that_is_made_goes_online_and_a_new_controller_finds_some_made(tmp_path: Path):
+    def first(second: int, partition: int) -> list[str]:
+        about = f"[Controller id=1 epoch=5] Changed partition orders-{partition} "
+        return [
+            line(second, f"{about}state from NonExistentPartition to NewPartition with assigned "
+                 "replicas 1,2"),
+            line(second, f"{about}from NewPartition to OnlinePartition with state LeaderAndIsr("
+                 "leader=1, leaderEpoch=0, isr=List(1, 2), zkVersion=0)"),
+        ]  # fmt: skip
+
+    lines = [text for n in range(4) for text in first(20 * n, n)]
+
+    whole = missing(checked(write(tmp_path / "a", {"b1/state-change.log": lines})))
+    found = missing(checked(write(tmp_path / "b", {"b1/state-change.log": without(lines, 6)})))
+    before = missing(checked(write(tmp_path / "c", {"b1/state-change.log": without(lines, 5)})))
+
+    assert (whole, found, before) == ([], [("state-change.log", 5)], [])
+
+
 # --- requests by their numbers
 
 
