@@ -84,7 +84,7 @@ class LogConfig:
         return replace(self, **values)  # type: ignore[arg-type]
 
 
-_OF_RELEASE = ("index_last_offset", "epochs_by_format", "older_format_ends_epochs")
+_OF_RELEASE = ("index_last_offset", "epochs_by_format", "older_format_ends_epochs", "time_index")
 _SETTABLE = [field.name for field in fields(LogConfig) if field.name not in _OF_RELEASE]
 
 FIELDS = {name.replace("_", "."): name for name in _SETTABLE if name != "message_format"} | {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -91,5 +92,26 @@ def topic() -> str:
 @pytest.fixture
 def wire(cluster: Cluster) -> Iterator[Wire]:
     made = Wire(cluster.addresses()[0])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def led(cluster: Cluster, topic: str) -> Any:
+    """A topic, and a connection to its leader."""
+    first = Wire(cluster.addresses()[0])
+    asked = {"topics": [Fields(name=topic)], "allow_auto_topic_creation": True}
+    deadline = time.monotonic() + 15
+    while True:
+        reported = first.ask("Metadata", 4, **asked)
+        parts = reported.topics[0].partitions
+        if parts and all(one.error_code == 0 for one in parts):
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    leader = next(one.leader_id for one in parts if one.partition_index == 0)
+    where = next((one.host, one.port) for one in reported.brokers if one.node_id == leader)
+    first.close()
+    made = Wire(where)
     yield made
     made.close()

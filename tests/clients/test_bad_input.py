@@ -44,27 +44,6 @@ def fetched(wire: Wire, topic: str, offset: int = 0, epoch: int = -1, version: i
     return answer.responses[0].partitions[0]
 
 
-@pytest.fixture
-def led(cluster: Cluster, topic: str) -> Any:
-    """A topic, and a connection to its leader."""
-    first = Wire(cluster.addresses()[0])
-    asked = {"topics": [Fields(name=topic)], "allow_auto_topic_creation": True}
-    deadline = time.monotonic() + 15
-    while True:
-        reported = first.ask("Metadata", 4, **asked)
-        parts = reported.topics[0].partitions
-        if parts and all(one.error_code == 0 for one in parts):
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    leader = next(one.leader_id for one in parts if one.partition_index == 0)
-    where = next((one.host, one.port) for one in reported.brokers if one.node_id == leader)
-    first.close()
-    made = Wire(where)
-    yield made
-    made.close()
-
-
 def test_a_corrupt_batch_is_refused_and_the_connection_goes_on(led: Wire, topic: str):
     broken = BATCH[:-1] + b"?"
 

@@ -1,11 +1,14 @@
 """DescribeConfigs, AlterConfigs and IncrementalAlterConfigs of topics and brokers.
 
-All that holds for a topic or a broker is described, with where it comes from, not only what is set.
+DescribeConfigs returns every config of a topic or a broker with its source, not only the ones that
+were set.
 Source: AdminManager.describeConfigs, alterConfigs, incrementalAlterConfigs (KIP-133, 226, 339).
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any
 
 from impl.error_codes import NONE
@@ -13,6 +16,7 @@ from impl.log.config import FIELDS, ONLY_KEPT
 from impl.server import config_requests
 from impl.server.apis.asked import ApiRequest, no_throttle
 from impl.server.config_requests import keys_of, settings_of
+from impl.server.config_types import TYPES, ConfigType
 from impl.server.dynamic_configs import EVERY_BROKER
 from impl.server.properties import KNOWN, LOG_KEYS, TOPIC_KEYS
 from impl.wire import Fields, error_code
@@ -24,18 +28,14 @@ SOURCES = {
     "DYNAMIC_TOPIC_CONFIG": 1, "DYNAMIC_BROKER_CONFIG": 2, "DYNAMIC_DEFAULT_BROKER_CONFIG": 3,
     "STATIC_BROKER_CONFIG": 4, "DEFAULT_CONFIG": 5,
 }  # fmt: skip
-BOOLEAN, STRING, INT, LONG, DOUBLE, LIST = 1, 2, 3, 5, 6, 7
-SET, DELETE, APPEND, SUBTRACT = range(4)
-LISTS = frozenset(
-    ("cleanup.policy", "log.cleanup.policy", "leader.replication.throttled.replicas",
-     "follower.replication.throttled.replicas")
-)  # fmt: skip
-"""What has several values, parted by commas."""
+RESOURCES = {TOPIC: "TOPIC", BROKER: "BROKER", 8: "BROKER_LOGGER"}
+OPERATIONS = SET, DELETE, APPEND, SUBTRACT = range(4)
+VERBS = "set", "delete", "append", "subtract"
 
 _FORMATS = ("0.8.0", "0.10.0", "0.11.0")
 
 Layers = list[tuple[str, str]]
-"""Where a setting has which value, the one that holds first."""
+"""(source, value) of a config at each level, the effective one first."""
 
 
 def describe_configs(asked: ApiRequest) -> Fields:
@@ -45,7 +45,7 @@ def describe_configs(asked: ApiRequest) -> Fields:
         error, text, found = _described(asked, one.resource_type, one.resource_name)
         keys = one.configuration_keys
         rows = [
-            _setting(asked, name, layers)
+            _setting(asked, name, layers, one.resource_type == TOPIC)
             for name, layers in sorted(found.items())
             if keys is None or name in keys
         ]
@@ -62,28 +62,33 @@ def _described(asked: ApiRequest, kind: int, name: str) -> tuple[str, str, dict[
     shared = asked.shared
     if kind == TOPIC:
         if not shared.partitions_of(name):
-            return "UNKNOWN_TOPIC_OR_PARTITION", "This server does not host this topic.", {}
+            return "UNKNOWN_TOPIC_OR_PARTITION", "", {}
         try:
             own = settings_of(shared.client, "topics", name)
         except MalformedZnode as error:
             return "UNKNOWN_SERVER_ERROR", str(error), {}
         return NONE, "", {key: _of_topic(asked, key, own) for key in TOPIC_KEYS}
     if kind != BROKER:
-        return "INVALID_REQUEST", f"Unsupported resource type: {kind}", {}
+        return "INVALID_REQUEST", f"Unsupported resource type: {_resource(kind)}", {}
     dynamic = shared.dynamic
     if not name:
         source = "DYNAMIC_DEFAULT_BROKER_CONFIG"
         return NONE, "", {key: [(source, value)] for key, value in dynamic.of_all.items()}
-    if name != str(shared.replicas.broker):
-        why = f"Unexpected broker id, expected {shared.replicas.broker}, but received {name}"
+    if not re.fullmatch(r"[+-]?\d+", name):
+        return "INVALID_REQUEST", f"Broker id must be an integer, but it is: {name}", {}
+    if int(name) != shared.replicas.broker:
+        wanted = (
+            f"{shared.replicas.broker}{' or empty string' if shared.release.since('1.1') else ''}"
+        )
+        why = f"Unexpected broker id, expected {wanted}, but received {name}"
         return "INVALID_REQUEST", why, {}
     keys = {*KNOWN, *LOG_KEYS, *dynamic.without_effect}
     return NONE, "", {key: _of_broker(asked, key) for key in keys}
 
 
 def settings_of_topic(asked: ApiRequest, own: dict[str, str]) -> list[Fields]:
-    """All that holds for a topic of which these settings are its own."""
-    return [_setting(asked, key, _of_topic(asked, key, own)) for key in sorted(TOPIC_KEYS)]
+    """Every config of a topic; `own` are the ones that were set on the topic itself."""
+    return [_setting(asked, key, _of_topic(asked, key, own), True) for key in sorted(TOPIC_KEYS)]
 
 
 def _of_broker(asked: ApiRequest, key: str) -> Layers:
@@ -94,7 +99,7 @@ def _of_broker(asked: ApiRequest, key: str) -> Layers:
 
 
 def _of_topic(asked: ApiRequest, key: str, own: dict[str, str]) -> Layers:
-    """A topic's setting, and what the broker has where the topic has none."""
+    """A topic config, followed by the broker config that applies if the topic has none."""
     layers = [("DYNAMIC_TOPIC_CONFIG", own[key])] if key in own else []
     of_broker = _broker_name(key)
     if of_broker is not None:
@@ -111,7 +116,7 @@ def _of_topic(asked: ApiRequest, key: str, own: dict[str, str]) -> Layers:
 
 
 def _broker_name(key: str) -> str | None:
-    """What a broker calls a topic's setting, if it has it."""
+    """The broker config that a topic config falls back to, if there is one."""
     if key in KNOWN:
         return key
     field = FIELDS.get(key)
@@ -125,13 +130,16 @@ def _plain(key: str, value: str) -> str:
     return value.lower() if value in ("True", "False") else value
 
 
-def _setting(asked: ApiRequest, name: str, layers: Layers) -> Fields:
+def _setting(asked: ApiRequest, name: str, layers: Layers, of_topic: bool) -> Fields:
     source, value = layers[0] if layers else ("DEFAULT_CONFIG", "")
     with_synonyms = bool(asked.get("include_synonyms", False))
     settable = keys_of("brokers", asked.shared.release) | TOPIC_KEYS
+    # Up to 1.0 a topic's setting is a default unless the topic itself has it.
+    is_old = of_topic and not asked.shared.release.since("1.1")
+    defaults = ("DEFAULT_CONFIG", "STATIC_BROKER_CONFIG") if is_old else ("DEFAULT_CONFIG",)
     return Fields(
         name=name, value=value, read_only=name not in settable,
-        is_default=source in ("DEFAULT_CONFIG", "STATIC_BROKER_CONFIG"),
+        is_default=source in defaults,
         config_source=SOURCES[source], is_sensitive=False,
         synonyms=[
             Fields(name=_broker_name(name) or name if one != "DYNAMIC_TOPIC_CONFIG" else name,
@@ -139,22 +147,16 @@ def _setting(asked: ApiRequest, name: str, layers: Layers) -> Fields:
             for one, known in layers
             if with_synonyms
         ],
-        config_type=_type(name, value), documentation=None,
+        config_type=int(TYPES.get(name, ConfigType.UNKNOWN)), documentation=None,
     )  # fmt: skip
 
 
-def _type(name: str, value: str) -> int:
-    if name in LISTS:
-        return LIST
-    if value in ("true", "false"):
-        return BOOLEAN
-    if value.lstrip("-").isdecimal():
-        return LONG if name.endswith(".ms") or abs(int(value)) > 2**31 - 1 else INT
-    return DOUBLE if value.replace(".", "", 1).isdecimal() and name.endswith("ratio") else STRING
+def _resource(kind: int) -> str:
+    return RESOURCES.get(kind, "UNKNOWN")
 
 
 def alter_configs(asked: ApiRequest) -> Fields:
-    """What is not named is unset."""
+    """AlterConfigs: configs that the request does not name are reset to their default."""
     wanted = [
         (one, {each.name: each.value for each in one.configs}, "") for one in asked.body.resources
     ]
@@ -168,36 +170,41 @@ def incremental_alter_configs(asked: ApiRequest) -> Fields:
 
 
 def _changes(asked: ApiRequest, resource: Any) -> tuple[dict[str, str | None], str]:
-    """The settings that change, and what is wrong with that."""
+    """The changed configs (None: deleted), and an error message, empty if the request is valid."""
     changes: dict[str, str | None] = {}
-    names = [each.name for each in resource.configs]
-    if len(names) != len(set(names)):
-        return {}, "Error due to duplicate config keys"
+    times = Counter(each.name for each in resource.configs)
+    if twice := sorted(name for name, count in times.items() if count > 1):
+        return {}, f"Error due to duplicate config keys : {','.join(twice)}"
     for each in resource.configs:
-        if each.config_operation == DELETE:
-            changes[each.name] = None
-        elif each.config_operation == SET:
-            if each.value is None:
-                return {}, f"Null value not supported for : {each.name}"
-            changes[each.name] = each.value
-        elif each.config_operation in (APPEND, SUBTRACT):
-            if each.name not in LISTS:
-                return {}, f"Config value append is not allowed for config key: {each.name}"
-            changes[each.name] = _list_with(asked, resource, each)
+        operation = each.config_operation
+        if operation not in OPERATIONS:
+            return {}, f"Unknown config operation {operation}"
+        if each.value is None and operation != DELETE:
+            return {}, f"Null value not supported for : {VERBS[operation].upper()}:{each.name}"
+        if operation in (SET, DELETE):
+            changes[each.name] = None if operation == DELETE else each.value
+        elif TYPES.get(each.name) is not ConfigType.LIST:
+            verb = VERBS[operation]
+            return {}, f"Config value {verb} is not allowed for config key: {each.name}"
         else:
-            return {}, f"Unknown config operation {each.config_operation}"
+            changes[each.name] = _list_with(asked, resource, each)
     return changes, ""
 
 
 def _list_with(asked: ApiRequest, resource: Any, each: Any) -> str:
+    """The list with values added, or each of them taken out once. What a topic or broker has not
+    set itself begins as Kafka's default, whatever brokers set (prepareIncrementalConfigs)."""
     _, _, found = _described(asked, resource.resource_type, resource.resource_name)
     layers = found.get(each.name, [])
-    parts = [part for part in (layers[0][1] if layers else "").split(",") if part]
-    named = [part for part in (each.value or "").split(",") if part]
+    of_all = "" if resource.resource_name else "DYNAMIC_DEFAULT_BROKER_CONFIG"
+    bases = ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG", of_all, "DEFAULT_CONFIG")
+    known = next((value for source, value in layers if source in bases), "")
+    parts, named = ([one for one in text.split(",") if one] for text in (known, each.value))
     if each.config_operation == APPEND:
-        parts += [one for one in named if one not in parts]
-    else:
-        parts = [one for one in parts if one not in named]
+        return ",".join(parts + named)
+    for one in named:
+        if one in parts:
+            parts.remove(one)
     return ",".join(parts)
 
 
@@ -209,7 +216,10 @@ def _altered(
         kind, name = KINDS.get(resource.resource_type), resource.resource_name
         error, text = "INVALID_REQUEST", wrong
         if kind is None:
-            text = f"Unsupported resource type: {resource.resource_type}"
+            text = (
+                "AlterConfigs is only supported for topics and brokers, but resource type is "
+                f"{_resource(resource.resource_type)}"
+            )
         elif not wrong:
             entity = EVERY_BROKER if kind == "brokers" and not name else name
             error, text = config_requests.alter(
