@@ -237,9 +237,9 @@ def test_every_step_is_possible_under_the_invariants_with_a_commit_and_a_zombie_
 
 NOT_NEEDED = {
     ("controller_leaves_it_leaderless", "the ISR keeps a member"),
-    ("controller_repeats_the_state", "it was sent nothing since it started"),
+    ("controller_repeats_the_state", "it was notified of nothing since it started"),
     ("controller_repeats_the_state", "it led in the registered epoch before"),
-    ("broker_leads_again", "it was sent nothing since it started"),
+    ("broker_leads_again", "it was notified of nothing since it started"),
     ("follower_truncates_and_asks_again", "what is left may not be common to both"),
     ("epoch_answer_is_lost", "the leader answered"),
     ("leader_learns_end", "the broker believes it leads"),
