@@ -49,7 +49,7 @@ class Obligation:
 
     @property
     def answer(self) -> str:
-        """What the answers amount to."""
+        """The combined answer of all solvers."""
         return combined(list(self.answers.values()))
 
     @property
@@ -87,7 +87,7 @@ def conjuncts(proof: Proof, recorded: RecordedSystem) -> list[Conjunct]:
 
 @dataclass
 class Matrix:
-    """A formula over variables, as a term, with the terms that make a solver think of it."""
+    """A formula over variables, as a term, with its instantiation patterns (triggers)."""
 
     variables: tuple[Term, ...]
     term: Term
@@ -96,7 +96,7 @@ class Matrix:
 
 @dataclass
 class Goal:
-    """One part of an obligation: constants of which nothing is known, and what to show of them."""
+    """One part of an obligation: fresh constants, and the formula to prove about them."""
 
     constants: dict[str, Any]
     sorts: dict[str, Sort]
@@ -219,7 +219,7 @@ class Formulas:
         before: State,
         also: Sequence[Function] = (),
     ) -> list[Any]:
-        """What a definition means in a state, as axioms that are woken by terms of the one before.
+        """Axioms for a definition in a state; their triggers are terms over the state before.
 
         `also` are other relations whose terms make the solver ask whether this one holds.
         """
@@ -273,7 +273,7 @@ class Formulas:
     # -- hints --------------------------------------------------------------------------------
 
     def marks(self, state: State, values: Iterable[tuple[Sort, Any]]) -> list[Any]:
-        """That these values are the ones that an obligation is about."""
+        """Facts that mark the values of this obligation, for triggers."""
         return [
             state[given_symbol(sort)](value)
             for sort, value in values
@@ -284,7 +284,8 @@ class Formulas:
         self, step: Recorded, hints: Sequence[Hint], state: State, environment: dict[str, Any],
         goal: Goal,
     ) -> list[Any]:  # fmt: skip
-        """Terms to have in mind: each stands in a predicate of which nothing else is said."""
+        """Hint terms: each is the argument of an otherwise unconstrained predicate, so that the
+        solver can instantiate triggers with it."""
         found: list[Any] = []
         parameters = {
             name: Scalar(t.var(f"${name}", sort))

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 REFINES = "replication_refines_its_proof"
 
 SENTENCE = (
-    "every step of replication is a step of replication_history, some of its steps, or a stutter; "
-    "it keeps what the two have in common: logs, the registered state, leaders, commits; and what "
-    "is proved of the one holds of the other"
+    "every step of replication corresponds to one step, several steps or no step of "
+    "replication_history; both have the same logs, registered state, leaders and committed "
+    "records; so the claims proved for replication_history hold for replication"
 )
 
 
 def prove_chain(
     variant: Variant, deep: bool, each: bool, solvers: Sequence[str], json_target: str | None
 ) -> None:
-    """Proves that `replication` refines the proof's form, and what is assumed of elections; asks
-    the same of every state of small state spaces. A row for each; ends with the verdict's exit
-    code."""
+    """Prove that `replication` refines `replication_history`, and that elections are as the proof
+    assumes; check the refinement in every state of small instances as well. Prints one row each and
+    exits with the verdict's code."""
     # z3 takes a while to load: only now that the line is understood.
     from specs.chain import DEEP, QUICK, compose, follow_everywhere, refinement
     from specs.induction_counterexamples import counterexample_to_induction
@@ -133,14 +133,17 @@ def _explain(
             say(f"not proved: {one.step} · {one.invariant}: {answers}", json_target)
     if why is not None:
         say(f"\n{why.as_text()}", json_target)
-        say("This alone means unknown: that state need not be reachable.", json_target)
+        say(
+            "The verdict is unknown, not broken, because this state may be unreachable.",
+            json_target,
+        )
     for space in followed:
         if space.verdict is Verdict.BROKEN:
             say(f"\nwithin {_bounds(space)}:", json_target)
             for line in space.lines():
                 say(line, json_target)
         if space.verdict is Verdict.UNKNOWN:
-            stopped = space.exploration.stopped or "some rule was never put to the test"
+            stopped = space.exploration.stopped or "some rule was never checked"
             say(f"within {_bounds(space)}: {stopped}", json_target)
 
 

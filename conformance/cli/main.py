@@ -23,7 +23,7 @@ from conformance.cli.common import (
 from conformance.cli.interrupts import INTERRUPTED, interrupts
 from specs.verdict import Verdict
 
-READER_GONE = 141  # 128 + SIGPIPE: whoever read our output has left
+READER_GONE = 141  # 128 + SIGPIPE: the reader of our output has closed the pipe
 DEFECT = 70  # EX_SOFTWARE: a fault of insync itself, which must not look like "broken"
 
 
@@ -37,7 +37,8 @@ class CommandEntry(NamedTuple):
 
 
 def _group(heading: str, **lines: str) -> dict[str, CommandEntry]:
-    """Commands of one heading; each lives in the module of its name, but those named otherwise."""
+    """The commands under one heading; each is in the module of its name, except those in
+    `_ELSEWHERE`."""
     return {
         name: CommandEntry(
             f"conformance.cli.{_ELSEWHERE.get(name, name).replace('-', '_')}",
@@ -59,14 +60,14 @@ COMMANDS: dict[str, CommandEntry] = {
         play="Play the model in the browser.",
         find="Print the shortest run that breaks a claim.",
         explore="Visit every reachable state.",
-        zoo="Find historic bugs, and that fixes help.",
+        zoo="Show historic bugs, and that their fixes work.",
         story="Play stories; compare with their recording.",
         check="Judge traces, events, or broker logs.",
     ),
     **_group(
         "The model",
         prove="Prove claims for any number of brokers.",
-        surgery="Say what each guard is for.",
+        surgery="Delete guards one by one; say what breaks.",
         reference="Print a system's transitions.",
         export="Write a system for TLC to check.",
     ),
@@ -81,7 +82,7 @@ COMMANDS: dict[str, CommandEntry] = {
         chaos="Break a cluster while clients use it.",
         topics="Create, describe, alter, delete topics.",
         reassign="Move partitions to other replicas.",
-        elect="Give leadership to preferred replicas.",
+        elect="Elect preferred leaders.",
         produce="Send lines as records.",
         consume="Print the records of a topic.",
         offsets="Print offsets by time.",
@@ -96,7 +97,7 @@ COMMANDS: dict[str, CommandEntry] = {
         lockstep="Walk both sides, step by step.",
         edges="Walk every edge on the implementation.",
         mutants="Plant faults; count those detected.",
-        vectors="Answer cases of Kafka's behaviour.",
+        vectors="Run test vectors on model and implementation.",
     ),
     **_group(
         "Logs of real brokers",
@@ -171,7 +172,7 @@ class LazyGroup(click.Group):
         extra["standalone_mode"] = False
         try:
             code = _exit_code(super().main(args, prog_name="insync", **extra))
-            if interrupts.asked:  # whoever caught it went on, and nothing that it says counts
+            if interrupts.asked:  # some code caught the interrupt; its result does not count
                 raise KeyboardInterrupt
             sys.exit(code)
         except click.exceptions.NoArgsIsHelpError as error:

@@ -1,9 +1,9 @@
-"""Which mutants make a difference at once in a run of the implementation as it is.
+"""Finds the mutants whose changed expression ever has another value in a run of the original code.
 
-Where the expression that a mutant changes has the same value with the change each time, the mutant
-runs as the original does, and nobody can notice it. So each function of the mutated modules gets
-code that evaluates both, for all mutants in one run. What cannot be evaluated twice without an
-effect counts as a difference wherever it runs.
+If the mutated expression always has the same value as the original, the mutant behaves like the
+original and no check can detect it. So the functions of the mutated modules are instrumented to
+evaluate the original and the mutated expression, for all mutants in one run. An expression with
+side effects cannot be evaluated twice; it counts as different whenever it runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ORDERS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 PLAIN = (int, str, type(None), frozenset)
-"""Values that are the same if they are equal: nobody can change them."""
+"""Immutable types, whose values can be compared by equality."""
 
 WITHOUT_EFFECT = ("all", "any", "bool", "get", "len", "set", "since", "sorted")
 """Calls that change nothing."""
@@ -48,7 +48,7 @@ class ChangeNotes(LineNotes):
 
 
 class _Noted:
-    """Evaluates what a mutant would; each gives the value of the original."""
+    """Evaluates the mutated expressions as well; every method returns the original value."""
 
     def __init__(self, notes: bytearray) -> None:
         self.notes = notes
@@ -59,14 +59,14 @@ class _Noted:
         return value
 
     def holds(self, numbers: tuple[int, ...], would: tuple[bool, ...], value: Any) -> Any:
-        """A condition, and what it always is in each mutant."""
+        """A condition; `would` is the constant that replaces it in each mutant."""
         holds = bool(value)
         for one, always in zip(numbers, would, strict=True):
             self.notes[one] |= holds != always
         return value
 
     def compared(self, asked: str, others: tuple[tuple[int, str], ...], a: Any, b: Any) -> Any:
-        """An order of two values, and the mutants' orders of them."""
+        """A comparison of two values, and the comparisons that replace it."""
         value = getattr(operator, asked)(a, b)
         for one, other in others:
             if getattr(operator, other)(a, b) != value:
@@ -117,7 +117,7 @@ class _Noted:
 
 
 def forget(names: Iterable[str]) -> None:
-    """Empty the caches of some modules: what is remembered runs no line."""
+    """Clear the function caches of some modules: a cached result runs no line."""
     for name in names:
         module = import_module(name)
         classes = [one for one in vars(module).values() if isinstance(one, type)]
@@ -142,7 +142,7 @@ def _instrumented(module: str) -> tuple[dict[Function, CodeType], list[set[int]]
 
 
 class _Prober(ast.NodeTransformer):
-    """Puts what evaluates the mutants of a node into its place."""
+    """Replaces each mutated node by a call that also evaluates its mutants."""
 
     def __init__(self, changes: dict[int, list[tuple[int, str]]]) -> None:
         self.changes = changes

@@ -1,6 +1,6 @@
 """Rules about brokers: they obey no older controller and apply no older leader epoch.
 
-And a controller knows each by the epoch under which it registered.
+And a controller has the registered broker epoch of each broker.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OBEYED = frozenset(
 )
 _STARTED = frozenset(("leader_started", "follower_started"))
 _NOT_TAKEN = "leader_unavailable"
-"""What the template begins with by which a broker says that it cannot follow."""
+"""Prefix of the templates for a leader that is not available."""
 _APPLYING = frozenset(("leader_and_isr_received", "leader_and_isr_handling"))
 
 
@@ -48,7 +48,8 @@ def check(context: RuleContext) -> None:
 
 
 def _registered(context: RuleContext) -> None:
-    """What controllers know as brokers' epochs, beside what these brokers registered under."""
+    """Compare the broker epochs that controllers log with those in the brokers' own registration
+    lines."""
     sightings = registrations(context.history.events)
     own: dict[int, list[Registration]] = defaultdict(list)
     brokers_of: dict[int, Counter[int]] = defaultdict(Counter)
@@ -100,8 +101,8 @@ def _epoch_differs(
 ) -> None:
     """A controller knows a broker by an epoch under which it never registered.
 
-    An older one may be that of the registration before, of which no line is left: not where the
-    controller's line before shows that the broker is new. A newer one was registered later.
+    An older epoch may belong to an earlier registration whose line is lost, unless the controller's
+    previous line does not list the broker. A newer epoch belongs to a later registration.
     """
     history = context.history
     if history.reset(own.event, seen.event) is not None:
@@ -214,8 +215,9 @@ def _replicas(context: RuleContext) -> None:
             logs[(stream, event.broker, *event.tp)].append(event)
 
     def excuse(a: Event, b: Event) -> str | None:
-        # No restart excuses it: the controller sends what ZooKeeper holds, and since KIP-380
-        # a request made for the process before is refused. Up to 2.3 it may send what it kept.
+        # A restart is no excuse: the controller sends the registered state, and since KIP-380 a
+        # request for the previous incarnation is refused. Up to 2.3 the controller may send an
+        # older epoch from its memory.
         mark = history.topic_began(a, b) or history.replica_began(a, b)
         if mark is not None:
             return f"the replica began anew at {mark.where}"
@@ -267,7 +269,7 @@ def _request(event: Event) -> tuple[int | None, ...]:
 def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
     """Epochs in the order in which they were held, applied, or received and then applied.
 
-    What follows a blamed line follows from it, and is not blamed again.
+    Lines after a reported line may be its consequence, and are not reported again.
     """
     steps: list[ValueSeen] = []
     received: dict[tuple[object, ...], Event] = {}
@@ -279,14 +281,14 @@ def _steps(events: list[Event], blamed: set[int]) -> list[ValueSeen]:
         request = _request(event)
         if event.kind == "obeyed":
             if steps and request == _request(steps[-1].event):
-                steps.pop()  # there is no such leader: the replica keeps the epoch that it held
+                steps.pop()  # the leader is not available: the replica keeps its epoch
         elif event.kind == "leader_and_isr_received":
             received[request] = event
         elif event.kind == "leader_and_isr_handling":
             asked = received.get(request)
             if asked is not None and asked.leader_epoch is not None:
                 fresh = after_blame or (asked.is_new is True and asked.leader_epoch == 0)
-                # Equal is right where the first request could not be followed to its end.
+                # An equal epoch is correct if the first request could not be carried out.
                 steps.append(ValueSeen(asked.leader_epoch, event, fresh=fresh))
                 after_blame = False
         elif event.leader_epoch is not None:

@@ -1,9 +1,9 @@
 """The model's answers about a follower's fetcher, round by round.
 
-Two brokers of `replication` are put into the state that a question describes, and the fetcher's
-steps are taken as `AbstractFetcherThread.doWork` takes them: one question where an epoch ends, and
-then one fetch. A fetch of Kafka's brings a batch, one of the model's a record: a batch is fetched
-record by record. Epochs are ranks; offsets are as they are said.
+Two brokers of `replication` are set to the state of a test vector, and the fetcher's steps follow
+`AbstractFetcherThread.doWork`: one OffsetForLeaderEpoch request, then one fetch. A Kafka fetch
+returns a batch and a fetch of the model one record, so a batch is fetched record by record. Epochs
+are replaced by ranks; offsets are kept.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _BOTH_SIDES = {
 }  # fmt: skip
 _ALONE = {"op", "follower", "offsetErrors"}
 _ANEW = {"op", "followerEpochs", "leaderEpoch", "offsetErrors"}
-ASKS_NOBODY = "up to 0.10 no follower asks where an epoch ends"
+ASKS_NOBODY = "up to 0.10 followers send no OffsetForLeaderEpoch"
 BEYOND = "a follower of the model that is beyond its leader's log asks again, and does not cut it"
 REMOVED = {
     "removedDuringTruncation": "epoch", "removedDuringEpochFetch": "epoch",
     "removedDuringFetch": "records",
 }  # fmt: skip
-"""How a question says that the partition is removed, and what was asked by then."""
+"""Inputs that say that the partition is removed, and the request that is in flight then."""
 
 
 def is_about_two_logs(given: Mapping[str, Any]) -> bool:
-    """A question that names the two logs, from offset 0 on, and nothing that the model has not."""
+    """The vector gives both logs from offset 0, and only inputs that the model has."""
     if given.get("offsetErrors"):
         return False
     if given.keys() <= _ANEW and "followerEpochs" in given:
@@ -65,7 +65,8 @@ def is_about_two_logs(given: Mapping[str, Any]) -> bool:
 
 
 def _is_without_leader(given: Mapping[str, Any]) -> bool:
-    """The follower knows no epoch to ask about, or is removed while its question is under way."""
+    """The follower has no epoch to ask about, or its partition is removed while a request is in
+    flight."""
     asks = {name for name, said in given.items() if name in REMOVED and said}
     silent = {name for name, said in given.items() if name.endswith("Supported") and not said}
     knows_none = "latestEpoch" in given and given["latestEpoch"] is None
@@ -140,7 +141,8 @@ class ModelFetcher:
         self.now = self.stage.state(cells, self.now)
 
     def follows_in(self, epoch: int) -> None:
-        """The follower begins to follow in a newer epoch: it compares again."""
+        """The follower receives a LeaderAndIsr with a newer leader epoch: it must truncate again
+        before it fetches."""
         self.now = self.stage.state(
             {
                 ("replica.epoch", (FOLLOWER,)): self.epochs.of(epoch),
@@ -171,13 +173,13 @@ class ModelFetcher:
         return bool(self.read("fetch.state", *SLOT) == "given_up")
 
     def ask(self) -> None:
-        """Its question where its last epoch ends is on its way."""
+        """Send OffsetForLeaderEpoch for the last epoch of the log."""
         if not self.asks_epochs:
             raise NotInModel(ASKS_NOBODY)
         self.either(("follower_asks_epoch", *SLOT))
 
     def hear(self) -> None:
-        """The question comes, and its answer."""
+        """Deliver OffsetForLeaderEpoch and its response."""
         said = self.either(
             ("leader_answers_epoch", LEADER, FOLLOWER), ("leader_refuses_epoch", LEADER, FOLLOWER)
         )
@@ -185,7 +187,8 @@ class ModelFetcher:
             self.either(("follower_truncates", *SLOT), ("epoch_answer_is_ignored", *SLOT))
 
     def round(self) -> None:
-        """Compare, if it does not know where to cut; and fetch, if it does."""
+        """One `doWork`: truncate if the partition is in state Truncating, then fetch if it is in
+        state Fetching."""
         if not self.has_failed and self.read("replica.truncating", FOLLOWER):
             self.ask()
             self.hear()
@@ -209,7 +212,8 @@ class ModelFetcher:
             self.either(("follower_appends", *SLOT), ("fetch_answer_is_ignored", *SLOT))
 
     def knows_no_epoch(self) -> None:
-        """It asks nobody, as of an answer that names no epoch: its high watermark decides."""
+        """The follower has no epoch: it truncates to its high watermark, as after an undefined
+        response."""
         if self.asks_epochs:
             self.now = self.stage.state(
                 {
@@ -224,7 +228,7 @@ class ModelFetcher:
             self.ordered(self.read("replica.epoch", FOLLOWER) + 1, "broker_becomes_follower")
 
     def ordered(self, rank: int, does: str) -> None:
-        """A LeaderAndIsr comes, by which it is to follow in an epoch."""
+        """Deliver a LeaderAndIsr that makes it a follower in this epoch."""
         self.now = self.stage.state(
             {("elected", (rank,)): LEADER, ("request.in_flight", (rank, 1, FOLLOWER)): True},
             self.now,
@@ -270,7 +274,7 @@ class ModelFetcher:
 
 
 def scenario(question: Question) -> dict[str, Any]:
-    """A fetcher at work; which scene it is, the question's own words tell."""
+    """Answers a fetcher vector; its inputs select the scenario."""
     asked = question["input"]
     if "followerEpochs" in asked:
         return _follows_anew_meanwhile(question)
@@ -312,7 +316,8 @@ def scenario(question: Question) -> dict[str, Any]:
 
 
 def _without_leader(question: Question) -> dict[str, Any]:
-    """A follower that does not hear its leader: it knows no epoch, or it is removed meanwhile."""
+    """A follower that gets no response: it has no epoch, or its partition is removed while the
+    request is in flight."""
     asked = question["input"]
     follower = asked.get("follower", {})
     epoch = follower.get("epoch") or 0
@@ -334,7 +339,7 @@ def _without_leader(question: Question) -> dict[str, Any]:
 
 
 def _throws_first_answer_away(fetcher: ModelFetcher) -> dict[str, Any]:
-    """The first answer is no batch that can be read: the follower asks for it again."""
+    """The first response has a corrupt batch: the follower fetches it again."""
     ends = []
     for fetcher.loses in (True, False):
         fetcher.round()
@@ -343,7 +348,8 @@ def _throws_first_answer_away(fetcher: ModelFetcher) -> dict[str, Any]:
 
 
 def _follows_anew_meanwhile(question: Question) -> dict[str, Any]:
-    """While the follower's question is on its way it begins to follow in a newer epoch."""
+    """A LeaderAndIsr with a newer epoch arrives while the follower's OffsetForLeaderEpoch request
+    is in flight."""
     asked = question["input"]
     first, second = asked["followerEpochs"]
     leader = {"log": [[0, 0, 1], [1, 1, 1]], "hw": 2}

@@ -1,7 +1,6 @@
-"""A system of the model put into one state, so that a question may be asked of single transitions.
-
-Only the transitions that are asked are compiled. Offsets, epochs and ids of a question are larger
-than any bound: the protocol only compares them, so that `Ranks` may stand for them.
+"""Sets a system of the model to a given state and takes single transitions, to answer a test
+vector. Only the transitions that are used are compiled. Offsets, epochs and ids of a vector exceed
+the bounds; since the protocol only compares them, each is replaced by its rank (`Ranks`).
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ Place = tuple[str, tuple[int, ...]]
 
 
 class TwoAnswers(AssertionError):
-    """Two forms of one rule of the model answer differently: the message has both."""
+    """Two encodings of one rule in the model give different answers; the message has both."""
 
 
 class Ranks:
-    """Numbers in their order, each as its place among those that a question names."""
+    """Replaces each number of a vector by its rank in ascending order."""
 
     def __init__(self, values: Iterable[int], first: int = 0) -> None:
         self.values = sorted(set(values))
@@ -138,7 +137,8 @@ class ModelStage:
         return self.step(transition, state, *arguments) if found else None
 
     def advance(self, state: Any, actor: int) -> tuple[str, Any] | None:
-        """The first step that is possible to a broker's thread, and what it leads to."""
+        """The first possible transition whose first argument is this broker, and the state after
+        it."""
         for one in self.grounded.instances:
             if one.arguments[0] == actor:
                 after = self.code.attempt(one, state)

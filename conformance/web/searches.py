@@ -1,10 +1,10 @@
 """Searches for goals in processes of their own, so that they never slow the page.
 
 Recording, grounding and compiling hold Python's interpreter lock for up to a tenth of a second; in
-the page's own process each step would wait for that. A child is asked and answers by lines of JSON
-on its standard input and output: a game with its goal; `{"prepare": HEADING}`, to load and compile,
-between searches, what a game asks for first; `{"cancel": true}`, to end the search. It ends when
-its input does, so none outlives the page, however that ends.
+the page's own process each step would wait for that. Parent and child exchange lines of JSON over
+the child's standard input and output. Requests are: a run with a goal; `{"prepare": HEADING}`, to
+load and compile in advance, between searches; `{"cancel": true}`, to end the search. A child exits
+at the end of its input, so it never outlives the server.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from specs.exploration import Report
 
 NICENESS = 5
-"""Of a search: a step of the page comes first where there are not processors enough for both."""
+"""Niceness of a search process: steps on the page have priority when processors are busy."""
 
 SECONDS_QUIET = 0.5
-"""Nothing has been asked for so long before preparations go on after a search: who has just found
-something often asks for the next thing at once, and would wait for the part that is under way."""
+"""Seconds without a request after which preparation resumes: users often start the next search at
+once, and it would have to wait for the preparation step in progress."""
 
 
 class Searches:
-    """The children of one page: the first is there from the beginning, more for goals at once."""
+    """The child processes of one server: one is started at once, others when several searches run
+    at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

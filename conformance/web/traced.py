@@ -35,7 +35,7 @@ Facts = Mapping[tuple[str, tuple[int, ...]], int]
 
 @dataclass(frozen=True)
 class ObservedStep:
-    """What a trace says it saw at the line that does not fit: its step, and every visible place.
+    """The step and the observed state at the first line of a trace that does not fit.
 
     `candidates` are the steps of the model that the line could have been.
     """
@@ -45,7 +45,8 @@ class ObservedStep:
     candidates: tuple[str, ...] = ()
 
     def over(self, state: SparseState) -> SparseState:
-        """The state with what was seen; what no trace shows stays as the model has it."""
+        """The model's state, overwritten by the observed fields; fields that no trace observes are
+        kept."""
         seen: dict[str, dict[tuple[int, ...], int]] = {
             name: dict(cells) for name, cells in state.items() if name in UNOBSERVED
         }
@@ -123,7 +124,7 @@ def _partial(path: Path) -> tuple[ReplayedRun, ObservedStep | None]:
     report = judge_partial(trace, str(path))
     first = next(iter(report.findings), None)
     while report.findings and trace.events:
-        # What is before the line that does not fit has a run of its own.
+        # Find a run for the lines before the first one that does not fit.
         end = report.findings[0].line
         kept = tuple(event for event in trace.events if event.line < end)
         if len(kept) == len(trace.events):

@@ -23,7 +23,7 @@ from model.language import (
 @transition(shows="read", broker=BROKERS)
 def broker_reads_epoch(now, new, broker):
     """A candidate sees no /controller, and reads /controller_epoch: the value and its zkVersion."""
-    # redundant because reading alone gives no power: the multi needs a session again.
+    # redundant because reading changes nothing: the multi itself requires a session.
     require(now.session[broker],                 "the broker has a session")
     require(not_(now.belief[broker].held),       "the broker does not believe it is the controller")
     # redundant because safety needs no such guard: it only keeps the one event thread to one thing.
@@ -40,8 +40,8 @@ def broker_reads_epoch(now, new, broker):
 def broker_wins_election(now, new, broker):
     """ZooKeeper executes the multi: create /controller, set /controller_epoch by its version.
 
-    Why:   both or neither, so nobody holds the node under an epoch that is not its own. The reply
-           is a step of its own: the winner may never hear that it won.
+    Why:   the multi is atomic, so no broker owns /controller under an epoch that it did not write.
+           The response is a separate step: the winner may never receive it.
     Kafka: KAFKA-6082
     """
     read = now.read[broker]
@@ -89,14 +89,14 @@ def broker_finds_it_moved(now, new, broker):
                                                      "it is not the controller of the next epoch")
     # redundant because a candidate may give up at any time: it stands again.
     require(any_of(not_(now.session[broker]), now.zk.epoch_version != read.version),
-                                                     "its session or its turn is over")
+                                                     "its session expired, or the epoch changed")
 
     new.read[broker] = BLANK
 
 
 @transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
-    """A broker that believes it is the controller stops, and deletes /controller if still its turn.
+    """A controller resigns, and deletes /controller if /controller_epoch still has its version.
 
     Why:   the deletion is fenced by the epoch's version, so a zombie cannot delete its successor.
     Kafka: KafkaController.triggerControllerMove, KafkaZkClient.deleteController
@@ -118,8 +118,9 @@ def broker_crashes(now, new, broker):
     """The process dies: all that it held in memory is gone. Its session lasts until it expires,
     and a write that it sent may still reach ZooKeeper.
 
-    Why:   from 2.2 a request made for an earlier incarnation is refused (broker epoch), so that
-           what the broker knew of controllers outlives its restart in effect; before, it forgot.
+    Why:   since 2.2 a request for an earlier incarnation of the broker is refused (broker epoch).
+           In effect the broker still knows the newest controller epoch after a restart; before 2.2
+           it forgot it.
     Kafka: KIP-380
     """
     # redundant because the step would change nothing.
@@ -137,7 +138,8 @@ def broker_crashes(now, new, broker):
 def controller_starts_write(now, new, broker):
     """A controller reads the state, and sends a write of it with the epoch that it believes in.
 
-    Kafka: PartitionStateMachine, StateChangeFailedException where the state is of a newer one
+    Kafka: PartitionStateMachine; StateChangeFailedException if the state was written by a newer
+    controller
     """
     belief = now.belief[broker]
     require(belief.held,                             "the broker believes it is the controller")

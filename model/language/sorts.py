@@ -50,7 +50,7 @@ class Sort:
         raise ProtocolError(f"sort {self.name} has no enumerated domain")
 
     def show(self, code: int) -> str:
-        """A value as the field's engineers write it."""
+        """The value as text, as it is shown to users."""
         return str(code)
 
 

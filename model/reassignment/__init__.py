@@ -1,10 +1,9 @@
 """Reassignment of one partition, with failures of brokers and controllers at any step.
 
-The controller has its procedure step by step, with a look at ZooKeeper, a write, or a batch of
-requests in each. What is abstracted: a fetch brings a follower everything its leader has, at once;
-a replica joins the ISR when it has everything, where Kafka is content with the high watermark; of
-several UpdateMetadata on one connection the newest is kept; a leader that died is replaced by any
-live ISR member.
+Each transition of the controller is one read of ZooKeeper, one write, or one batch of requests.
+Abstractions: one fetch copies the leader's whole log; a replica joins the ISR when it has the whole
+log (in Kafka: when it reaches the high watermark); of several UpdateMetadata requests on one
+connection only the newest is kept; any live ISR member may replace a dead leader.
 """
 
 from model.language import ALL, Bound, System
@@ -168,12 +167,13 @@ SYSTEM = System(
         "epoch": Bound(8, 1, "greatest leader epoch; the partition begins with 0"),
         "controllers": Bound(2, 1, "greatest controller epoch"),
         "versions": Bound(10, 1, "writes of the partition's state"),
-        "moves": Bound(1, 0, "moves that are asked for, in all"),
+        "moves": Bound(1, 0, "reassignments that are requested"),
         "crashes": Bound(1, 0, "processes that crash, in all"),
-        # /controller or the topic deleted, a request withdrawn or for another partition, too
-        "faults": Bound(1, 0, "sessions that expire, answers lost, laggards dropped, in all"),
+        # also counts: a deleted /controller, a deleted topic, a withdrawn request, a request with
+        # an entry for another partition
+        "faults": Bound(1, 0, "expired sessions, lost responses and ISR shrinks"),
         "delays": Bound(0, 0, "connections on which UpdateMetadata is late, in all"),
-        "losses": Bound(None, 0, "answers to registrations that are lost, in all"),
+        "losses": Bound(None, 0, "lost responses to the multi that creates /controller"),
     },
     switches={name: SWITCHES[name].about for name in _SWITCHES},
 )

@@ -40,11 +40,11 @@ from model.topics.zookeeper import has_partition, in_list, some_replica
 
 @transition(ends="lost", broker=BROKERS)
 def controller_resigns(now, new, broker):
-    """A deposed controller looks at /controller; or its session is over, and with that whatever it
-    was about to do.
+    """A deposed controller reads /controller and resigns; or its session has expired, which ends
+    what it was doing.
 
-    Why:   one thread handles one event after the other: in the middle of one it looks at nothing,
-           and only the fence stops it.
+    Why:   the event thread handles one event at a time: while it handles one it does not read
+           /controller, and only the check of /controller_epoch stops it.
     Kafka: KafkaController.ControllerChange, Expire
     """
     require_replaced(now, broker)
@@ -89,7 +89,8 @@ def controller_reads_context(now, new, broker):
 
 
 def deletion_found(zk):
-    """A request is queued, or, where deletion is disabled, left to be removed as any other is."""
+    """A deletion request is queued; if delete.topic.enable is false, it is left for the
+    TopicDeletion event, which removes it."""
     if not version.delete_topic_enable:
         return {"fired": {"deletions": zk.requested}}
     some_dead = some_replica(zk.assignment, lambda p, b: not_(zk.registered.has(b)))
@@ -103,8 +104,8 @@ def is_found_dead(now, broker, partition, replica):
 
 
 def sent_leader(now, broker, partition):
-    """What was read, or what became of it. Of a topic to be deleted nobody is notified of the
-    latter.
+    """The leader to send: the one that was read, or the one after dead replicas went offline. For a
+    topic that is queued for deletion it is always the one that was read.
     """
     def dead(p, b):
         return is_found_dead(now, broker, p, b)
@@ -116,10 +117,10 @@ def sent_leader(now, broker, partition):
 
 @transition(actor=CONTROLLER, broker=BROKERS)
 def replica_state_machine_starts(now, new, broker):
-    """LeaderAndIsr for everything that is alive; from 2.3 the replicas of dead brokers go offline,
-    and out of the ISR.
+    """LeaderAndIsr for every replica on a live broker; since 2.3 replicas on dead brokers become
+    OfflineReplica and leave the ISR.
 
-    Kafka: ReplicaStateMachine.startup, KAFKA-8237
+    Kafka: ReplicaStateMachine.startup, KAFKA-3143
     """
     cache = now.cache[broker]
     require_task(now, broker, "starts_replicas",    "it has read ZooKeeper")
@@ -150,8 +151,8 @@ def replica_state_machine_starts(now, new, broker):
 def partition_state_machine_starts(now, new, broker):
     """Partitions without a live leader get one; then a deletion that was queued goes on.
 
-    Before it, from 2.0 to 2.3, a request for moves is deleted that there is not, and a deposed
-    controller is fenced.
+    From 2.0 to 2.3 the controller first deletes /admin/reassign_partitions although it does not
+    exist; this write is fenced, so a deposed controller resigns here.
     Kafka: PartitionStateMachine.startup, triggerOnlinePartitionStateChange; tryTopicDeletion
     """
     cache = now.cache[broker]

@@ -51,11 +51,12 @@ def connect(op: str, parts: list[Any]) -> Any:
 
 
 BROKERS = "brokers"
-"""The bound that a given number of brokers is the value of."""
+"""The name of the bound that gives the number of brokers."""
 
 
 def _families_with_none(recorded: RecordedSystem) -> set[str]:
-    """The enumerations that some place may leave empty: the others need no value for none."""
+    """The enumerations that some field or parameter may leave at none; the others need no value for
+    none."""
     sorts: set[Sort] = set()
     for leaf in recorded.fields.values():
         sorts |= {leaf.sort, *leaf.dims}
@@ -158,7 +159,7 @@ class Z3Code:
     # -- states -------------------------------------------------------------------------------
 
     def state(self, tag: str = "") -> dict[str, Function]:
-        """An arbitrary state: an uninterpreted function a field."""
+        """An arbitrary state: one uninterpreted function per field."""
         return {name: self._symbol(leaf, tag) for name, leaf in self.recorded.fields.items()}
 
     def _symbol(self, leaf: Field, tag: str) -> Function:
@@ -256,7 +257,8 @@ class Z3Code:
         return self._term(term, state, dict(environment), memo)
 
     def _term(self, term: Term, state: State, env: dict[str, Any], memo: dict[Any, Any]) -> Any:
-        # An id stays its value's: the memo keeps every variable's value as that variable's result.
+        # `id` is safe as a key: the memo holds every bound value, so none is freed and its id
+        # reused.
         key = (term, tuple((v, id(env[v])) for v in sorted(term.free) if v in env))
         if key not in memo:
             memo[key] = self._lower(term, state, env, memo)
