@@ -349,7 +349,7 @@ LINES_TOGETHER = Rule(
 CLEAN_ELECTION = Rule(
     "no_leader_from_outside_the_isr",
     "a leader that was not in the ISR may lack what was committed: allowed where it is configured",
-    "unclean.leader.election.enable; OfflinePartitionLeaderSelector",
+    "unclean.leader.election.enable; OfflinePartitionLeaderSelector (1.1+: Election)",
     "a leader from the ISR",
 )
 UNREAD = Rule(
