@@ -63,7 +63,7 @@ class Obligation:
         return self.answer == "proved"
 
 
-AFTER = " after"
+DEFINITION_AFTER = " after"
 """Behind a definition's name: the relation in the state after a step."""
 
 
@@ -181,7 +181,7 @@ class Formulas:
         axioms: list[Any] = []
         for one in self.proof.definitions:
             if self.meaning[one.symbol] & written:
-                after[one.symbol] = self._relation(one.symbol + AFTER, one.over)
+                after[one.symbol] = self._relation(one.symbol + DEFINITION_AFTER, one.over)
                 axioms += self.meaning_of(one, after, state, (state[one.symbol],))
         return after, axioms
 

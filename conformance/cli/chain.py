@@ -14,6 +14,7 @@ from specs.verdict import Verdict, combine
 if TYPE_CHECKING:
     from specs.chain import ChainResult, Composed
     from specs.induction_counterexamples import InductionCounterexample
+    from specs.obligations import Obligation
     from specs.prover import ProofResult
 
 REFINES = "replication_refines_its_proof"
@@ -41,10 +42,14 @@ def prove_chain(
     recorded = variant.recorded(system)
     spaces = QUICK + (DEEP if deep else ())
     with Progress() as progress, refusals():
+
+        def shown(one: Obligation) -> None:
+            progress(f"{one.step}: {one.invariant} {one.answer}")
+
         elections = prove(
             PROOF,
             composed(recorded.without, recorded.version),
-            each=lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
+            each=shown,
             solvers=solvers,
         )
         both = compose(version=recorded.version, changed=recorded.without)
@@ -52,7 +57,7 @@ def prove_chain(
         refines = prove(
             proof,
             both.recorded,
-            each=lambda one: progress(f"{one.step}: {one.invariant} {one.answer}"),
+            each=shown,
             solvers=solvers,
         )
         why = counterexample_to_induction(proof, both.recorded, refines.open)
@@ -96,7 +101,7 @@ def _show(
     json_target: str | None,
 ) -> None:  # fmt: skip
     solved = " and ".join({"z3": "Z3"}.get(one, one) for one in solvers)
-    rows = [
+    table = [
         (
             name, result.verdict, "any number of brokers, records and epochs",
             f"{len(result.obligations)} obligations, {result.solver_calls} by {solved}",
@@ -104,10 +109,10 @@ def _show(
         )
         for name, result in proofs.items()
     ]  # fmt: skip
-    rows += [("chain", one.verdict, _bounds(one), _counts(one), one.seconds) for one in followed]
+    table += [("chain", one.verdict, _bounds(one), _counts(one), one.seconds) for one in followed]
     show_table(
         ["claim", "verdict", "within", "counts", "seconds"],
-        [(*row[:4], f"{row[4]:.1f}") for row in rows],
+        [(*row[:4], f"{row[4]:.1f}") for row in table],
         json_target,
         right=["seconds"],
         prose=["within", "counts"],
@@ -152,17 +157,17 @@ def _show_each(both: Composed, followed: Sequence[ChainResult], json_target: str
     for one in followed:
         for name, count in one.taken.items():
             taken[name] = taken.get(name, 0) + count
-    rows = []
+    table = []
     for name, count in sorted(taken.items()):
         line = both.taken.get(name)
-        rows.append((
+        table.append((
             name,
             "nothing" if line is None else " then ".join(line.steps) or "a stutter",
             f"{count:,}",
             "it has no counterpart" if line is None else line.why,
         ))  # fmt: skip
     show_table(
-        ["transition", "is there", "times", "why"], rows, json_target,
+        ["transition", "is there", "times", "why"], table, json_target,
         right=["times"], prose=["is there", "why"],
     )  # fmt: skip
 

@@ -129,14 +129,12 @@ def replica_state_machine_starts(now, new, broker):
             now, broker, lambda p, b: is_ineligible(now, broker, p, b)))
 
     def leader(p):
-        return cache.leader[p]
+        is_sent = version.dead_replicas_taken_offline
+        return sent_leader(now, broker, p) if is_sent else cache.leader[p]
 
     if version.dead_replicas_taken_offline:
         def gone(p, b):
             return is_found_dead(now, broker, p, b)
-
-        def leader(p):
-            return sent_leader(now, broker, p)
 
         new.zk.state              = states_without(now, broker, gone)
         new.cache[broker].replica = moved_to(now, broker, "OfflineReplica", gone)

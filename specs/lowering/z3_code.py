@@ -134,11 +134,12 @@ class Z3Code:
             raise ProtocolError(f"{sort.name} {code} is named, and the sort is unbounded here")
         return self._constants[sort.family, int(code)]
 
-    def _constant(self, name: str, sort: Sort) -> Any:
+    def constant(self, name: str, sort: Sort) -> Any:
+        """A new constant of which nothing is known."""
         self._fresh += 1
         return z3.Const(f"{name}!{self._fresh}", self.sort(sort))
 
-    def _in_domain(self, sort: Sort, value: Any) -> list[Any]:
+    def in_domain(self, sort: Sort, value: Any) -> list[Any]:
         """What an arbitrary value of the sort satisfies; upper bounds do not exist here."""
         if isinstance(sort, Numbers):
             return [value >= sort.bottom]
@@ -147,14 +148,6 @@ class Z3Code:
         if isinstance(sort, Enumeration) and not sort.none_allowed:
             return [value != self.literal(sort, 0)] if sort.family in self._with_none else []
         return []
-
-    def in_domain(self, sort: Sort, value: Any) -> list[Any]:
-        """What an arbitrary value of the sort satisfies."""
-        return self._in_domain(sort, value)
-
-    def constant(self, name: str, sort: Sort) -> Any:
-        """A new constant of which nothing is known."""
-        return self._constant(name, sort)
 
     # -- states -------------------------------------------------------------------------------
 
@@ -172,9 +165,9 @@ class Z3Code:
 
     def domains(self, state: State, leaf: Field) -> Any:
         """That a field's values are in its sort's domain (upper bounds do not exist here)."""
-        variables = [self._constant("d", dim) for dim in leaf.dims]
+        variables = [self.constant("d", dim) for dim in leaf.dims]
         value = state[leaf.name](*variables)
-        facts = self._in_domain(leaf.sort, value)
+        facts = self.in_domain(leaf.sort, value)
         if not facts:
             return None
         body = z3.And(*facts)
@@ -216,9 +209,9 @@ class Z3Code:
                 )
                 environment[f"${name}"] = function
             else:
-                constant = self._constant(name, sort)
+                constant = self.constant(name, sort)
                 environment[f"${name}"] = constant
-                facts += self._in_domain(sort, constant)
+                facts += self.in_domain(sort, constant)
         return Parameters(environment, facts)
 
     def after(self, step: Recorded, state: State, environment: Environment) -> dict[str, Function]:
@@ -301,8 +294,8 @@ class Z3Code:
 
     def _quantify(self, term: Term, state: State, env: dict[str, Any], memo: dict[Any, Any]) -> Any:
         variable, low, high, body = term.args
-        x = self._constant(variable.args[0].split("#")[0], variable.sort)
-        inside = self._in_domain(variable.sort, x)
+        x = self.constant(variable.args[0].split("#")[0], variable.sort)
+        inside = self.in_domain(variable.sort, x)
         if low is not None:
             inside.append(self._term(low, state, env, memo) <= x)
         if high is not None:
