@@ -11,7 +11,7 @@ from conformance.lockstep import Lockstep, WalkProgress
 from conformance.mapping import SystemMap, cluster
 from conformance.mapping.rows import Family
 from impl import Step
-from impl.releases import DEFAULT
+from impl.releases import DEFAULT, Release
 from impl.world.faults import FaultProfile, profile_named, weight
 from impl.world.staged.faults import staged_profile, staged_weight
 
@@ -56,12 +56,14 @@ SHAPES: tuple[Mapping[str, int], ...] = (
     {"brokers": 3, "replicas": 3, "partitions": 1},
     {"brokers": 2, "replicas": 2, "partitions": 2},
 )
-"""Clusters that are walked, in turn by seed."""
+"""Clusters that are walked, in turn by seed; the first alone up to 2.1, where each of several
+partitions has a StopReplica of its own, while `cluster` has one of all."""
 
 
-def cluster_bounds(seed: int) -> dict[str, int]:
+def cluster_bounds(seed: int, version: str | None = None) -> dict[str, int]:
     """How far the walk of a seed may go, and through which cluster."""
-    return {**cluster.BOUNDS, **SHAPES[seed % len(SHAPES)]}
+    several = Release.of(version or DEFAULT).since("2.2")
+    return {**cluster.BOUNDS, **SHAPES[seed % len(SHAPES) if several else 0]}
 
 
 def walk_cluster(
@@ -80,7 +82,7 @@ def walk_cluster(
     """
     chooser, profile = random.Random(f"cluster {seed}"), staged_profile(faults, seed)
     if pair is None:
-        limits = bounds or cluster_bounds(seed)
+        limits = bounds or cluster_bounds(seed, version)
         pair = Lockstep(limits, about=cluster.MAP, version=version, watcher=effects)
     for _ in range(steps):
         choices = pair.choices()

@@ -302,7 +302,7 @@ def _campaign_of_clusters(
 
     for seed in seeds:
         ModelStepper.of(
-            cluster_bounds(seed), cluster.MAP, release
+            cluster_bounds(seed, release), cluster.MAP, release
         )  # compiled before the clock starts
     effects = EffectsOfCluster()
     heard = effects if with_effects else None

@@ -110,6 +110,20 @@ def _commits(
     return (("leader_commits",) if falls_behind else ()), {}
 
 
+def _asks(world: StagedCluster, broker: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    return (() if world.release.since("2.6") else ("broker_asks_to_go",)), {}
+
+
+def _joins(
+    world: StagedCluster, leader: int, replica: int, partition: int
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Up to 2.0.0 who has what its leader knows to be committed joins, and it may lack more."""
+    lacks = not has_all(world, replica, TopicPartition(TOPIC, partition))
+    is_old = not world.release.since("2.0.1")
+    joins = ("leader_expands_isr", "leader_isr_write_is_refused")
+    return (() if lacks and is_old else joins), {}
+
+
 ROWS: dict[str, StepRow] = {
     one.step: one
     for one in (
@@ -142,9 +156,11 @@ ROWS: dict[str, StepRow] = {
                 "leaders deletes it all the same, in the same step: a request that comes in "
                 "between goes unread in Kafka, and in the model it comes before or after. What is "
                 "not there to be deleted changes nothing; the fence of it (2.1) is in both"),
-        row("broker_asks_to_go", "broker", "broker_asks_to_go",
+        row("broker_asks_to_go", "broker", "broker_asks_to_go", stands=_asks,
             why="one request of a broker is under way at a time: who asks again after a restart "
-                "does so when its earlier request has been answered, or its controller is gone"),
+                "does so when its earlier request has been answered, or its controller is gone. "
+                "Since 2.6 who shuts down goes on following: its StopReplica names the leader "
+                "epoch that it knows (KIP-570); `topics` has that, `cluster` the requests of 2.5"),
         row("shutdown_request_arrives", "broker subject", "shutdown_request_arrives"),
         row("broker_stops", "broker", "broker_stops"),
         row("broker_changes_endpoints", "broker", "broker_changes_endpoints",
@@ -183,7 +199,9 @@ ROWS: dict[str, StepRow] = {
             why="Kafka takes all laggards out in one write; here they begin to lag one by one"),
         row("leader_sees_fetch", "leader replica partition",
             "leader_expands_isr", "leader_isr_write_is_refused",
-            silent="the follower may not join the ISR yet"),
+            silent="the follower may not join the ISR yet", stands=_joins,
+            why="up to 2.0.0 a leader whose high watermark is behind takes in who lacks what was "
+                "committed (KAFKA-7128), which `replication` has"),
         row("broker_reports_isr_change", "broker partition", "broker_reports_isr_change",
             why="one partition at a time; Kafka puts several into one notification"),
     )
@@ -293,12 +311,12 @@ def _controller(table: FactTable, world: StagedCluster, broker: int, server: Sta
     if now.label == "reads_context":
         return
     live, epochs = context.live_or_shutting_down, {**context.broker_epochs, **now.epochs}
-    if now.label == "compares":
+    fenced = world.release.since("2.2")
+    if now.label == "compares" and fenced:
         live = live | {*now.failing}
     if now.label == "announces_new" and now.epochs.keys() >= {*now.started}:
         live = live - {*now.started}
     table.members("cache.live", at, live)
-    fenced = world.release.since("2.2")
     table.members("cache.reached", at, [
         one for one, epoch in epochs.items()
         if not fenced or epoch == world.nodes[one].registered

@@ -49,7 +49,11 @@ class BrokerEvents:
         self.last_change = {"new": new, "dead": dead, "bounced": bounced}
         if new or dead or bounced:
             await self.core.context.journal.brokers(new, dead, bounced, sorted(epochs))
-        self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
+        if self.core.release.since("2.2"):
+            self.core.context.broker_infos |= {one: infos[one] for one in (*new, *bounced)}
+        else:  # liveBrokers is what was read, before anything is done about it
+            self._unregister(dead)
+            self.core.context.broker_infos |= infos
         if new:
             await self.register(epochs, new)
             await self.started(new)

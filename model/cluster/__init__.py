@@ -14,6 +14,7 @@ from model.cluster.conflicts import (
     controller_write_conflicts,
 )
 from model.cluster.controllership import (
+    broker_finds_it_moved,
     controller_is_still_active,
     controller_node_is_deleted,
     controller_resigns,
@@ -121,7 +122,6 @@ from model.cluster.state import PARTITIONS, STATE
 from model.language import Bound, System, focused
 from model.protocol.controllership import (
     broker_becomes_controller,
-    broker_finds_it_moved,
     broker_learns_it_won,
     reply_is_lost,
     winner_takes_itself_for_another,

@@ -5,8 +5,13 @@ Source: KafkaController.maybeResign, onControllerResignation
 
 from model.cluster.events import require_next, taken, with_event
 from model.cluster.thread import leave_context
-from model.language import CLIENTS, all_of, lam, require, transition, when
-from model.protocol.controllership import delete_controller_node, require_controllership
+from model.language import CLIENTS, all_of, lam, require, transition, version, when
+from model.protocol.controllership import (
+    delete_controller_node,
+    find_it_moved,
+    looks_for_itself,
+    require_controllership,
+)
 from model.protocol.state import BROKERS
 
 CHANGED = "a ControllerChange is next in its queue"
@@ -21,9 +26,28 @@ def controller_node_is_deleted(now, new):
     """
     delete_controller_node(now, new)
 
-    new.cache = lam(BROKERS, lambda one: when(
-        all_of(now.zk.controller == one, now.up.has(one)),
+    new.cache = owner_notified(now, lambda one: now.up.has(one))
+
+
+def owner_notified(now, hears):
+    """/controller is deleted: whose it was gets a ControllerChange, if it `hears` of that."""
+    return lam(BROKERS, lambda one: when(
+        all_of(now.zk.controller == one, hears(one)),
         with_event(now.cache[one], "controller_change"), now.cache[one]))
+
+
+@transition(broker=BROKERS)
+def broker_finds_it_moved(now, new, broker):
+    """The reply was lost, and by now /controller or the epoch is not the broker's any more.
+
+    Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
+    Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (1.1 to 2.0)
+    """
+    find_it_moved(now, new, broker)
+
+    if not looks_for_itself(version):
+        new.cache = owner_notified(now, lambda one: all_of(
+            now.up.has(one), one != broker, now.zk.registered.has(broker)))
 
 
 @transition(ends="lost", broker=BROKERS)

@@ -215,7 +215,10 @@ def stopped(now, broker, named):
 
 @transition(broker=BROKERS, sender=BROKERS)
 def broker_stops_fetching(now, new, broker, sender):
-    """StopReplica: until 2.5 it names no leader epoch, and is carried out whenever it comes."""
+    """StopReplica: until 2.5 it names no leader epoch, and is carried out whenever it comes.
+
+    Since 2.6 it is not where the broker knows that epoch (KIP-570): `topics` has that.
+    """
     request = first(now, sender, broker)
     require_arrival(now, broker, sender)
     require(request.kind == "stop_replica",          "it is a StopReplica")

@@ -128,7 +128,12 @@ def node_of_an_ended_session_goes(now, new, broker):
     end_session(now, new, broker)
 
 
-@transition(only=lambda v: v.node_owner_checked, broker=BROKERS)
+def replaces_its_old_node(v):
+    """Since 2.2. Before, NodeExists ended the attempt: the node has to go first."""
+    return v.node_owner_checked and v.broker_epoch
+
+
+@transition(only=replaces_its_old_node, broker=BROKERS)
 def broker_replaces_its_old_node(now, new, broker):
     """The node is of its own last session: it is deleted, and created again.
 

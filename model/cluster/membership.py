@@ -84,9 +84,14 @@ def with_change(now, broker, found, done_with=None):
         endpoints=lam(BROKERS, lambda one: when(
             any_of(found.new.has(one), found.bounced.has(one)),
             now.zk.endpoints[one], now.cache[broker].endpoints[one])))
-    if not version.bounces_seen:
+    if not version.bounces_seen:                    # `liveBrokers` is what was read, at once
+        taken_up = cache.stage == "comparing"
+        known    = when(taken_up, cache.live, now.zk.registered)
         return cache.but(
-            dead=less(found.dead, done_with), reached=cache.reached.joined(found.bounced),
+            dead=less(found.dead, done_with), live=known, reached=known,
+            endpoints=lam(BROKERS, lambda one: when(
+                all_of(not_(taken_up), known.has(one)),
+                now.zk.endpoints[one], cache.endpoints[one])),
             queue=without_channels(now, broker, found.dead))
     reached = when(cache.stage == "comparing", cache.reached, cache.reached.joined(found.bounced))
     return cache.but(

@@ -127,6 +127,10 @@ def broker_finds_it_moved(now, new, broker):
     Up to 2.0 it gives up whatever it would find, and deletes /controller, be it its own or not.
     Kafka: KafkaController.incrementControllerEpoch, triggerControllerMove (1.1 to 2.0)
     """
+    find_it_moved(now, new, broker)
+
+
+def find_it_moved(now, new, broker):
     # redundant because a reply is lost only to a broker that won and has not heard of it.
     require(now.campaign[broker] > 0,               "the broker won and has not heard of it")
     require(now.reply_lost[broker],                 "its reply was lost")

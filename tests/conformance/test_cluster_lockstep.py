@@ -340,6 +340,70 @@ def test_several_partitions_of_an_older_release_are_refused() -> None:
         StagedCluster(version="1.0", partitions=2)
 
 
+THREE = {**cluster.BOUNDS, **SHAPES[0], "queue": 20}
+
+
+def goes_on(pair: Lockstep, broker: int) -> None:
+    """The controller's event comes to its end."""
+    while pair.world.nodes[broker].thread.place is not None:
+        pair.take(Step("controller_goes_on", (broker,)))
+
+
+def test_who_gives_up_a_controllership_of_2_0_and_deletes_anothers_node_tells_its_owner() -> None:
+    pair = Lockstep(THREE, about=cluster.MAP, version="1.1")
+    for step in (
+        Step("broker_stands", (3,)),
+        Step("reply_is_lost", (3,)),
+        Step("controller_node_is_deleted", ()),
+        *[Step(name, (1,)) for name in BECOMES_CONTROLLER],
+        Step("controller_goes_on", (3,)),
+        Step("controller_goes_on", (1,)),
+    ):
+        pair.take(step)
+    goes_on(pair, 1)
+    pair.take(Step("controller_handles_event", (1,)))
+
+    assert "broker_finds_it_moved" in pair.progress.fired
+    assert pair.last == ("controller_resigns", (1,))
+
+
+def test_up_to_2_1_who_is_gone_is_dead_while_those_that_started_with_it_are_notified() -> None:
+    pair = Lockstep(THREE, about=cluster.MAP, version="2.1")
+    pair.take(Step("broker_stands", (2,)))
+    goes_on(pair, 2)
+    pair.take(Step("session_expires", (1,)))
+    pair.take(Step("controller_handles_event", (2,)))
+    goes_on(pair, 2)
+    pair.take(Step("broker_reconnects", (1,)))
+    pair.take(Step("session_expires", (3,)))
+    pair.take(Step("controller_handles_event", (2,)))
+
+    assert pair.world.nodes[2].thread.controller.core.context.live == {1, 2}
+    goes_on(pair, 2)
+    assert {"controller_sees_new_brokers", "controller_sees_dead_brokers"} <= {*pair.progress.fired}
+
+
+def test_up_to_2_1_a_broker_waits_until_the_node_of_its_last_session_is_gone() -> None:
+    pair = Lockstep(THREE, about=cluster.MAP, version="2.1")
+    pair.take(Step("session_ends_before_its_nodes", (1,)))
+
+    assert Step("broker_replaces_its_old_node", (1,)) not in pair.world.enabled()
+    pair.take(Step("node_of_an_ended_session_goes", (1,)))
+    pair.take(Step("broker_reconnects", (1,)))
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_since_2_6_nobody_shuts_down_in_a_walk(seed: int) -> None:
+    fired = walk_cluster(seed, 300, faults="operators", version="2.7").fired
+
+    assert "admin_asks_for_preferred_leaders" in fired
+    assert "broker_asks_to_go" not in fired
+
+
+def test_up_to_2_0_a_leader_may_take_in_who_lacks_what_was_committed_as_in_no_walk() -> None:
+    assert walk_cluster(4, 300, faults="crashes", version="1.1").steps == 300
+
+
 def test_a_win_that_is_heard_without_a_session_makes_a_zombie() -> None:
     """Kafka asks nothing of ZooKeeper between its election and its failover."""
     pair = Lockstep(TWO, about=cluster.MAP)
