@@ -17,21 +17,17 @@ something is lost; with --quick only where something is lost.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import resource
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from impl import Simulator
 from impl.world.trace import write_events
 from impl.world.wide import WideSimulator, WideWorld
+from tests.bench.figures import Figure, bench, timed
 from tests.bench.storage import Bench
 from tests.impl.log.crashes import Wrong, campaign
 
@@ -53,39 +49,9 @@ FULL = BenchPlan(5, 5, 2_000, 10_000, 1_000_000, 400_000_000, 10_000)
 QUICK = BenchPlan(1, 1, 400, 1_000, 4_000, 4_000_000, 30)
 
 
-@dataclass(frozen=True)
-class MeasuredFigure:
-    """One measured number beside its goal; ``at_least`` says on which side of it is well."""
-
-    name: str
-    value: float
-    unit: str
-    goal: float | None = None
-    at_least: bool = True
-    wall: float | None = None
-
-    @property
-    def well(self) -> bool:
-        """The goal, if there is one, is reached."""
-        if self.goal is None:
-            return True
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
-
-
-def timed(rounds: int, work: Callable[[], object]) -> tuple[float, float]:
-    """Medians of processor and wall seconds."""
-    cpus, walls = [], []
-    for _ in range(rounds):
-        cpu, wall = time.process_time(), time.perf_counter()
-        work()
-        cpus.append(time.process_time() - cpu)
-        walls.append(time.perf_counter() - wall)
-    return median(cpus), median(walls)
-
-
-def worlds(plan: BenchPlan, folder: Path) -> list[MeasuredFigure]:
+def worlds(plan: BenchPlan, folder: Path) -> list[Figure]:
     """Steps a second."""
-    found: list[MeasuredFigure] = []
+    found: list[Figure] = []
     steps = plan.small_runs * plan.small_steps
 
     def small(faults: str) -> None:
@@ -102,10 +68,10 @@ def worlds(plan: BenchPlan, folder: Path) -> list[MeasuredFigure]:
     for faults in ("everything", "none"):
         cpu, wall = timed(plan.rounds, lambda faults=faults: small(faults))  # type: ignore[misc]
         name = f"small, {faults}"
-        found.append(MeasuredFigure(name, steps / cpu, "steps/s", 20_000, wall=steps / wall))
+        found.append(Figure(name, steps / cpu, "steps/s", 20_000, wall=steps / wall))
         cpu, wall = timed(plan.rounds, lambda faults=faults: traced(faults))  # type: ignore[misc]
         name = f"small, {faults}, traced"
-        found.append(MeasuredFigure(name, steps / cpu, "steps/s", 8_000, wall=steps / wall))
+        found.append(Figure(name, steps / cpu, "steps/s", 8_000, wall=steps / wall))
 
     def wide(faults: str) -> None:
         simulator = WideSimulator(WideWorld(), 1, faults)
@@ -116,11 +82,11 @@ def worlds(plan: BenchPlan, folder: Path) -> list[MeasuredFigure]:
         cpu, wall = timed(plan.rounds, lambda faults=faults: wide(faults))  # type: ignore[misc]
         name = f"wide, {faults}, {plan.wide_steps:,} steps"
         goal = 2.0 * plan.wide_steps / 10_000
-        found.append(MeasuredFigure(name, cpu, "s", goal, at_least=False, wall=wall))
+        found.append(Figure(name, cpu, "s", goal, at_least=False, wall=wall))
     return found
 
 
-def memory(plan: BenchPlan) -> list[MeasuredFigure]:
+def memory(plan: BenchPlan) -> list[Figure]:
     """What the process holds after a tenth of a long run, and how much more at its end."""
     simulator = WideSimulator(WideWorld(), 1, "everything")
     for _ in range(plan.long_steps // 10):
@@ -130,10 +96,10 @@ def memory(plan: BenchPlan) -> list[MeasuredFigure]:
         simulator.advance()
     late = _resident_mb()
     return [
-        MeasuredFigure(f"held after {plan.long_steps // 10:,} steps", early, "MB"),
-        MeasuredFigure(
+        Figure(f"held after {plan.long_steps // 10:,} steps", early, "MB"),
+        Figure(
             f"held after {plan.long_steps:,} steps", late, "MB", early * 1.1, at_least=False),
-        MeasuredFigure(
+        Figure(
             "the most ever held", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
                "MB"),
     ]  # fmt: skip
@@ -144,28 +110,26 @@ def _resident_mb() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def storage(plan: BenchPlan, folder: Path) -> tuple[list[MeasuredFigure], list[str]]:
+def storage(plan: BenchPlan, folder: Path) -> tuple[list[Figure], list[str]]:
     """The log on disk, and what went wrong with it."""
-    found: list[MeasuredFigure] = []
+    found: list[Figure] = []
     wrong: list[str] = []
     goals = {"append": 100.0, "scan": 200.0}
     for record_bytes in (100, 1_000):
-        bench = Bench(record_bytes, plan.log_bytes, folder)
+        logs = Bench(record_bytes, plan.log_bytes, folder)
         for _ in range(plan.rounds):
-            bench.round()
+            logs.round()
         for name in ("copy", "append", "scan"):
-            task = bench.tasks[name]
+            task = logs.tasks[name]
             shown = f"log, records of {record_bytes:,} bytes: {name}"
-            found.append(
-                MeasuredFigure(shown, task.cpu_rate, "MB/s", goals.get(name), wall=task.rate)
-            )
-        wrong += bench.wrong
+            found.append(Figure(shown, task.cpu_rate, "MB/s", goals.get(name), wall=task.rate))
+        wrong += logs.wrong
     return found, wrong
 
 
-def crashes(plan: BenchPlan) -> tuple[list[MeasuredFigure], list[str]]:
+def crashes(plan: BenchPlan) -> tuple[list[Figure], list[str]]:
     """Random moments of death, and what was lost."""
-    found: list[MeasuredFigure] = []
+    found: list[Figure] = []
     kinds = {"killed": (False, False), "without power": (True, False), "lying disk": (True, True)}
     for name, (power, lies) in kinds.items():
         try:
@@ -173,57 +137,24 @@ def crashes(plan: BenchPlan) -> tuple[list[MeasuredFigure], list[str]]:
         except Wrong as error:
             return found, [f"{name}: {error}"]
         points = float(tally.killed.total())
-        found.append(MeasuredFigure(f"deaths survived, {name}", points, "deaths", plan.kill_points))
+        found.append(Figure(f"deaths survived, {name}", points, "deaths", plan.kill_points))
     return found, []
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measures, prints, and says whether the goals are reached."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.bench.impl", description="How fast the implementation is."
-    )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures here")
-    parser.add_argument("--quick", action="store_true", help="few steps, few bytes, once each")
-    chosen = parser.parse_args(arguments)
-    plan = QUICK if chosen.quick else FULL
-    before = os.getloadavg()
+def measured(quick: bool) -> tuple[list[Figure], list[str]]:
+    """All of them, one after the other, and what went wrong."""
+    plan = QUICK if quick else FULL
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures = [*worlds(plan, folder), *memory(plan)]
         logs, wrong = storage(plan, folder)
     died, lost = crashes(plan)
-    figures += [*logs, *died]
-    wrong += lost
-    _show(figures, before)
-    for line in wrong:
-        print(f"wrong: {line}", file=sys.stderr)
-    if chosen.json is not None:
-        reported = {
-            "format": "insync.bench.impl/1",
-            "quick": chosen.quick,
-            "load_before": list(before),
-            "load_after": list(os.getloadavg()),
-            "figures": [{**asdict(one), "well": one.well} for one in figures],
-            "wrong": wrong,
-        }
-        chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
-    missed = not chosen.quick and not all(one.well for one in figures)
-    return 1 if wrong or missed else 0
+    return [*figures, *logs, *died], [*wrong, *lost]
 
 
-def _show(figures: Sequence[MeasuredFigure], before: tuple[float, ...]) -> None:
-    width = max(len(one.name) for one in figures)
-    print(f"{'':{width}}  {'per cpu':>10}  {'wall':>10}  {'':8}  goal")
-    for one in figures:
-        wall = "" if one.wall is None else f"{one.wall:,.2f}"
-        goal = ""
-        if one.goal is not None:
-            side = "at least" if one.at_least else "at most"
-            goal = f"{side} {one.goal:,.1f}: {'reached' if one.well else 'MISSED'}"
-        line = f"{one.name:{width}}  {one.value:10,.2f}  {wall:>10}  {one.unit:8}  {goal}"
-        print(line.rstrip())
-    loads = " ".join(f"{one:.2f}" for one in (*before, *os.getloadavg()))
-    print(f"\nload before and after: {loads}; {os.cpu_count()} processors")
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measures, prints, and says whether the goals are reached."""
+    return bench(arguments, "impl", __doc__, measured)
 
 
 if __name__ == "__main__":
