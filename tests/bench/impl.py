@@ -9,9 +9,9 @@ seconds of this process (wall seconds beside it), the load is printed before and
 the world of one partition, of 2,000 steps at a time, from its first step on; `traced` writes each
 step's changed leaves to a file as it goes. `wide` is a cluster of 3 brokers and 6 partitions, its
 logs on disks of memory. Memory is what the process holds while a wide world goes on and on. The log
-is measured beside a plain copy of the same bytes (see `tests.bench.storage`). Crashes: a broker's
-disk is killed at random moments, with power lost and with syncs that do nothing, and what must be
-there is looked for (see `tests.impl.log.crashes`). Leaves with 1 where a goal is missed or
+is measured beside a plain copy of the same bytes (see `tests.bench.storage`), and must recover all
+of it. Crashes: a broker's disk is killed at random moments, with power lost and with syncs that do
+nothing, and what must be there is looked for (see `tests.impl.log.crashes`). Leaves with 1 where a goal is missed or
 something is lost; with --quick only where something is lost.
 """
 
@@ -119,8 +119,7 @@ def storage(plan: BenchPlan, folder: Path) -> tuple[list[Figure], list[str]]:
         logs = Bench(record_bytes, plan.log_bytes, folder)
         for _ in range(plan.rounds):
             logs.round()
-        for name in ("copy", "append", "scan"):
-            task = logs.tasks[name]
+        for name, task in logs.tasks.items():
             shown = f"log, records of {record_bytes:,} bytes: {name}"
             found.append(Figure(shown, task.cpu_rate, "MB/s", goals.get(name), wall=task.rate))
         wrong += logs.wrong

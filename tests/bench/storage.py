@@ -1,33 +1,21 @@
-"""How fast the log on disk is, beside a plain copy of the same bytes, in one run.
+"""The log on disk beside a plain copy of the same bytes, for `tests.bench.impl`.
 
-    python -m tests.bench.storage                      # a minute or two; on a quiet machine
-    python -m tests.bench.storage --json storage.json  # and the same as JSON
-    python -m tests.bench.storage --quick              # seconds: few bytes, once
-
-Every task is timed in turn with the others, several times; the median counts, in MB (10^6 bytes)
-a second, wall time and this process's processor time. `copy` writes the bytes to a file in pieces
-of one batch and reads nothing: the floor for an append. `scan` is a recovery after an unclean stop:
-every checksum computed, indexes built anew. `read` is what a fetch does. Leaves with 1 if
-what was recovered is not what was appended.
+`copy` writes the bytes to a file in pieces of one batch and reads nothing: the floor for an append.
+`scan` is a recovery after an unclean stop: every checksum computed, indexes built anew. `read` is
+what a fetch does.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from impl.disk import RealDisk
 from impl.log.config import LogConfig
-from impl.log.crc32c import IMPLEMENTATION
 from impl.log.loading import load_log
 from impl.log.log import Log
 from impl.log.record import StoredRecord
@@ -137,74 +125,3 @@ class Bench:
             fetched = log.read(offset, 1 << 20)
             data = fetched.region.read()
             offset += len(data) // len(self.batch) * RECORDS
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measures, prints, and says whether what was recovered is what was written."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.bench.storage", description="How fast the log on disk is."
-    )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures here")
-    parser.add_argument("--quick", action="store_true", help="few bytes, once")
-    parser.add_argument("--folder", metavar="DIR", type=Path, help="where to write (a temporary)")
-    chosen = parser.parse_args(arguments)
-    total, rounds = (4_000_000, 1) if chosen.quick else (400_000_000, 5)
-    before = os.getloadavg()
-    benches: list[Bench] = []
-    for record_bytes in (100, 1_000):
-        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
-            bench = Bench(record_bytes, total, Path(folder))
-            for _ in range(rounds):
-                bench.round()
-            benches.append(bench)
-    _show(benches, before)
-    wrong = [line for bench in benches for line in bench.wrong]
-    for line in wrong:
-        print(f"wrong: {line}", file=sys.stderr)
-    if chosen.json is not None:
-        reported = _report(benches, before, wrong)
-        chosen.json.write_text(json.dumps(reported, indent=1) + "\n", encoding="utf-8")
-    return 1 if wrong else 0
-
-
-def _show(benches: Sequence[Bench], before: tuple[float, ...]) -> None:
-    print(f"batches of {RECORDS:,} records; checksums by {IMPLEMENTATION}")
-    for bench in benches:
-        size = f"{bench.size / 1e6:,.0f} MB in batches of {len(bench.batch):,} bytes"
-        print(f"\nrecords of {bench.record_bytes:,} bytes: {size}")
-        print(f"{'task':8}{'wall s':>9}{'cpu s':>9}{'MB/s':>9}{'MB/cpu s':>10}")
-        for task in bench.tasks.values():
-            seconds = f"{median(task.walls):9.3f}{median(task.cpus):9.3f}"
-            print(f"{task.name:8}{seconds}{task.rate:9,.0f}{task.cpu_rate:10,.0f}")
-    loads = " ".join(f"{one:.2f}" for one in (*before, *os.getloadavg()))
-    print(f"\nload before and after: {loads}; {os.cpu_count()} processors")
-
-
-def _report(
-    benches: Sequence[Bench], before: tuple[float, ...], wrong: Sequence[str]
-) -> dict[str, Any]:
-    return {
-        "format": "insync.bench.storage/1",
-        "checksums": IMPLEMENTATION,
-        "records_per_batch": RECORDS,
-        "load_before": list(before),
-        "load_after": list(os.getloadavg()),
-        "benches": [
-            {
-                "record_bytes": bench.record_bytes,
-                "bytes": bench.size,
-                "megabytes_per_second": {
-                    task.name: round(task.rate, 1) for task in bench.tasks.values()
-                },
-                "megabytes_per_cpu_second": {
-                    task.name: round(task.cpu_rate, 1) for task in bench.tasks.values()
-                },
-            }
-            for bench in benches
-        ],
-        "wrong": list(wrong),
-    }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,12 +8,13 @@ import pytest
 
 from conformance.mapping import MAPPED
 from impl.disk.memory import MemoryFile
-from tests.bench import impl, lockstep, replay
+from impl.log.loading import load_log
+from tests.bench import impl, lockstep, replay, storage
 from tests.bench.figures import Figure
 from tests.bench.impl import QUICK, crashes
 
 LOG = [f"log, records of {size} bytes: {what}" for size in ("100", "1,000")
-       for what in ("copy", "append", "scan")]  # fmt: skip
+       for what in ("copy", "append", "flush", "read", "scan", "encode", "decode")]  # fmt: skip
 DEATHS = [f"deaths survived, {how}" for how in ("killed", "without power", "lying disk")]
 NAMES = {
     impl: [
@@ -60,3 +61,19 @@ def test_a_disk_whose_syncs_do_nothing_loses_something_that_is_reported(monkeypa
 
     assert lost
     assert lost[0].startswith("without power: ")
+
+
+def test_a_recovery_that_loses_a_batch_is_noticed(tmp_path, monkeypatch):
+    def lossy(disk, directory, *more, **options):
+        for path in (tmp_path / "t-0").glob("*.log"):
+            if path.stat().st_size:
+                path.write_bytes(path.read_bytes()[:-1])
+        return load_log(disk, directory, *more, **options)
+
+    monkeypatch.setattr(storage, "load_log", lossy)
+    bench = storage.Bench(100, 300_000, tmp_path)
+
+    bench.round()
+
+    assert len(bench.wrong) == 1
+    assert "of 2000 offsets recovered" in bench.wrong[0]
