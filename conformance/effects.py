@@ -7,119 +7,143 @@ acts, in order; the leaves that the step changed say which ones there had to be,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from conformance.mapping import Facts, SystemMap
-from impl.world import World
+from impl.sim.suspension_points import STATE_NODE
 from impl.world.cluster import STATE
-from impl.world.journal import Journal
 from impl.world.network import OrderInFlight
 from impl.znodes import paths
 from impl.zookeeper.watches import Change, Watches
 from impl.zookeeper.znode import EventType
 
 
-class SentOrder(NamedTuple):
-    """A LeaderAndIsr in flight, as the model names it."""
+class EffectRecorder(Watches):
+    """Hears ZooKeeper's changes as its watches do, and goes on notifying who watches."""
 
-    leader_epoch: int
-    controller_epoch: int
-    target: int
-
-
-class EffectRecorder(Watches, Journal):
-    """Hears ZooKeeper's changes as its watches do, and a controller's requests as its log does."""
-
-    def __init__(self, watches: Watches) -> None:
+    def __init__(self, watches: Watches, heard: list[Any]) -> None:
         super().__init__()
-        self.load(watches.save())
-        self.heard: list[Change | SentOrder] = []
+        self.data, self.children, self.pending = watches.data, watches.children, watches.pending
+        self.heard = heard
 
     def fire(self, changes: list[Change]) -> None:
         """What a transaction changed."""
         self.heard.extend(changes)
         super().fire(changes)
 
-    def controller_sends(self, broker: int, request: OrderInFlight) -> None:
-        """A request goes out."""
-        state = request.state
-        self.heard.append(SentOrder(state.leader_epoch, request.controller_epoch, request.target))
+
+class SentRequest(NamedTuple):
+    """A request as a controller handed it to the network."""
+
+    controller: int
+    to: int
+    request: Any
 
 
-class EffectsOfOnePartition:
-    """Watches the steps of `impl.World`; `writes` and `requests` count what was heard."""
+class Effects(ABC):
+    """Watches the steps of a world; `writes` and `requests` count what was heard."""
 
     def __init__(self) -> None:
         self.writes = self.requests = 0
 
-    def __call__(self, world: World, about: SystemMap, act: Callable[[], None]) -> list[str]:
+    def __call__(self, world: Any, about: SystemMap, act: Callable[[], None]) -> list[str]:
         """Let the step act; what it did and should not have, or should have and did not."""
-        before, journal = about.facts(world), world.journal
-        recorder = EffectRecorder(world.zookeeper.watches)
-        world.zookeeper.watches = world.journal = recorder
+        before, heard = self.facts_before(world, about), list[Any]()
+        watches, hears = world.zookeeper.watches, world.hears
+        world.zookeeper.watches = EffectRecorder(watches, heard)
+        world.hears = lambda *sent: heard.append(SentRequest(*sent))
         try:
             act()
         finally:
-            world.journal = journal
-        writes = [one for one in recorder.heard if not isinstance(one, SentOrder)]
-        requests = [one for one in recorder.heard if isinstance(one, SentOrder)]
+            world.zookeeper.watches, world.hears = watches, hears
+        writes = [one for one in heard if not isinstance(one, SentRequest)]
+        sent = [one for one in heard if isinstance(one, SentRequest)]
         self.writes += len(writes)
-        self.requests += len(requests)
-        after = about.facts(world)
-        wrong = [
-            *_differs("ZooKeeper's change", Counter(writes), Counter(_changes(before, after))),
-            *_differs("request", Counter(requests), Counter(_requests(before, after))),
-        ]
-        if recorder.heard != [*writes, *requests]:
+        self.requests += len(sent)
+        wrong = [*self.differences(writes, sent, before, self.facts_after(world, about))]
+        states = [at for at, one in enumerate(heard) if _is_write_of_state(one)]
+        requests = [at for at, one in enumerate(heard) if isinstance(one, SentRequest)]
+        if states and requests and max(states) > min(requests):
             wrong.append("a request goes out before the write that it announces")
-        if requests != sorted(requests, key=lambda one: one.target):
-            wrong.append("requests go out by broker in their order")
         return wrong
 
+    def facts_before(self, world: Any, about: SystemMap) -> Facts:
+        """What the world shows before the step."""
+        return about.facts(world)
 
-def _differs(what: str, heard: Counter[Any], expected: Counter[Any]) -> Iterator[str]:
-    for one in sorted((heard - expected).elements(), key=str):
-        yield f"{what} {_named(one)}, which shows nowhere"
-    for one in sorted((expected - heard).elements(), key=str):
-        yield f"no {what} {_named(one)}, which shows"
+    def facts_after(self, world: Any, about: SystemMap) -> Facts:
+        """And after it."""
+        return about.facts(world)
+
+    @abstractmethod
+    def differences(
+        self, writes: list[Change], sent: list[SentRequest], before: Facts, after: Facts
+    ) -> Iterator[str]:
+        """What was heard and does not show, and what shows and was not heard."""
 
 
-def _named(one: Change | SentOrder) -> str:
-    if not isinstance(one, SentOrder):
-        return f"{one[0].value} {one[1]}"
+def _is_write_of_state(heard: Change | SentRequest) -> bool:
+    return not isinstance(heard, SentRequest) and STATE_NODE.fullmatch(heard[1]) is not None
+
+
+class EffectsOfOnePartition(Effects):
+    """Of the steps of `impl.World`."""
+
+    def differences(
+        self, writes: list[Change], sent: list[SentRequest], before: Facts, after: Facts
+    ) -> Iterator[str]:
+        """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
+        changes = [f"{kind.value} {path}" for kind, path in writes]
+        yield from _differs("ZooKeeper's change", changes, _changes(before, after))
+        orders = [_order(one.request) for one in sent]
+        yield from _differs("request", orders, _requests(before, after))
+        if sent != sorted(sent, key=lambda one: one.to):
+            yield "requests go out by broker in their order"
+
+
+def _differs(what: str, heard: Sequence[str], expected: Iterator[str]) -> Iterator[str]:
+    was, wanted = Counter(heard), Counter(expected)
+    for one in sorted((was - wanted).elements()):
+        yield f"{what} {one}, which shows nowhere"
+    for one in sorted((wanted - was).elements()):
+        yield f"no {what} {one}, which shows"
+
+
+def _order(sent: OrderInFlight) -> str:
+    return _named(sent.state.leader_epoch, sent.controller_epoch, sent.target)
+
+
+def _named(leader_epoch: int, controller_epoch: int, target: int) -> str:
     return (
-        f"LeaderAndIsr of leader epoch {one.leader_epoch}, controller epoch "
-        f"{one.controller_epoch} to {one.target}"
+        f"LeaderAndIsr of leader epoch {leader_epoch}, controller epoch {controller_epoch} "
+        f"to {target}"
     )
 
 
-def _changes(before: Facts, after: Facts) -> Iterator[Change]:
+def _changes(before: Facts, after: Facts) -> Iterator[str]:
     """What ZooKeeper must have changed."""
-
-    def now(field: str) -> tuple[int, int]:
-        return before.get((field, ()), 0), after.get((field, ()), 0)
-
-    was, version = now("zk.version")
-    yield from [(EventType.DATA_CHANGED, STATE)] * (version - was)
-    was, owner = now("zk.controller")
+    changed = EventType.DATA_CHANGED.value
+    was, version = before.get(("zk.version", ()), 0), after.get(("zk.version", ()), 0)
+    yield from [f"{changed} {STATE}"] * (version - was)
+    was, owner = before.get(("zk.controller", ()), 0), after.get(("zk.controller", ()), 0)
     if was and not owner:
-        yield EventType.DELETED, paths.CONTROLLER
+        yield f"{EventType.DELETED.value} {paths.CONTROLLER}"
     if owner and not was:
-        yield EventType.CREATED, paths.CONTROLLER
-    was, epoch = now("zk.epoch")
-    yield from [(EventType.DATA_CHANGED, paths.CONTROLLER_EPOCH)] * (epoch - was)
+        yield f"{EventType.CREATED.value} {paths.CONTROLLER}"
+    was, epoch = before.get(("zk.epoch", ()), 0), after.get(("zk.epoch", ()), 0)
+    yield from [f"{changed} {paths.CONTROLLER_EPOCH}"] * (epoch - was)
     for field, (broker, *_) in sorted(
         key for key in before.keys() ^ after.keys() if key[0] == "zk.registered"
     ):
         gone = (field, (broker,)) in before
-        yield (EventType.DELETED if gone else EventType.CREATED), paths.broker(broker)
+        yield f"{(EventType.DELETED if gone else EventType.CREATED).value} {paths.broker(broker)}"
 
 
-def _requests(before: Facts, after: Facts) -> Iterator[SentOrder]:
+def _requests(before: Facts, after: Facts) -> Iterator[str]:
     """What must have been put in flight."""
     for field, index in sorted(after.keys() - before.keys()):
         if field == "request.in_flight":
-            epoch, controller, target = index
-            yield SentOrder(epoch, controller, target)
+            yield _named(*index)

@@ -8,16 +8,16 @@ connection's requests are those at the end of its queue: in that order, and no o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from conformance.effects import Effects, SentRequest
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
-from impl.sim.suspension_points import STATE_NODE
-from impl.world.simulated_broker import SentRequest
+from impl.world.simulated_broker import SentRequest as QueuedRequest
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import paths
-from impl.zookeeper.watches import Change, Watches
+from impl.zookeeper.watches import Change
 from impl.zookeeper.znode import EventType
 from model.cluster.state import REQUESTS
 
@@ -32,65 +32,31 @@ COUNTED = {
 KINDS: dict[type, str] = {LeaderAndIsr: "leader_and_isr", UpdateMetadata: "update_metadata"}
 
 
-class ClusterEffectRecorder(Watches):
-    """Hears ZooKeeper's changes as its watches do, and goes on telling who watches."""
-
-    def __init__(self, watches: Watches, heard: list[Any]) -> None:
-        super().__init__()
-        self.data, self.children, self.pending = watches.data, watches.children, watches.pending
-        self.heard = heard
-
-    def fire(self, changes: list[Change]) -> None:
-        """What a transaction changed."""
-        self.heard.extend(changes)
-        super().fire(changes)
-
-
-class EffectsOfCluster:
-    """Watches the steps of `StagedCluster`; `writes` and `requests` count what was heard."""
+class EffectsOfCluster(Effects):
+    """Of the steps of `StagedCluster`."""
 
     def __init__(self) -> None:
-        self.writes = self.requests = 0
+        super().__init__()
         self._last: tuple[Any, int, Facts] | None = None
 
-    def _before(self, world: StagedCluster, about_system: SystemMap) -> Facts:
-        """The facts of the last step's end are those of this one's beginning."""
+    def facts_before(self, world: StagedCluster, about: SystemMap) -> Facts:
+        """Those of the last step's end are those of this one's beginning."""
         if self._last is not None and self._last[:2] == (world, world.clock):
             return self._last[2]
-        return about_system.facts(world)
+        return super().facts_before(world, about)
 
-    def __call__(
-        self, world: StagedCluster, about_system: SystemMap, act: Callable[[], None]
-    ) -> list[str]:
-        """Let the step act; what it did and should not have, or should have and did not."""
-        before, heard = self._before(world, about_system), list[Any]()
-        watches = world.zookeeper.watches
-        world.zookeeper.watches = ClusterEffectRecorder(watches, heard)
-        world.hears = lambda controller, to, sent: heard.append(((controller, to), sent))
-        try:
-            act()
-        finally:
-            world.hears = lambda controller, to, sent: None
-            world.zookeeper.watches = watches
-        writes = [one for one in heard if isinstance(one[0], EventType)]
-        sent = [one for one in heard if not isinstance(one[0], EventType)]
-        self.writes += len(writes)
-        self.requests += len(sent)
-        after = about_system.facts(world)
+    def facts_after(self, world: StagedCluster, about: SystemMap) -> Facts:
+        """They are kept for the next step."""
+        after = super().facts_after(world, about)
         self._last = (world, world.clock, after)
-        wrong = [
-            *_differs(_named(writes), Counter(_changes(before, after))),
-            *_queues(sent, before, after),
-        ]
-        states = [at for at, one in enumerate(heard) if _is_write_of_state(one)]
-        requests = [at for at, one in enumerate(heard) if not isinstance(one[0], EventType)]
-        if states and requests and max(states) > min(requests):
-            wrong.append("a request goes out before the write that it announces")
-        return wrong
+        return after
 
-
-def _is_write_of_state(heard: Any) -> bool:
-    return isinstance(heard[0], EventType) and STATE_NODE.fullmatch(heard[1]) is not None
+    def differences(
+        self, writes: list[Change], sent: list[SentRequest], before: Facts, after: Facts
+    ) -> Iterator[str]:
+        """ZooKeeper's changes, and the queue of each connection."""
+        yield from _differs(_named(writes), Counter(_changes(before, after)))
+        yield from _queues(sent, before, after)
 
 
 def _named(writes: list[Change]) -> Counter[str]:
@@ -161,13 +127,11 @@ def _registrations(before: Facts, after: Facts) -> Iterator[str]:
 # Requests
 
 
-def _queues(
-    sent: list[tuple[Connection, SentRequest]], before: Facts, after: Facts
-) -> Iterator[str]:
+def _queues(sent: list[SentRequest], before: Facts, after: Facts) -> Iterator[str]:
     """Each connection's queue is what was left of it, and then what was sent now."""
     news: dict[Connection, list[Shape]] = {}
-    for to, one in sent:
-        news.setdefault(to, []).append(_shape(one))
+    for one in sent:
+        news.setdefault((one.controller, one.to), []).append(_shape(one.request))
     was, now = _shapes(before), _shapes(after)
     for to in sorted({*was, *now, *news}):
         old, here, new = was.get(to, []), now.get(to, []), news.get(to, [])
@@ -186,7 +150,7 @@ def _is_shortened(old: list[Shape], kept: list[Shape]) -> bool:
     return kind == same and set(rest) < set(described) and old[1:] == kept[1:]
 
 
-def _shape(sent: SentRequest) -> Shape:
+def _shape(sent: QueuedRequest) -> Shape:
     kind = REQUESTS.code(KINDS.get(type(sent.request), "stop_replica"))
     described = {one.partition: version for one, version in about(sent).items()}
     return kind, tuple(sorted(described.items()))

@@ -34,8 +34,8 @@ from impl.core.requests import LeaderAndIsrPartitionState, request_version
 from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
-from impl.world.choices import STRATEGIES
 from impl.world.network import PARTITION, Fetch, OrderInFlight
+from impl.world.partition_controller import STRATEGIES
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import NO_LEADER

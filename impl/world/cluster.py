@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker, SavedBroker
-from impl.world.choices import Strategy, strategy_named
 from impl.world.client_view import ClientView, SavedClientView
 from impl.world.journal import Journal
-from impl.world.network import PARTITION, Network, SavedNetwork
+from impl.world.network import PARTITION, Network, OrderInFlight, SavedNetwork
+from impl.world.partition_controller import Strategy, strategy_named
 from impl.world.processes import Process, WorldOfProcesses
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
@@ -47,9 +48,9 @@ class PartitionCluster(WorldOfProcesses):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
-    (Kafka's choice), or a function, see ``impl.world.choices``. ``seed`` only moves the
-    numbers at which session ids and zxids begin, so that nothing may depend on them. ``journal``
-    hears what Kafka would log. ``version`` is the release. ValueError for a number of
+    (Kafka's choice), or a function (``Strategy``). ``seed`` only moves the numbers at which session
+    ids and zxids begin, so that nothing may depend on them. ``journal`` hears what Kafka would log,
+    ``hears`` each request that is sent. ``version`` is the release. ValueError for a number of
     brokers that makes no sense.
     """
 
@@ -69,6 +70,7 @@ class PartitionCluster(WorldOfProcesses):
         self.seed = seed
         self.strategy = strategy_named(strategy) if isinstance(strategy, str) else strategy
         self.journal = Journal() if journal is None else journal
+        self.hears: Callable[[int, int, OrderInFlight], None] = self.journal.controller_sends
         self.assignment = tuple(range(1, brokers + 1))
         self.zookeeper = ZooKeeper(first_zxid=seed % 1000, first_session=seed % 1000 + 1)
         self._make_znodes()

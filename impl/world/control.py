@@ -1,4 +1,5 @@
-"""Steps of the controllers: becoming controller, reading, deciding, writing, informing."""
+"""Steps of the controllers: becoming controller, reading, deciding, writing, informing; and of the
+LeaderAndIsr requests that they have in flight."""
 
 from __future__ import annotations
 
@@ -10,11 +11,18 @@ from impl.world.cluster import PartitionCluster
 from impl.world.network import OrderInFlight
 from impl.world.partition_controller import Reply
 from impl.world.processes import PROCESS_IS_UP, SESSION_IS_ALIVE, each_broker
-from impl.world.steps import each_candidate, each_controller, each_controller_and_broker
+from impl.world.steps import (
+    ISR_IS_UNLOCKED,
+    each_candidate,
+    each_controller,
+    each_controller_and_broker,
+    each_leader_and_isr,
+)
 from impl.znodes.states import NO_LEADER
 
 BELIEVES = "the broker believes that it is the controller"
 HAS_READ_PARTITION = "the controller has read the partition"
+IN_FLIGHT = "such a LeaderAndIsr request is in flight"
 
 
 def _reads_epoch_unmet(world: PartitionCluster, broker: int) -> str | None:
@@ -185,8 +193,52 @@ def send_each(world: PartitionCluster, requests: Iterable[OrderInFlight]) -> Non
     registered = world.registrations()
     for request in requests:
         if request.broker_epoch in (NO_BROKER_EPOCH, registered.get(request.target)):
-            world.journal.controller_sends(request.controller, request)
+            world.hears(request.controller, request.target, request)
             world.network.send(request)
+
+
+# Their requests in flight: each arrives, in any order, or is lost
+
+
+def _arrives_unmet(
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
+) -> str | None:
+    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+        return IN_FLIGHT
+    server = world.brokers[broker]
+    if not server.up:
+        return PROCESS_IS_UP
+    request = world.network.leader_and_isr[broker, leader_epoch, controller_epoch]
+    waits = server.replicas.waits_for_isr_lock(request, server.broker_epoch)
+    return ISR_IS_UNLOCKED if waits else None
+
+
+def leader_and_isr_arrives(
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
+) -> None:
+    """The target applies the request or refuses it; it is gone either way.
+
+    One that would be applied waits until an ISR write of the partition is answered.
+    """
+    request = world.network.take((broker, leader_epoch, controller_epoch))
+    server = world.brokers[broker]
+    world.journal.request_arrives(request)
+    server.replicas.hear(request, server.broker_epoch)
+
+
+def _is_lost_unmet(
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
+) -> str | None:
+    if (broker, leader_epoch, controller_epoch) not in world.network.leader_and_isr:
+        return IN_FLIGHT
+    return None
+
+
+def leader_and_isr_is_lost(
+    world: PartitionCluster, broker: int, leader_epoch: int, controller_epoch: int
+) -> None:
+    """The request never arrives."""
+    world.network.take((broker, leader_epoch, controller_epoch))
 
 
 KINDS = (
@@ -202,4 +254,8 @@ KINDS = (
     refusable(controller_removes_replica, each_controller_and_broker, _removes_unmet,
               "broker replica"),
     refusable(controller_informs, each_controller_and_broker, _informs_unmet, "broker replica"),
+    refusable(leader_and_isr_arrives, each_leader_and_isr, _arrives_unmet,
+              "broker leader_epoch controller_epoch"),
+    refusable(leader_and_isr_is_lost, each_leader_and_isr, _is_lost_unmet,
+              "broker leader_epoch controller_epoch"),
 )  # fmt: skip

@@ -48,7 +48,7 @@ class Journal:
     ) -> None:
         """A fenced write went through: an election, or ``removed`` was taken off the ISR."""
 
-    def controller_sends(self, broker: int, request: OrderInFlight) -> None:
+    def controller_sends(self, broker: int, to: int, request: OrderInFlight) -> None:
         """A LeaderAndIsr request goes out."""
 
     def request_arrives(self, request: OrderInFlight) -> None:

@@ -203,11 +203,11 @@ class KafkaLogs(Journal):
         states = ReplicaState.ONLINE, ReplicaState.OFFLINE
         wait(lines.replica_moved(removed, PARTITION, *states))
 
-    def controller_sends(self, broker: int, request: OrderInFlight) -> None:
+    def controller_sends(self, broker: int, to: int, request: OrderInFlight) -> None:
         self._sent[broker] += 1
         self._in_flight[request.key] = self._sent[broker]
         lines = self._controllers[broker]
-        wait(lines.sends_leader_and_isr(request.target, request.request))
+        wait(lines.sends_leader_and_isr(to, request.request))
 
     # Replicas
 

@@ -7,7 +7,7 @@ one. All state is plain data; ``snapshot()`` is an immutable, comparable, hashab
 from __future__ import annotations
 
 from impl.sim.steps import StepKind
-from impl.world import clients, control, delivery, isr, replication
+from impl.world import clients, control, isr, replication
 from impl.world.cluster import PartitionCluster
 from impl.world.observation import Observation, observe
 from impl.world.processes import PROCESSES
@@ -18,7 +18,6 @@ KINDS: dict[str, StepKind] = {
         (
             *PROCESSES.values(),
             *control.KINDS,
-            *delivery.KINDS,
             *replication.KINDS,
             *isr.KINDS,
             *clients.KINDS,

@@ -11,8 +11,8 @@ step's changed leaves to a file as it goes. `wide` is a cluster of 3 brokers and
 logs on disks of memory. Memory is what the process holds while a wide world goes on and on. The log
 is measured beside a plain copy of the same bytes (see `tests.bench.storage`), and must recover all
 of it. Crashes: a broker's disk is killed at random moments, with power lost and with syncs that do
-nothing, and what must be there is looked for (see `tests.impl.log.crashes`). Leaves with 1 where a goal is missed or
-something is lost; with --quick only where something is lost.
+nothing, and what must be there is looked for (see `tests.impl.log.crashes`). Leaves with 1
+where a goal is missed or something is lost; with --quick only where something is lost.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def test_a_request_that_is_reported_and_never_sent_is_a_mismatch(
 ) -> None:
     def drops(world: World, requests: Iterable[OrderInFlight]) -> None:
         for request in requests:
-            world.journal.controller_sends(request.controller, request)
+            world.hears(request.controller, request.target, request)
 
     monkeypatch.setattr(control, "send_each", drops)
     pair = a_controller(EffectsOfOnePartition())

@@ -15,7 +15,7 @@ import pytest
 from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
-from impl.world.choices import assignment_order
+from impl.world.partition_controller import assignment_order
 
 VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 

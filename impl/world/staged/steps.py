@@ -1,22 +1,37 @@
-"""Steps of a staged cluster: becoming controller, the controller's event thread, requests."""
+"""Steps of a staged cluster: becoming controller, the controller's event thread, requests; what
+operators and timers ask for; sessions and log directories that end."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import product
 
 from impl.core.answers import NONE
+from impl.core.broker_events import BrokerNotAvailable, StaleBrokerEpoch
+from impl.core.event_controller import EventController
 from impl.core.requests import LeaderAndIsr, StopReplica, UpdateMetadata
 from impl.sim.steps import offered
 from impl.world import simulated_cluster
-from impl.world.staged import directories, leaders, lifecycle, operators
+from impl.world.processes import broker_reconnects, session_expires
+from impl.world.simulated_cluster import broker_stops, brokers_that, leaders_are_rebalanced
+from impl.world.staged import leaders
 from impl.world.staged.leaders import at
-from impl.world.staged.lifecycle import staged_that
-from impl.world.staged.server import ANSWER, StagedBroker
+from impl.world.staged.server import ANSWER, SHUTDOWN, StagedBroker
 from impl.world.staged.world import STAGED_KINDS, StagedCluster
-from impl.znodes import paths
+from impl.znodes import TopicPartition, paths
+from impl.znodes.brokers import broker_version, encode_broker
 
 One = Iterable[tuple[int, ...]]
+Candidates = Callable[[StagedCluster], One]
+
+
+def _staged_that(
+    rule: Callable[[StagedCluster, StagedBroker], bool],
+) -> Candidates:
+    """Steps of one broker, where a rule holds of it."""
+    return lambda world: [(one,) for one, node in world.nodes.items() if rule(world, node)]
 
 
 # Election
@@ -135,13 +150,115 @@ def orphaned_request_arrives(world: StagedCluster, broker: int, sender: int) -> 
     world.nodes[broker].hear(sent)
 
 
+# Sessions and log directories
+
+
+def _replaces(world: StagedCluster, server: StagedBroker) -> bool:
+    """Up to 2.1 its registration fails while the old node is there (KAFKA-7165)."""
+    return server.lingers and server.up and world.release.since("2.2")
+
+
+def session_ends_before_its_nodes(world: StagedCluster, broker: int) -> None:
+    """The server has given the session up, and has not removed its nodes yet."""
+    world.nodes[broker].lingers = True
+
+
+def _replicas_that(
+    rule: Callable[[StagedBroker, TopicPartition], bool],
+) -> Candidates:
+    """Steps of one replica, where a rule holds of its broker and its partition."""
+    return lambda world: [
+        (broker, partition.partition)
+        for partition, replicas in world.assignment.items()
+        for broker in replicas
+        if rule(world.nodes[broker], partition)
+    ]
+
+
+def log_directory_fails(world: StagedCluster, broker: int, partition: int) -> None:
+    """The replica is offline at once; the broker goes on with the others (1.0)."""
+    world.nodes[broker].lose(at(partition))
+
+
+def log_directory_is_repaired(world: StagedCluster, broker: int, partition: int) -> None:
+    """While the broker is stopped."""
+    world.nodes[broker].repair(at(partition))
+
+
+# Controlled shutdowns, operators, timers, and repeated requests
+
+
+def _may_ask(world: StagedCluster, server: StagedBroker) -> bool:
+    queued = {
+        event.broker
+        for node in world.nodes.values()
+        for event in node.events.waiting
+        if event.name == SHUTDOWN
+    }
+    pending = server.broker in world.asked or server.broker in queued
+    return server.up and server.alive and server.departure == "stays" and not pending
+
+
+def broker_asks_to_go(world: StagedCluster, broker: int) -> None:
+    """It is to be stopped, and sends ControlledShutdown with its registration's epoch."""
+    world.nodes[broker].departure = "asks"
+    world.asked[broker] = world.nodes[broker].epoch
+
+
+def _controllers(world: StagedCluster) -> list[int]:
+    return [one for one, server in world.nodes.items() if server.thread.controller.active]
+
+
+def shutdown_request_arrives(world: StagedCluster, broker: int, subject: int) -> None:
+    """It takes its place in a controller's queue."""
+    epoch = world.asked.pop(subject)
+
+    async def shut_down(controller: EventController) -> None:
+        with contextlib.suppress(BrokerNotAvailable, StaleBrokerEpoch):
+            await controller.guarded(lambda: controller.brokers.shut_down(subject, epoch))
+
+    world.nodes[broker].put(SHUTDOWN, shut_down, subject)
+
+
+def broker_changes_endpoints(world: StagedCluster, broker: int) -> None:
+    """Other listeners are written into its registration (KIP-226)."""
+    server = world.nodes[broker]
+    server.port += 1
+    version = broker_version(world.release)
+    world.zookeeper.set_data(paths.broker(broker), encode_broker(server.info(), version))
+
+
+def _repeatable(world: StagedCluster) -> One:
+    return [
+        (to, sender)
+        for sender, to, queue in world.queues()
+        if isinstance(queue[0].request, StopReplica)
+        and world.nodes[to].up and to not in world.late
+    ]  # fmt: skip
+
+
+def stop_replica_is_sent_again(world: StagedCluster, broker: int, sender: int) -> None:
+    """The connection breaks under it: the first copy is late."""
+    world.late[broker] = world.queue(sender, broker)[0]
+
+
+def _late(world: StagedCluster) -> One:
+    return [(broker,) for broker in sorted(world.late) if world.nodes[broker].up]
+
+
+def late_stop_replica_arrives(world: StagedCluster, broker: int) -> None:
+    """After all, and after what was sent since."""
+    sent, server = world.late.pop(broker), world.nodes[broker]
+    server.hear(sent)
+
+
 KINDS = (
-    offered("broker_stands", "broker", staged_that(_may_stand), broker_stands),
+    offered("broker_stands", "broker", _staged_that(_may_stand), broker_stands),
     offered("reply_is_lost", "broker",
-                staged_that(lambda _, one: one.waits_for_reply and not one.reply_is_lost),
+                _staged_that(lambda _, one: one.waits_for_reply and not one.reply_is_lost),
                 reply_is_lost),
     offered("controller_goes_on", "broker",
-                staged_that(lambda _, one: one.thread.place is not None and not one.is_blocked),
+                _staged_that(lambda _, one: one.thread.place is not None and not one.is_blocked),
                 controller_goes_on),
     offered("controller_handles_event", "broker", _next_event,
                 controller_handles_event),
@@ -151,16 +268,34 @@ KINDS = (
                 request_arrives),
     offered("stop_replica_arrives", "broker sender", _arriving(StopReplica), request_arrives),
     offered("orphaned_request_arrives", "broker sender", _orphaned, orphaned_request_arrives),
+    offered("session_ends_before_its_nodes", "broker",
+            brokers_that(lambda one: one.up and one.alive and not one.lingers),
+            session_ends_before_its_nodes),
+    offered("node_of_an_ended_session_goes", "broker", brokers_that(lambda one: one.lingers),
+            session_expires),
+    offered("broker_replaces_its_old_node", "broker",
+            _staged_that(_replaces), broker_reconnects),
+    offered("log_directory_fails", "broker partition",
+                _replicas_that(lambda server, one: server.up and not server.has_failed(one)),
+                log_directory_fails),
+    offered("log_directory_is_repaired", "broker partition",
+                _replicas_that(lambda server, one: not server.up and server.has_failed(one)),
+                log_directory_is_repaired),
+    offered("broker_asks_to_go", "broker", _staged_that(_may_ask), broker_asks_to_go),
+    offered("shutdown_request_arrives", "broker subject",
+                lambda world: product(_controllers(world), sorted(world.asked)),
+                shutdown_request_arrives),
+    offered("broker_stops", "broker",
+                _staged_that(lambda _, one: one.departure == "may_go"), broker_stops),
+    offered("broker_changes_endpoints", "broker",
+                brokers_that(lambda one: one.up and one.alive and not one.lingers),
+                broker_changes_endpoints),
+    offered("leaders_are_rebalanced", "broker", brokers_that(lambda one: one.has_begun),
+                leaders_are_rebalanced),
+    offered("stop_replica_is_sent_again", "broker sender", _repeatable,
+                stop_replica_is_sent_again),
+    offered("late_stop_replica_arrives", "broker", _late, late_stop_replica_arrives),
 )  # fmt: skip
 
-ALL = (
-    *simulated_cluster.KINDS,
-    *KINDS,
-    *directories.KINDS,
-    *lifecycle.KINDS,
-    *operators.KINDS,
-    *leaders.KINDS,
-)
-
-for _one in sorted(ALL, key=lambda kind: kind.name):
+for _one in sorted((*simulated_cluster.KINDS, *KINDS, *leaders.KINDS), key=lambda kind: kind.name):
     STAGED_KINDS[_one.name] = _one

@@ -6,14 +6,14 @@ process, with every message, watch, answer and fault a step that the caller choo
 """
 
 from impl.world import simulated_cluster
-from impl.world.wide import client_questions, clients, denials, isr_requests, lifecycle, messages
+from impl.world.wide import client_questions, clients, isr_requests, lifecycle, messages
 from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.runs import WIDE_PROFILES, WideRun, WideSimulator, run_wide
 from impl.world.wide.world import WIDE_KINDS, WideWorld
 
 _KINDS = (
     *simulated_cluster.KINDS, *lifecycle.KINDS, *messages.KINDS, *clients.KINDS,
-    *client_questions.KINDS, *isr_requests.KINDS, *denials.KINDS,
+    *client_questions.KINDS, *isr_requests.KINDS,
 )  # fmt: skip
 for _kind in sorted(_KINDS, key=lambda one: one.name):
     WIDE_KINDS[_kind.name] = _kind

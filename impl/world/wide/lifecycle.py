@@ -1,4 +1,5 @@
-"""Steps of processes, sessions and disks, and of timers of brokers."""
+"""Steps of processes, sessions and disks, of timers of brokers, and of operations that ZooKeeper
+refuses."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from impl.core.broker_events import BrokerNotAvailable
 from impl.core.events import IsrShrinking
 from impl.core.partition import NotAssignedReplica, Remote
 from impl.core.replica_manager import Replica
-from impl.sim.steps import offered
+from impl.sim.steps import Act, Candidates, StepKind, offered
 from impl.world.simulated_cluster import (
     broker_stops,
     brokers_that,
     leaders_are_rebalanced,
 )
+from impl.world.wide import messages
 from impl.world.wide.ghosts import IsrChangesAnnounced, IsrsShrunk, ShutdownAnswered
 from impl.world.wide.world import WideWorld
 from impl.zookeeper.errors import SessionExpired, ZooKeeperError
@@ -22,6 +24,8 @@ from impl.zookeeper.port import wait
 
 One = Iterable[tuple[int, ...]]
 BROKER = "broker"
+MOST_DENIED = 13
+"""The operation that is refused is one of the first so many."""
 
 
 def power_fails(world: WideWorld, broker: int) -> None:
@@ -180,6 +184,28 @@ def isr_changes_are_propagated(world: WideWorld, broker: int) -> None:
         world.happened.append((broker, IsrChangesAnnounced(kept, {*replicas.isr_changes})))
 
 
+def _denied(name: str, candidates: Candidates, act: Act, fault: str) -> StepKind:
+    """The step, with one of its operations refused by ZooKeeper for an ACL, if it has so many.
+
+    What Kafka does then depends on where it happens: an event of the controller fails, a controller
+    that has just been elected lets another one try, one partition of several is left as it was, an
+    ISR is written later. What an event would have done is lost with it, watches that it would have
+    left included: in the end such a broker is started again.
+    """
+
+    def is_refused(world: WideWorld, broker: int) -> None:
+        node = world.nodes[broker]
+        world.moves += 1
+        node.session.deny(world.moves % MOST_DENIED)
+        with contextlib.suppress(ZooKeeperError):  # a task of the scheduler fails, and comes again
+            act(world, broker)
+        was_refused = not node.session.losses
+        node.session.losses.clear()
+        node.was_denied = node.was_denied or was_refused
+
+    return offered(name, "broker", candidates, is_refused, 0, fault)
+
+
 KINDS = (
     offered("power_fails", BROKER, brokers_that(lambda one: one.up), power_fails, 0, "power"),
     offered(
@@ -211,4 +237,7 @@ KINDS = (
         brokers_that(lambda one: one.running and one.alive and one.has_begun),
         leaders_are_rebalanced, 4,
     ),
+    _denied("event_is_denied", messages.with_events, messages.event_is_handled, "denials"),
+    _denied("isr_write_is_denied", with_lagging, leader_shrinks_isrs, "isr_denials"),
+    _denied("isr_news_are_denied", with_news, isr_changes_are_propagated, "isr_denials"),
 )  # fmt: skip
