@@ -35,7 +35,7 @@ class EffectRecorder(Watches):
         super().fire(changes)
 
 
-class SentRequest(NamedTuple):
+class RequestHeard(NamedTuple):
     """A request as a controller handed it to the network."""
 
     controller: int
@@ -54,18 +54,18 @@ class Effects(ABC):
         before, heard = self.facts_before(world, about), list[Any]()
         watches, hears = world.zookeeper.watches, world.hears
         world.zookeeper.watches = EffectRecorder(watches, heard)
-        world.hears = lambda *sent: heard.append(SentRequest(*sent))
+        world.hears = lambda *sent: heard.append(RequestHeard(*sent))
         try:
             act()
         finally:
             world.zookeeper.watches, world.hears = watches, hears
-        writes = [one for one in heard if not isinstance(one, SentRequest)]
-        sent = [one for one in heard if isinstance(one, SentRequest)]
+        writes = [one for one in heard if not isinstance(one, RequestHeard)]
+        sent = [one for one in heard if isinstance(one, RequestHeard)]
         self.writes += len(writes)
         self.requests += len(sent)
         wrong = [*self.differences(writes, sent, before, self.facts_after(world, about))]
         states = [at for at, one in enumerate(heard) if _is_write_of_state(one)]
-        requests = [at for at, one in enumerate(heard) if isinstance(one, SentRequest)]
+        requests = [at for at, one in enumerate(heard) if isinstance(one, RequestHeard)]
         if states and requests and max(states) > min(requests):
             wrong.append("a request goes out before the write that it announces")
         return wrong
@@ -80,20 +80,20 @@ class Effects(ABC):
 
     @abstractmethod
     def differences(
-        self, writes: list[Change], sent: list[SentRequest], before: Facts, after: Facts
+        self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
     ) -> Iterator[str]:
         """What was heard and does not show, and what shows and was not heard."""
 
 
-def _is_write_of_state(heard: Change | SentRequest) -> bool:
-    return not isinstance(heard, SentRequest) and STATE_NODE.fullmatch(heard[1]) is not None
+def _is_write_of_state(heard: Change | RequestHeard) -> bool:
+    return not isinstance(heard, RequestHeard) and STATE_NODE.fullmatch(heard[1]) is not None
 
 
 class EffectsOfOnePartition(Effects):
     """Of the steps of `impl.World`."""
 
     def differences(
-        self, writes: list[Change], sent: list[SentRequest], before: Facts, after: Facts
+        self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
     ) -> Iterator[str]:
         """ZooKeeper's changes and LeaderAndIsr requests, which go out by broker."""
         changes = [f"{kind.value} {path}" for kind, path in writes]

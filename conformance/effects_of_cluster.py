@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from conformance.effects import Effects, SentRequest
+from conformance.effects import Effects, RequestHeard
 from conformance.mapping import Facts, SystemMap
 from impl.core.requests import LeaderAndIsr, UpdateMetadata
-from impl.world.simulated_broker import SentRequest as QueuedRequest
+from impl.world.simulated_broker import SentRequest
 from impl.world.staged.world import StagedCluster, about
 from impl.znodes import paths
 from impl.zookeeper.watches import Change
@@ -52,7 +52,7 @@ class EffectsOfCluster(Effects):
         return after
 
     def differences(
-        self, writes: list[Change], sent: list[SentRequest], before: Facts, after: Facts
+        self, writes: list[Change], sent: list[RequestHeard], before: Facts, after: Facts
     ) -> Iterator[str]:
         """ZooKeeper's changes, and the queue of each connection."""
         yield from _differs(_named(writes), Counter(_changes(before, after)))
@@ -127,7 +127,7 @@ def _registrations(before: Facts, after: Facts) -> Iterator[str]:
 # Requests
 
 
-def _queues(sent: list[SentRequest], before: Facts, after: Facts) -> Iterator[str]:
+def _queues(sent: list[RequestHeard], before: Facts, after: Facts) -> Iterator[str]:
     """Each connection's queue is what was left of it, and then what was sent now."""
     news: dict[Connection, list[Shape]] = {}
     for one in sent:
@@ -150,7 +150,7 @@ def _is_shortened(old: list[Shape], kept: list[Shape]) -> bool:
     return kind == same and set(rest) < set(described) and old[1:] == kept[1:]
 
 
-def _shape(sent: QueuedRequest) -> Shape:
+def _shape(sent: SentRequest) -> Shape:
     kind = REQUESTS.code(KINDS.get(type(sent.request), "stop_replica"))
     described = {one.partition: version for one, version in about(sent).items()}
     return kind, tuple(sorted(described.items()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,6 @@ from conformance.serving import RowResult, Running, covered, noticed, walked
 from conformance.serving import planned as of_serving_code
 from conformance.walks import walk
 from impl import simulate
-from impl.world.sample_logs import write_pair
 from model.language import RecordedSystem
 from model.replication.alter_isr import SYSTEM as BY_ALTER_ISR
 from model.systems import system
@@ -419,8 +419,12 @@ def _replayed(seeds: int, report: Report) -> ClaimRow:
     return row
 
 
+PAIR = Path(__file__).parents[1] / "tests" / "data" / "logs"
+"""The logs of a small simulated run, and of the same run with a fault; its README says where."""
+
+
 class _Logs:
-    """The small pair of logs that our own simulator writes, checked by Spark in the background."""
+    """The pair of logs that ships, checked by Spark in the background."""
 
     ABOUT: ClassVar = {
         "correct": ("broker logs of a correct run obey the protocol", Verdict.HOLDS),
@@ -433,10 +437,8 @@ class _Logs:
         self._planted: set[str] = set()
 
     def __enter__(self) -> _Logs:
-        fault = write_pair(self._folder)
-        self._planted = {
-            f"planted/broker{fault.broker}/{name}:{line}" for name, line in fault.lines.items()
-        }
+        told = (PAIR / "planted" / "README.txt").read_text(encoding="utf-8")
+        self._planted = {f"planted/{place}" for place in re.findall(r"^broker\S+:\d+", told, re.M)}
         script = "import sys; from conformance.verify import check_pair; check_pair(sys.argv[1])"
         self._running = subprocess.Popen(
             [sys.executable, "-c", script, str(self._folder)],
@@ -471,8 +473,7 @@ class _Logs:
             row.seconds = said["seconds"]
             row.counts = f"{said['lines']['read']:,} lines, {said['lines']['events']:,} events"
             places = [
-                f"{Path(one['file']).relative_to(self._folder)}:{one['line']}"
-                for one in said["findings"]
+                f"{Path(one['file']).relative_to(PAIR)}:{one['line']}" for one in said["findings"]
             ]
             if name == "planted" and places and set(places) <= self._planted:
                 row.note = f"as planted, {places[0]}"
@@ -482,12 +483,12 @@ class _Logs:
 
 
 def check_pair(folder: str) -> None:
-    """Checks both log folders with one Spark session; leaves a JSON file beside each."""
+    """Checks both log folders with one Spark session; leaves a JSON file of each in a folder."""
     from conformance.cli.check import checked
 
     for name in _Logs.ABOUT:
         started = time.perf_counter()
-        result = checked([str(Path(folder) / name)])
+        result = checked([str(PAIR / name)])
         result["seconds"] = time.perf_counter() - started
         part = Path(folder) / f"{name}.part"
         part.write_text(json.dumps(result), encoding="utf-8")

@@ -30,8 +30,7 @@ from conformance.cli.simulate_cluster import simulate_cluster
 from impl import KINDS, PROFILES, Trace, read_trace, write_trace
 from impl.world.cluster import MOST_BROKERS
 from impl.world.faults import JOINED_BY, SWARM
-from impl.world.kafka_log import KafkaLogs
-from impl.world.simulator import FIRST_INSTANT_MS, Simulator, steps_of
+from impl.world.simulator import Simulator, steps_of
 from impl.world.trace import TraceEvent, TraceHeader, write_events
 from model.faults import FAULTS
 from model.replication import SYSTEM as REPLICATION
@@ -93,8 +92,10 @@ LEFT_BY_US = re.compile(r"seed-[0-9]+((-small)?\.ndjson|-logs)")
     show_default=True,
     help="Replicas of the one partition.",
 )
-@click.option("--out", metavar="DIR", help="Keep the traces here, as seed-N.ndjson.")
-@click.option("--logs", is_flag=True, help="Also write what Kafka would log: DIR/seed-N-logs.")
+@click.option("--out", metavar="DIR", help="Keep traces here, as seed-N.ndjson, or logs.")
+@click.option(
+    "--logs", is_flag=True, help="With --cluster: what its brokers log, in DIR/seed-N-logs."
+)
 @click.option("--cluster", is_flag=True, help="2 topics, 6 partitions, moves, deletions, disks.")
 @click.option("--shrink", is_flag=True, help="Make the first broken run small; DIR/seed-N-small.")
 @click.option(
@@ -146,22 +147,23 @@ def simulate(
     \b
     Example:
       insync simulate --seed 7 --steps 1000
-      insync simulate --seeds 1..20 --faults crashes --out runs --logs
+      insync simulate --seeds 1..20 --faults crashes --out runs
       insync simulate --fault session_expiry --fault message_loss
       insync simulate --seeds 1..50 --faults swarm --shrink
       insync simulate --cluster --seeds 1..10 --steps 2000
+      insync simulate --cluster --seed 5 --steps 2000 --out runs --logs
       insync simulate --seeds 1..500 --faults all --planted KIP-101 --engine spark --out night
     """
     if (opens or save_story is not None) and (engine is not None or cluster):
         asked = "--open" if opens else "--save-story"
         raise WrongUse(f"{asked} is of single runs of one partition; leave --engine, --cluster out")
+    if logs and not (cluster and out is not None):
+        raise WrongUse("--logs are of whole brokers, to be kept: write --cluster --out DIR --logs")
     if engine is not None and cluster:
         raise WrongUse("--engine runs campaigns of one partition; leave it or --cluster out")
     if engine is not None:
         joined = (_profile(faults, named),) if named else None
         profiles = joined or campaign.profiles_named(faults, EVERYTHING)
-        if logs:
-            raise WrongUse("--logs is of single runs; leave it out, or leave --engine out")
         campaign.carry_out_campaign(
             campaign.plan_of(_seeds(seed, seeds), profiles, planted, steps, brokers),
             engine, master, out, shrink, json_target,
@@ -172,27 +174,22 @@ def simulate(
     chosen = _seeds(seed, seeds)
     commit = commit_of(Path(__file__))
     if cluster:
-        given = {"--fault": named, "--out": out, "--logs": logs, "--shrink": shrink}
+        given = {"--fault": named, "--out": out and not logs, "--shrink": shrink}
         alone = [option for option, value in given.items() if value]
-        simulate_cluster(chosen, steps, faults, brokers, alone, commit, json_target)
-        return
+        with _folder(out, chosen) as folder:
+            kept = folder if logs else None
+            simulate_cluster(chosen, steps, faults, brokers, alone, commit, kept, json_target)
     profile = _profile(faults, named)
-    if logs and out is None:
-        raise WrongUse("--logs are files to keep; say where: --out DIR --logs")
     began, taken = time.monotonic(), Counter[str]()
     rows: list[dict[str, Any]] = []
     with _folder(out, chosen) as folder:
         with Progress() as progress:
             for number in chosen:
                 progress(f"seed {number}, {len(rows)} of {len(chosen)} runs done")
-                place = folder / f"seed-{number}-logs" if logs else None
-                journal = None if place is None else KafkaLogs(brokers, FIRST_INSTANT_MS, place)
                 path = folder / f"seed-{number}.ndjson"
-                simulator = Simulator(number, profile, brokers, journal)
+                simulator = Simulator(number, profile, brokers)
                 figures = RunFigures(*simulator.recorded(steps))
                 write_events(path, figures.header, figures.events())
-                if journal is not None:
-                    journal.finish()
                 taken.update(figures.times)
                 rows.append(_row(figures, path, out is not None))
                 first = not any("small" in row for row in rows)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from conformance.cli.common import Progress, WrongUse, emit_json, finish, say, show_table, unknown
 from impl.world.wide import WIDE_KINDS, WIDE_PROFILES, WideRun, run_wide
-from impl.world.wide.runs import SWARM
+from impl.world.wide.runs import SWARM, world_of
 from specs.verdict import Verdict, combine
 
 COLUMNS = ("seed", "verdict", "steps", "acknowledged", "controllers", "at rest")
@@ -22,11 +24,13 @@ def simulate_cluster(
     brokers: int,
     alone: Sequence[str],
     commit: str,
+    logs: Path | None,
     json_target: str | None,
 ) -> None:
     """Run each seed, calm down, look for every acknowledged record; ends the process.
 
-    ``alone`` names options that were given and are of the one-partition world alone.
+    ``alone`` names options that were given and are of the one-partition world alone. ``logs``:
+    where the brokers of each run write Kafka's log files, None for nowhere.
     """
     if alone:
         raise WrongUse(f"{alone[0]} is of the world of one partition; leave it or --cluster out")
@@ -37,7 +41,7 @@ def simulate_cluster(
     with Progress() as progress:
         for seed in seeds:
             progress(f"seed {seed}, {len(runs)} of {len(seeds)} runs done")
-            runs.append(run_wide(seed, steps, faults, brokers))
+            runs.append(_run(seed, steps, faults, brokers, logs))
     rows = [_row(run) for run in runs]
     verdict = combine(row["verdict"] for row in rows)
     never = [name for name in WIDE_KINDS if not any(run.taken[name] for run in runs)]
@@ -58,6 +62,16 @@ def simulate_cluster(
         "commit": commit, "runs": rows, "never_taken": never, "seconds": seconds,
     })  # fmt: skip
     finish(verdict)
+
+
+def _run(seed: int, steps: int, faults: str, brokers: int, logs: Path | None) -> WideRun:
+    if logs is None:
+        return run_wide(seed, steps, faults, brokers)
+    from conformance.running.logged import LoggedWorld
+
+    place = logs / f"seed-{seed}-logs"
+    with closing(LoggedWorld(place, brokers=brokers, seed=seed, **world_of(faults, brokers))) as it:
+        return run_wide(seed, steps, faults, brokers, world=it)
 
 
 def _row(run: WideRun) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Simulated worlds that run the implementation: steps, simulator, traces and Kafka's log lines."""
+"""Simulated worlds that run the implementation: steps, simulators and traces."""
 
 from impl.sim.steps import Step, StepNotPossible
 from impl.world.cluster import Snapshot

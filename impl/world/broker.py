@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from impl.core.events import ReplicaEvent
 from impl.log import HighWatermarkCheckpoint, ReplicaLog
 from impl.log.numbered_log import SavedLog
 from impl.releases import Release
-from impl.world.journal import Journal
 from impl.world.partition_controller import PartitionController, SavedController
 from impl.world.replicas import Replicas, SavedReplicas
 from impl.znodes import BrokerInfo
@@ -36,19 +34,19 @@ class PartitionBroker:
         assignment: tuple[int, ...],
         zookeeper: ZooKeeper,
         release: Release,
-        journal: Journal,
+        now_ms: Callable[[], int],
     ) -> None:
         self.id = broker
         self.assignment = assignment
         self.zookeeper = zookeeper
         self.release = release
-        self.journal = journal
+        self.now_ms = now_ms
         self.log = ReplicaLog(release.parts)
         self.checkpoint = HighWatermarkCheckpoint()
         self.up = False
         self.port = EmbeddedSession.known(zookeeper, 0)
         self.broker_epoch = 0
-        self.controller = PartitionController(broker, assignment, self.port, release, journal)
+        self.controller = PartitionController(broker, assignment, self.port, release, now_ms)
         self.new_replicas: Callable[..., Replicas] = Replicas
         self.replicas = self.fresh_replicas(0)
 
@@ -67,23 +65,21 @@ class PartitionBroker:
         self.replicas = self.fresh_replicas(self.checkpoint.read_bounded(self.log.end))
         self.up = True
         self._register()
-        self.journal.broker_started(self.id, self.broker_epoch, self.log.end)
 
     def crash(self) -> None:
         """Go down: memory is lost; the disk and, for a while, the session remain."""
         self.up = False
-        self.controller.forget()
+        self.controller.resign()
         self.replicas = self.fresh_replicas(0)
 
     def reconnect(self) -> None:
         """Notice the expired session: resign, open another session, register again."""
         self.controller.resign()
         self._register()
-        self.journal.broker_registered_again(self.id, self.broker_epoch)
 
     def _register(self) -> None:
         self._has(self.zookeeper.open_session())
-        info = BrokerInfo((f"PLAINTEXT://broker-{self.id}:{PORT}",), self.journal.now_ms)
+        info = BrokerInfo((f"PLAINTEXT://broker-{self.id}:{PORT}",), self.now_ms())
         client = ZnodeClient(self.port, self.release)
         self.broker_epoch = wait(client.register_broker(self.id, info))
 
@@ -94,12 +90,8 @@ class PartitionBroker:
     def fresh_replicas(self, high_watermark: int) -> Replicas:
         """What a start makes: no role, no epochs, this high watermark."""
         return self.new_replicas(
-            self.id, self.assignment, self.log, high_watermark, self.port, self.release,
-            self._observe,
-        )  # fmt: skip
-
-    def _observe(self, event: ReplicaEvent) -> None:
-        self.journal.replicas(self.id, event)
+            self.id, self.assignment, self.log, high_watermark, self.port, self.release
+        )
 
     # Plain data
 

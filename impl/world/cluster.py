@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker, SavedBroker
 from impl.world.client_view import ClientView, SavedClientView
-from impl.world.journal import Journal
 from impl.world.network import PARTITION, Network, OrderInFlight, SavedNetwork
 from impl.world.partition_controller import Strategy, strategy_named
 from impl.world.processes import Process, WorldOfProcesses
@@ -49,9 +48,9 @@ class PartitionCluster(WorldOfProcesses):
 
     ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
     (Kafka's choice), or a function (``Strategy``). ``seed`` only moves the numbers at which session
-    ids and zxids begin, so that nothing may depend on them. ``journal`` hears what Kafka would log,
-    ``hears`` each request that is sent. ``version`` is the release. ValueError for a number of
-    brokers that makes no sense.
+    ids and zxids begin, so that nothing may depend on them. ``hears`` is called with each request
+    that is sent. ``version`` is the release. ValueError for a number of brokers that makes no
+    sense.
     """
 
     brokers: dict[int, PartitionBroker]
@@ -61,7 +60,6 @@ class PartitionCluster(WorldOfProcesses):
         brokers: int = 3,
         seed: int = 0,
         strategy: str | Strategy = "any",
-        journal: Journal | None = None,
         version: str = DEFAULT,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
@@ -69,8 +67,8 @@ class PartitionCluster(WorldOfProcesses):
         self.release = Release.of(version)
         self.seed = seed
         self.strategy = strategy_named(strategy) if isinstance(strategy, str) else strategy
-        self.journal = Journal() if journal is None else journal
-        self.hears: Callable[[int, int, OrderInFlight], None] = self.journal.controller_sends
+        self.now_ms = 0
+        self.hears: Callable[[int, int, OrderInFlight], None] = lambda controller, to, sent: None
         self.assignment = tuple(range(1, brokers + 1))
         self.zookeeper = ZooKeeper(first_zxid=seed % 1000, first_session=seed % 1000 + 1)
         self._make_znodes()
@@ -79,7 +77,7 @@ class PartitionCluster(WorldOfProcesses):
         self.client_view = ClientView()
         self.brokers = {
             broker: PartitionBroker(
-                broker, self.assignment, self.zookeeper, self.release, self.journal
+                broker, self.assignment, self.zookeeper, self.release, lambda: self.now_ms
             )
             for broker in self.assignment
         }
@@ -98,7 +96,7 @@ class PartitionCluster(WorldOfProcesses):
 
     def at(self, now_ms: int) -> None:
         """Set the clock that stamps registrations (ms since 1970); no step reads it."""
-        self.journal.now_ms = now_ms
+        self.now_ms = now_ms
 
     # What ZooKeeper holds
 
@@ -158,7 +156,7 @@ class PartitionCluster(WorldOfProcesses):
         """The whole state as a value."""
         return Snapshot(
             self.zookeeper.save(),
-            self.journal.now_ms,
+            self.now_ms,
             tuple(broker.save() for broker in self.brokers.values()),
             self.network.save(),
             self.next_record,
@@ -173,7 +171,7 @@ class PartitionCluster(WorldOfProcesses):
                 f"this world has {len(self.brokers)}"
             )
         self.zookeeper.load(snapshot.zookeeper)
-        self.journal.now_ms = snapshot.now_ms
+        self.now_ms = snapshot.now_ms
         for broker, saved in zip(self.brokers.values(), snapshot.brokers, strict=True):
             broker.load(saved)
         self.network.load(snapshot.network)

@@ -222,7 +222,6 @@ def leader_and_isr_arrives(
     """
     request = world.network.take((broker, leader_epoch, controller_epoch))
     server = world.brokers[broker]
-    world.journal.request_arrives(request)
     server.replicas.hear(request, server.broker_epoch)
 
 

@@ -23,18 +23,15 @@ from impl.releases import Release
 from impl.sim.effects import EffectPort
 from impl.sim.pending import Completed, as_far_as, carry_out
 from impl.sim.suspension_points import registered_epoch
-from impl.world.journal import Journal
 from impl.world.network import PARTITION, OrderInFlight, orders_in
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
-    decode_controller,
     decode_controller_epoch,
     paths,
 )
 from impl.znodes.access import ControllerMoved
 from impl.znodes.client import ZnodeClient
 from impl.znodes.controller import ControllerEpoch, EpochNotCounted
-from impl.znodes.states import NO_LEADER
 from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
@@ -136,12 +133,12 @@ class PartitionController:
         assignment: tuple[int, ...],
         session: EmbeddedSession,
         release: Release,
-        journal: Journal,
+        now_ms: Callable[[], int],
     ) -> None:
         self.broker = broker
         self.assignment = assignment
         self.release = release
-        self.journal = journal
+        self.now_ms = now_ms
         self.port = EffectPort(session)
         self.candidacy: Candidacy | None = None
         self.belief: ControllerEpoch | None = None
@@ -169,7 +166,7 @@ class PartitionController:
 
         Up to 2.0 it is read when ``/controller`` is there: nothing but the time is remembered.
         """
-        one = Candidacy(self.journal.now_ms)
+        one = Candidacy(self.now_ms())
         if self.release.since("2.1"):
             stands = as_far_as(self._registers(one.now_ms), ())
             assert not isinstance(stands, Completed), "the epoch is asked for first"
@@ -221,15 +218,9 @@ class PartitionController:
                 lost, EpochNotCounted
             ):  # up to 2.0: whoever's it is (triggerControllerMove)
                 wait(self.client.delete_controller(0))
-            self.journal.controller_lost_the_race(self.broker, self._registered())
             return
         won: ControllerEpoch = stands.result
         self.candidacy, self.belief = None, won
-        self.journal.controller_elected(self.broker, won.epoch, won.epoch_version)
-
-    def _registered(self) -> int:
-        node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
-        return NO_LEADER if node is None else decode_controller(node.data)
 
     # Resigning
 
@@ -238,13 +229,7 @@ class PartitionController:
         node = self.port.embedded.zookeeper.nodes.get(paths.CONTROLLER)
         return node is not None and node.owner == self.port.session
 
-    def resign(self, moved: bool = False) -> None:
-        """Stop believing and forget everything that was known as the controller."""
-        if self.belief is not None:
-            self.journal.controller_resigned(self.broker, moved)
-        self.forget()
-
-    def forget(self) -> None:
+    def resign(self) -> None:
         """No belief, no registration under way, nothing cached."""
         self.candidacy = self.belief = self.cached = None
 
@@ -252,9 +237,7 @@ class PartitionController:
 
     def read_partition(self) -> None:
         """Cache the partition's state and version, and who is registered."""
-        state, live = self._registered_state(), self._live()
-        self.cached = Cached(state, live)
-        self.journal.controller_read_brokers(self.broker, dict(live))
+        self.cached = Cached(self._registered_state(), self._live())
 
     def _registered_state(self) -> LeaderIsrAndControllerEpoch:
         state = wait(self.client.state(PARTITION))
@@ -285,7 +268,7 @@ class PartitionController:
             isr=elected.isr,
             controller_epoch=context.epoch,
         )
-        return self._write(cached, state, elected.recipients, None)
+        return self._write(cached, state, elected.recipients)
 
     def remove_replica(self, replica: int) -> list[OrderInFlight]:
         """Take a dead replica off the ISR; what is to be sent to the other ones."""
@@ -294,27 +277,24 @@ class PartitionController:
         machine = ReplicaMachine(context, batch, self.client, self.release, self.unclean)
         state = machine.without(replica, cached.state)
         others = [one for one in cached.live_ids if one != replica]
-        return self._write(cached, state, others, replica)
+        return self._write(cached, state, others)
 
     def _write(
         self,
         cached: Cached,
         state: LeaderIsrAndControllerEpoch,
         recipients: Collection[int],
-        removed: int | None,
     ) -> list[OrderInFlight]:
         won = self._belief()
         try:
             updated = wait(self.client.update_states({PARTITION: state}, won.epoch_version))
         except ControllerMoved:
-            self.resign(moved=True)
+            self.resign()
             return []
         if PARTITION not in updated.done:
             self.cached = None
             return []
-        written = updated.done[PARTITION]
-        self.cached = replace(cached, state=written)
-        self.journal.controller_wrote_state(self.broker, won.epoch, cached.state, written, removed)
+        self.cached = replace(cached, state=updated.done[PARTITION])
         return self._batch(self.cached, recipients)
 
     def inform(self, replica: int) -> list[OrderInFlight]:

@@ -14,12 +14,11 @@ from typing import Any
 
 from impl.core import answers
 from impl.core.answers import NONE
-from impl.core.events import LogTruncating, Observer, Sender
+from impl.core.events import Sender
 from impl.core.fetch_sessions import as_kept
 from impl.core.fetcher_thread import (
     EpochQuestion,
     EpochReply,
-    FetcherListener,
     FetcherThread,
     FetchQuestion,
     FetchReply,
@@ -82,17 +81,6 @@ class SteppedPartition(SteppedIsr[HostedLog]):
         super().advance(LATE_MS)
 
 
-class Truncations(FetcherListener):
-    """A listener of fetchers that reports each truncation to an observer."""
-
-    def __init__(self, observer: Observer) -> None:
-        self.observer = observer
-
-    def truncating(self, key: Any, offset: int, log_end: int, high_watermark: int) -> None:
-        """A log is about to be cut."""
-        self.observer(LogTruncating(key, offset, log_end, high_watermark))
-
-
 class Replicas:
     """What a process of a broker makes of its replica; lost with it, but for the log.
 
@@ -110,18 +98,15 @@ class Replicas:
         high_watermark: int,
         session: EmbeddedSession,
         release: Release,
-        observer: Observer,
     ) -> None:
         self.broker = broker
         self.release = release
-        self.observer = observer
         self.log = RecordLog(log, high_watermark)
         self.port = EffectPort(session)
         client = ZnodeClient(self.port, release)
-        self.manager = self.new_manager(
-            broker, release, self, LAG_MS, lambda: client, self.observer,
-            new_partition=SteppedPartition,
-        )  # fmt: skip
+        self.manager = ReplicaManager(
+            broker, release, self, LAG_MS, lambda: client, new_partition=SteppedPartition
+        )
         self.manager.fetchers = self
         self.fetchers = {
             leader: FetcherThread[TopicPartition](
@@ -129,7 +114,6 @@ class Replicas:
                 {PARTITION: self.log},
                 release,
                 False,  # up to 2.7 epochs are asked for
-                Truncations(self.observer),
             )
             for leader in everybody
             if leader != broker
@@ -140,10 +124,6 @@ class Replicas:
         partition = wait(self.manager.host(PARTITION))
         assert isinstance(partition, SteppedPartition), "it was made so"
         self.partition = partition
-
-    def new_manager(self, *args: Any, **more: Any) -> ReplicaManager:
-        """The replica manager; a faulty broker has another one."""
-        return ReplicaManager(*args, **more)
 
     # What can be seen
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from impl.sim.steps import Step, choose
 from impl.world.faults import profile_named, weights_in
-from impl.world.journal import Journal
 from impl.world.observation import Changes
 from impl.world.trace import ZOOKEEPER, Trace, TraceEvent, TraceHeader
 from impl.world.world import KINDS, World
@@ -31,15 +30,9 @@ STEP_MS = 100
 class Simulator:
     """Takes one weighted random step after the other in ``world``; ``clock`` counts them."""
 
-    def __init__(
-        self,
-        seed: int,
-        faults: str = "everything",
-        brokers: int = 3,
-        journal: Journal | None = None,
-    ) -> None:
+    def __init__(self, seed: int, faults: str = "everything", brokers: int = 3) -> None:
         self.seed, self.faults = seed, faults
-        self.world = World(brokers, seed=seed, strategy=STRATEGY, journal=journal)
+        self.world = World(brokers, seed=seed, strategy=STRATEGY)
         self._weights = weights_in(self.world, profile_named(faults, seed))
         self.random = random.Random(seed)
         self.clock = 0

@@ -84,11 +84,12 @@ def test_without_a_folder_nothing_is_left_behind(insync, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_logs_are_written_beside_the_trace_as_kafka_names_them(insync, tmp_path):
-    result = insync(f"simulate --seed 5 --steps 100 --brokers 2 --out {tmp_path} --logs")
+def test_a_cluster_that_writes_logs_as_kafka_names_them_takes_the_same_steps(answer, tmp_path):
+    line = "simulate --cluster --seed 5 --steps 100 --brokers 2"
+    code, found = answer(f"{line} --out {tmp_path} --logs")
 
     logs = sorted(path.relative_to(tmp_path) for path in tmp_path.glob("*/*/*"))
-    assert result.exit_code == 0
+    assert (code, found["runs"]) == (0, answer(line)[1]["runs"])
     assert [str(path) for path in logs] == [
         f"seed-5-logs/broker{broker}/{name}.log"
         for broker in (1, 2)
@@ -116,7 +117,7 @@ def test_a_folder_of_other_things_is_left_alone(insync, tmp_path):
 
 
 def test_logs_of_an_earlier_run_never_stand_beside_another_trace(insync, tmp_path):
-    insync(f"simulate --seed 1 --steps 50 --out {tmp_path} --logs")
+    insync(f"simulate --cluster --seed 1 --steps 50 --out {tmp_path} --logs")
 
     result = insync(f"simulate --seed 1 --steps 60 --out {tmp_path}")
 
@@ -158,7 +159,7 @@ def test_a_broken_run_that_was_not_kept_comes_with_the_command_that_keeps_it(ins
         ("--faults crash", "did you mean 'crashes'? one of: crashes, everything"),
         ("--brokers 1", "1 is not in the range 2<=x<=9"),
         ("--brokers 10", "10 is not in the range 2<=x<=9"),
-        ("--logs", "say where: --out DIR --logs"),
+        ("--logs", "write --cluster --out DIR --logs"),
     ],
 )
 def test_a_wrong_line_is_refused_with_what_is_right(insync, line, words):

@@ -121,7 +121,6 @@ def test_a_run_of_which_lines_are_missing_is_not_checked():
         (["--engine", "local", "--planted", "KIP-1"], "unknown bug to plant 'KIP-1'"),
         (["--engine", "local", "--faults", "none,rain"], "unknown fault profile 'rain'"),
         (["--engine", "local", "--master", "local[1]"], "write --engine spark"),
-        (["--engine", "local", "--logs", "--out", "x"], "--logs is of single runs"),
     ],
 )
 def test_a_campaign_that_makes_no_sense_is_refused_in_one_line(arguments, said, tmp_path):

@@ -169,14 +169,17 @@ def run_wide(
     partitions: int = 3,
     release: str = DEFAULT,
     settle: bool = True,
+    world: WideWorld | None = None,
 ) -> WideRun:
     """A run, with every claim looked at after every step; then calm, and every record looked for.
+
+    ``world``: a new one, whose brokers write logs, say; in place of one by the other arguments.
 
     ValueError for numbers or names that make no sense.
     """
     if steps < 1:
         raise ValueError(f"a run has 1 step or more, not {steps}")
-    world = WideWorld(
+    world = world or WideWorld(
         brokers, topics, partitions, release=release, seed=seed, **world_of(faults, brokers)
     )
     simulator, claims = WideSimulator(world, seed, faults), WideClaims(world)
