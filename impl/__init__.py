@@ -2,15 +2,12 @@
 
 from impl.world import KINDS, Observation, Snapshot, Step, StepNotPossible, World, leaves
 from impl.world.faults import PROFILES
-from impl.world.ghost import ClaimBroken, PartitionHistory
 from impl.world.simulator import Simulator, simulate
 from impl.world.trace import Trace, TraceError, read_trace, write_trace
 
 __all__ = [
     "KINDS",
     "PROFILES",
-    "ClaimBroken",
-    "PartitionHistory",
     "Observation",
     "Simulator",
     "Snapshot",

@@ -28,10 +28,8 @@ from impl.server.replica_lines import ReplicaLines
 from impl.sim.steps import Step
 from impl.world.simulated_broker import FOLDER
 from impl.world.simulated_cluster import STEP_MS as WIDE_STEP_MS
-from impl.world.wide.claims import ClusterClaimBroken, WideClaims
 from impl.world.wide.node import WideBroker
-from impl.world.wide.rest import is_at_rest, what_goes_on
-from impl.world.wide.runs import REST_EVERY, WideSimulator, keeps_records, world_of
+from impl.world.wide.runs import run_wide, world_of
 from impl.world.wide.world import FIRST_INSTANT_MS, WideWorld
 from impl.znodes import TopicPartition, paths
 from impl.zookeeper.port import wait
@@ -158,10 +156,6 @@ class LoggedWorld(WideWorld):
             node.files.close()
 
 
-SETTLING_STEPS = 5_000
-"""So long a cluster is left alone, if it does not come to rest before; a few hundred are usual."""
-
-
 def logged_run(
     folder: Path, seed: int, steps: int, faults: str = "everything", release: str = DEFAULT,
     brokers: int = 4, topics: int = 2, partitions: int = 2, settles: bool = False,
@@ -176,36 +170,23 @@ def logged_run(
         folder, brokers=brokers, topics=topics, partitions=partitions, release=release, seed=seed,
         **world_of(faults, brokers),
     )  # fmt: skip
-    simulator, claims, taken = WideSimulator(world, seed, faults), WideClaims(world), 0
-    claims.keeps_committed = keeps_records(faults)
     with closing(world):
-        try:
-            while taken < steps and simulator.advance() is not None:
-                claims.look()
-                taken += 1
-            return taken, _settled(world, simulator, claims) if settles else ""
-        except ClusterClaimBroken as broken:
-            return taken, f"step {world.clock}: {broken}"
+        run = run_wide(seed, steps, faults, brokers, settle=settles, world=world)
+        return run.steps, run.broken or _unfinished(world, run.goes_on)
 
 
-def _settled(world: LoggedWorld, simulator: WideSimulator, claims: WideClaims) -> str:
-    """What has not happened once faults were over for long enough, by the model's claims."""
-    simulator.calm_down()
-    for number in range(SETTLING_STEPS):
-        if number % REST_EVERY == 0 and is_at_rest(world):
-            claims.at_rest()
-            return ""
-        if simulator.advance() is None:
-            break
-        claims.look()
+def _unfinished(world: LoggedWorld, goes_on: str) -> str:
+    """Which of the model's claims does not hold of a cluster that does not come to rest."""
     nodes = world.zookeeper.nodes
+    if not goes_on:
+        return ""
     if paths.CONTROLLER not in nodes:
         return "newest_controller_is_heard: nobody is in /controller"
     if wait(world.admin.deletions()):
         return "no_wedge: a topic is still to be deleted"
     if paths.REASSIGN_PARTITIONS in nodes:
         return "moves_finish: a move is still under way"
-    return f"the_cluster_comes_to_rest: {what_goes_on(world)}"
+    return f"the_cluster_comes_to_rest: {goes_on}"
 
 
 WRONG = {kind.value for kind in (*BREAKS, FindingKind.KNOWN_BUG)}

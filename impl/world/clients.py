@@ -1,4 +1,7 @@
-"""Steps of clients: producers that ask for acks=0, 1 or all, and consumers that read."""
+"""Steps of clients: producers that ask for acks=0, 1 or all, and consumers that read.
+
+What a client hears changes nothing; it must be what the log and the high watermark say.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from impl.sim.steps import refusable
 from impl.world.cluster import PartitionCluster
 from impl.world.steps import ISR_IS_UNLOCKED, LEADS, each_leader
 
-ACKS = {"one": 1, "all": -1}
+ONE, ALL = 1, -1
 """What a producer asks for, as its request says it."""
 
 WORTH_ASKING = 3
@@ -42,21 +45,20 @@ def _too_few(world: PartitionCluster, broker: int) -> str | None:
     return "the ISR has min.insync.replicas members" if few else None
 
 
-def _append(world: PartitionCluster, broker: int, acks: str) -> None:
-    error = world.brokers[broker].replicas.append(world.next_record, ACKS[acks])
+def _append(world: PartitionCluster, broker: int, acks: int) -> None:
+    error = world.brokers[broker].replicas.append(world.next_record, acks)
     assert error == NONE, f"a leader takes a record, and says {error}"
-    world.client_view.acks[world.next_record] = acks
     world.next_record += 1
 
 
 def leader_appends(world: PartitionCluster, broker: int) -> None:
     """A producer's record with acks=0 or 1: the next id of the world, in the leader's epoch."""
-    _append(world, broker, "one")
+    _append(world, broker, ONE)
 
 
 def leader_appends_for_isr(world: PartitionCluster, broker: int) -> None:
     """Likewise with acks=all."""
-    _append(world, broker, "all")
+    _append(world, broker, ALL)
 
 
 def _acknowledges_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
@@ -73,7 +75,6 @@ def _acknowledges_unmet(world: PartitionCluster, broker: int, offset: int) -> st
 
 def leader_acknowledges(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=1: the producer hears that the leader has its record."""
-    world.client_view.hears(world.brokers[broker].log.records[offset][0], "one")
 
 
 def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
@@ -85,9 +86,8 @@ def _replicated_unmet(world: PartitionCluster, broker: int, offset: int) -> str 
 
 def leader_acknowledges_for_isr(world: PartitionCluster, broker: int, offset: int) -> None:
     """acks=all: the producer hears that every ISR member has its record."""
-    server = world.brokers[broker]
-    if server.replicas.acknowledges(offset):
-        world.client_view.hears(server.log.records[offset][0], "all")
+    heard = world.brokers[broker].replicas.acknowledges(offset)
+    assert heard, "a producer hears of a record below the high watermark"
 
 
 def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | None:
@@ -99,9 +99,9 @@ def _reads_unmet(world: PartitionCluster, broker: int, offset: int) -> str | Non
 
 def consumer_reads(world: PartitionCluster, broker: int, offset: int) -> None:
     """A consumer is given the record at an offset."""
-    record = world.brokers[broker].replicas.read(offset)
-    assert record is not None, "a consumer is given what is below the high watermark"
-    world.client_view.reads(offset, record)
+    server = world.brokers[broker]
+    given, there = server.replicas.read(offset), server.log.records[offset]
+    assert given == there, f"a consumer is given {given}, and not {there}"
 
 
 KINDS = (

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker, SavedBroker
-from impl.world.client_view import ClientView, SavedClientView
 from impl.world.network import PARTITION, Network, OrderInFlight, SavedNetwork
 from impl.world.partition_controller import Strategy, strategy_named
 from impl.world.processes import Process, WorldOfProcesses
@@ -40,7 +39,6 @@ class Snapshot:
     brokers: tuple[SavedBroker, ...]
     network: SavedNetwork
     next_record: int
-    client_view: SavedClientView
 
 
 class PartitionCluster(WorldOfProcesses):
@@ -74,7 +72,6 @@ class PartitionCluster(WorldOfProcesses):
         self._make_znodes()
         self.network = Network(self.assignment)
         self.next_record = 0
-        self.client_view = ClientView()
         self.brokers = {
             broker: PartitionBroker(
                 broker, self.assignment, self.zookeeper, self.release, lambda: self.now_ms
@@ -160,7 +157,6 @@ class PartitionCluster(WorldOfProcesses):
             tuple(broker.save() for broker in self.brokers.values()),
             self.network.save(),
             self.next_record,
-            self.client_view.save(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -176,4 +172,3 @@ class PartitionCluster(WorldOfProcesses):
             broker.load(saved)
         self.network.load(snapshot.network)
         self.next_record = snapshot.next_record
-        self.client_view.load(snapshot.client_view)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from impl import ClaimBroken, PartitionHistory, Trace, World, simulate
+from conformance.replay import judge
+from impl import Trace, simulate
 from impl.world.faults import LEFT_OUT, SWARM, profile_named
 from impl.world.shrink import FAULTS, shrink
 from impl.world.simulator import record, steps_of
 from tests.planting import plant
 
 
-def breaks_a_claim(trace: Trace) -> int | None:
-    """After so many events the ghost finds a claim broken."""
-    world = World(trace.header.brokers, seed=trace.header.seed)
-    ghost = PartitionHistory(world)
-    for number, step in enumerate(steps_of(trace), 1):
-        world.do(step)
-        try:
-            ghost.look()
-        except ClaimBroken:
-            return number
-    return None
+def misfits(trace: Trace) -> int | None:
+    """After so many events the model does not follow."""
+    lines = [finding.line for finding in judge(trace).findings]
+    return min(lines) - 1 if lines else None  # the header's line
 
 
 @pytest.fixture
@@ -32,30 +26,30 @@ def kip_101_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def first_failing() -> Trace:
     runs = (simulate(seed, 800) for seed in range(40))
-    return next(run for run in runs if breaks_a_claim(run) is not None)
+    return next(run for run in runs if misfits(run) is not None)
 
 
 @pytest.mark.usefixtures("kip_101_is_undone")
 def test_a_run_of_hundreds_of_steps_becomes_one_that_can_be_read() -> None:
     long = first_failing()
 
-    found = shrink(long, breaks_a_claim)
+    found = shrink(long, misfits)
 
     small = found.trace
-    assert breaks_a_claim(small) == len(small.events)
+    assert misfits(small) == len(small.events)
     assert found.after[2] * 5 < found.before[2]
     assert found.after[1] <= 6 < found.before[1]
-    assert shrink(small, breaks_a_claim).after == found.after
+    assert shrink(small, misfits).after == found.after
 
 
 @pytest.mark.usefixtures("kip_101_is_undone")
 def test_no_single_step_of_a_small_run_can_go() -> None:
-    small = shrink(first_failing(), breaks_a_claim).trace
+    small = shrink(first_failing(), misfits).trace
     steps = steps_of(small)
 
     for gone in range(len(steps)):
         shorter = record(steps[:gone] + steps[gone + 1 :], small.header)
-        assert breaks_a_claim(shorter) is None
+        assert misfits(shorter) is None
 
 
 def test_brokers_that_nobody_needs_go() -> None:
