@@ -37,7 +37,7 @@ class BatchByTheRules:
     queued: Collection[str] = ()
     started: Collection[str] = ()
     orders: dict[int, dict[str, Any]] = field(default_factory=dict)
-    stops: dict[int, dict[str, bool]] = field(default_factory=dict)
+    stops: dict[int, list[tuple[str, bool]]] = field(default_factory=dict)
     epochs: dict[tuple[int, str], int] = field(default_factory=dict)
     announced: dict[str, State] = field(default_factory=dict)
     listeners: set[int] = field(default_factory=set)
@@ -74,14 +74,17 @@ class BatchByTheRules:
                 self.announced[one] = {**self.known[one], **gone}
 
     def stop_replica(self, brokers: Iterable[int], partition: str, delete: bool) -> None:
-        """Brokers stop, in the leader epoch that is known now (2.6); to delete, once said, stays so
-        (2.6)."""
+        """Brokers stop, each once in the leader epoch that is known now, and to delete, once said,
+        stays so (2.6)."""
         for broker in brokers:
             if broker >= 0:
-                stops = self.stops.setdefault(broker, {})
+                stops = self.stops.setdefault(broker, [])
                 self.epochs[broker, partition] = self._epoch(partition)
-                was = stops.get(partition, False) and self.release >= (2, 6)
-                stops[partition] = delete or was
+                if self.release >= (2, 6):
+                    said = dict(stops)
+                    stops[:] = {**said, partition: delete or said.get(partition, False)}.items()
+                else:
+                    stops.append((partition, delete))
 
     def sent(self) -> dict[int, list[dict[str, Any]]]:
         """The requests to each broker in their order; since 2.2 none to the dead."""
@@ -93,15 +96,15 @@ class BatchByTheRules:
         for broker, stops in self.stops.items():
             for group in self._groups(stops):
                 shown = {one: {"delete": delete, "leaderEpoch": self.epochs[broker, one]}
-                         for one, delete in group.items()}  # fmt: skip
-                deletes = any(group.values())
+                         for one, delete in group}  # fmt: skip
+                deletes = any(delete for _, delete in group)
                 self._to(found, broker, "StopReplica", shown, deletePartitions=deletes)
         return found
 
     def events(self) -> list[str]:
         """Partitions whose deletion is reported: since 2.3 only of topics whose has begun."""
         reached = [stops for broker, stops in self.stops.items() if self._reaches(broker)]
-        deleted = {one for stops in reached for one, delete in stops.items() if delete}
+        deleted = {one for stops in reached for one, delete in stops if delete}
         if self.release >= (2, 3):
             deleted = {one for one in deleted if topic_of(one) in self.started}
         return sorted(deleted)
@@ -120,17 +123,17 @@ class BatchByTheRules:
             request = {"type": kind, "version": self._version(kind), "partitions": partitions}
             found.setdefault(broker, []).append(request | more)
 
-    def _groups(self, stops: Mapping[str, bool]) -> list[dict[str, bool]]:
+    def _groups(self, stops: list[tuple[str, bool]]) -> list[list[tuple[str, bool]]]:
         """How StopReplica is split: one request knows both kinds in version 3 alone."""
-        deletes = {one: True for one, delete in stops.items() if delete}
-        keeps = {one: False for one, delete in stops.items() if not delete}
+        deletes = [(one, delete) for one, delete in stops if delete]
+        keeps = [(one, delete) for one, delete in stops if not delete]
         if self._version("StopReplica") >= 3:
-            return [dict(stops)]
+            return [stops]
         if self.release >= (2, 3):
             return [group for group in (deletes, keeps) if group]
         if self.release >= (1, 1):
-            return [{}, *({one: delete} for one, delete in stops.items())]
-        return [keeps, *({one: True} for one in deletes)]
+            return [[], *([one] for one in stops)]
+        return [keeps, *([one] for one in deletes)]
 
     def _epoch(self, partition: str) -> int:
         if self.release < (2, 6):

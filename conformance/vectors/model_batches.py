@@ -55,12 +55,13 @@ def by_rule(question: Question) -> ByRule:
                     round_.begin()
     except NotSent:
         return ByRule(error="IllegalStateException")
-    answer: dict[str, Any] = {"recipients": {}, "deletionEventPartitions": round_.events()}
+    answer: dict[str, Any] = {"recipients": {kind: [] for kind in NAMES.values()},
+                              "deletionEventPartitions": round_.events()}  # fmt: skip
     for broker, requests in sorted(round_.sent().items()):
         answer[f"broker{broker}"] = requests
         answer[f"orderToBroker{broker}"] = [one["type"] for one in requests]
         for one in requests:
-            to = answer["recipients"].setdefault(one["type"], [])
+            to = answer["recipients"][one["type"]]
             to += [broker] if broker not in to else []
             if one["type"] == "UpdateMetadata":
                 answer |= {field: one[field] for field in ("partitions", "liveBrokers")}
@@ -155,7 +156,7 @@ def batch(question: Question) -> dict[str, Any]:
                if stage.read(sent, "partition.state.isr", number, VERSION, ids[one])]  # fmt: skip
         return {"leader": names.get(leader, -1), "isr": isr, "isNew": False}
 
-    answer: dict[str, Any] = {"recipients": {}}
+    answer: dict[str, Any] = {"recipients": {kind: [] for kind in NAMES.values()}}
     # The other steps send to all live brokers: those that were asked for are looked at.
     asked_for = ids if step == SENDS else {one: ids[one] for one in to}
     for broker, number in sorted(asked_for.items()):
@@ -175,7 +176,7 @@ def batch(question: Question) -> dict[str, Any]:
                     one for one in ids if stage.read(sent, "cache.queue.at.alive", *place, ids[one])
                 ]
                 answer |= {field: request[field] for field in ("partitions", "liveBrokers")}
-            answer["recipients"].setdefault(name, []).append(broker)
+            answer["recipients"][name].append(broker)
             answer.setdefault(f"broker{broker}", []).append(request)
             answer.setdefault(f"orderToBroker{broker}", []).append(name)
     return answer | {"deletionEventPartitions": []}

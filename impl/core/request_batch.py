@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 
 from impl.core.cluster_context import ClusterContext
 from impl.core.requests import (
@@ -54,7 +55,7 @@ class RequestBatch:
         self.protocol = protocol or release
         self.send = send
         self.orders: dict[int, dict[TopicPartition, LeaderAndIsrPartitionState]] = {}
-        self.stops: dict[int, dict[TopicPartition, PartitionStop]] = {}
+        self.stops: dict[int, list[tuple[TopicPartition, PartitionStop]]] = {}
         self.metadata_to: set[int] = set()
         self.metadata: dict[TopicPartition, PartitionMetadata] = {}
 
@@ -100,13 +101,18 @@ class RequestBatch:
     def add_stop_replica(
         self, brokers: Iterable[int], partition: TopicPartition, delete: bool
     ) -> None:
-        """Stop a replica; since 2.6 "delete", once said, stays."""
+        """Stop a replica; since 2.6 each once, and "delete", once said, stays."""
+        stop = PartitionStop(delete, self._stop_epoch(partition))
         for broker in brokers:
             if broker < 0:
                 continue
-            stops = self.stops.setdefault(broker, {})
-            sticky = self.release.since("2.6") and partition in stops and stops[partition].delete
-            stops[partition] = PartitionStop(delete or sticky, self._stop_epoch(partition))
+            stops = self.stops.setdefault(broker, [])
+            if self.release.since("2.6"):
+                said = dict(stops)
+                was = partition in said and said[partition].delete
+                stops[:] = {**said, partition: replace(stop, delete=delete or was)}.items()
+            else:
+                stops.append((partition, stop))
 
     def _stop_epoch(self, partition: TopicPartition) -> int:
         if not self.release.since("2.6"):
@@ -209,19 +215,19 @@ class RequestBatch:
         )
 
     def _stop_replicas(
-        self, broker: int, stops: dict[TopicPartition, PartitionStop], epoch: int
+        self, broker: int, stops: list[tuple[TopicPartition, PartitionStop]], epoch: int
     ) -> list[StopReplica]:
         version = self._version("StopReplica")
-        deletes = {one: stop for one, stop in stops.items() if stop.delete}
-        keeps = {one: stop for one, stop in stops.items() if not stop.delete}
+        deletes = [one for one in stops if one[1].delete]
+        keeps = [one for one in stops if not one[1].delete]
         if version >= 3:
             groups = [stops]
         elif self.release.since("2.3"):
             groups = [group for group in (deletes, keeps) if group]
         elif self.release.since("1.1"):
-            groups = [{}, *({one: stop} for one, stop in stops.items())]
+            groups = [[], *([one] for one in stops)]
         else:
-            groups = [keeps, *({one: stop} for one, stop in deletes.items())]
+            groups = [keeps, *([one] for one in deletes)]
         return [
             StopReplica(
                 version,
@@ -229,7 +235,7 @@ class RequestBatch:
                 epoch,
                 self._broker_epoch(broker),
                 dict(group),
-                frozenset(one for one, stop in group.items() if self._raises_event(one, stop)),
+                frozenset(one for one, stop in group if self._raises_event(one, stop)),
             )
             for group in groups
         ]

@@ -21,7 +21,8 @@ from impl.releases import Release
 from impl.znodes import TopicPartition
 from impl.zookeeper.port import wait
 
-_KINDS = ("LeaderAndIsr", "UpdateMetadata", "StopReplica", "ControlledShutdown")
+ROUND = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
+_KINDS = (*ROUND, "ControlledShutdown")
 
 
 def versions(question: Question) -> dict[str, Any]:
@@ -59,8 +60,8 @@ def batch(question: Question) -> dict[str, Any]:
 
 def _context(asked: dict[str, Any]) -> ClusterContext:
     context = ClusterContext()
-    context.broker_epochs = dict.fromkeys(asked["live"], 1)
     context.shutting_down = set(asked.get("shuttingDown", ()))
+    context.broker_epochs = dict.fromkeys({*asked["live"], *context.shutting_down}, 1)
     context.queued_for_deletion = set(asked.get("queuedForDeletion", ()))
     context.deletion_started = set(asked.get("deletionStarted", ()))
     for name, state in asked.get("leadership", {}).items():
@@ -88,9 +89,9 @@ def _call(round_: RequestBatch, context: ClusterContext, call: dict[str, Any]) -
 
 
 def _shown(sent: list[tuple[int, Request]]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"recipients": {}}
+    answer: dict[str, Any] = {"recipients": {kind: [] for kind in ROUND}}
     for broker, request in sent:
-        to = answer["recipients"].setdefault(kind_of(request), [])
+        to = answer["recipients"][kind_of(request)]
         to += [broker] if broker not in to else []
         answer.setdefault(f"broker{broker}", []).append(_request(request))
         answer.setdefault(f"orderToBroker{broker}", []).append(kind_of(request))
