@@ -60,6 +60,9 @@ def agrees(expected: Any, got: Any, case: Case, name: str = "") -> bool:
         return isinstance(got, list | tuple) and _list_agrees(expected, list(got), case, name)
     if name == "error" and isinstance(expected, str) and isinstance(got, str):
         return error_name(expected, case.release) == got.split(" ")[0]
+    if name.startswith("toBroker") and isinstance(expected, str) and isinstance(got, str):
+        # A request alone, or with how much it tells: "UpdateMetadata(no partitions)".
+        return expected == (got if "(" in expected else got.split("(")[0])
     if name in ("json", "data") and isinstance(expected, str) and isinstance(got, str):
         return bool(json.loads(expected) == json.loads(got))
     return type(expected) is type(got) and bool(expected == got)

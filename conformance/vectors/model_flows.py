@@ -96,9 +96,19 @@ def creation(question: Question) -> dict[str, Any]:
     """A topic, or a partition of one, comes into being while some replicas are dead."""
     asked = question["input"]
     wanted = asked["assignment"]
-    number = min(map(int, wanted)) if isinstance(wanted, Mapping) else 0
-    replicas = wanted[str(number)] if isinstance(wanted, Mapping) else wanted
-    made = model_topics.create(question, replicas, asked["live"])
+    if not isinstance(wanted, Mapping):
+        return _created(question, 0, wanted)
+    seen = {number: _created(question, int(number), wanted[number])
+            for number in sorted(wanted, key=int)}  # fmt: skip
+    return next(iter(seen.values())) | {
+        "leaders": {number: one["leader"] for number, one in seen.items()},
+        "isrs": {number: one.get("isr") for number, one in seen.items()},
+        "leaderEpochs": {number: one.get("leaderEpoch") for number, one in seen.items()},
+    }
+
+
+def _created(question: Question, number: int, replicas: list[int]) -> dict[str, Any]:
+    made = model_topics.create(question, replicas, question["input"]["live"])
     if made is None:  # nobody could lead: no state was written
         return {"leader": None}
     return made | {"partition": number, "controllerEpoch": CONTROLLER_EPOCH}

@@ -48,9 +48,9 @@ def stop_replica(question: Question) -> dict[str, Any]:
     top = answers.of_controller_epoch(
         asked.get("requestControllerEpoch", 0), asked.get("knownControllerEpoch", 0)
     )
-    if top != answers.NONE:
-        return {"topError": top}
     where = asked.get("partition", "hosted")
+    if top != answers.NONE:
+        return {"topError": top, "partitionHosted": where == "hosted", "logDeleted": False}
     error = answers.of_stop_replica(
         asked.get("requestLeaderEpoch", answers.NOT_GIVEN),
         asked["currentLeaderEpoch"] if where == "hosted" else None,

@@ -233,9 +233,17 @@ def replica_effects(question: Question) -> dict[str, Any]:
         "state": after,
         "stateEntry": None if after == NONE_YET else after,
         "leaderAndIsr": _orders(done["to"], state or {}),
-        "stopReplica": done["stopReplica"],
+        "stopReplica": done["stopReplica"] or _stop_of_the_dead(question, target, live),
         "error": None if after == target else "StateChangeFailed",
     }
+
+
+def _stop_of_the_dead(question: Question, target: str, live: list[int]) -> list[dict[str, Any]]:
+    """Up to 2.1 a batch has it, and only the channel drops it."""
+    replica = question["input"]["replica"]
+    kept = _in_batch(question, [replica] if replica not in live else [], [])
+    stops = {"OfflineReplica": False, "ReplicaDeletionStarted": True}
+    return [{"to": kept, "delete": stops[target]}] if kept and target in stops else []
 
 
 def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,5 +269,6 @@ def _offline(question: Question, live: list[int], state: Mapping[str, Any]) -> d
         "zkSetState": None if written is None else _after(written, state, 0),
         "leaderAndIsr": _orders(receivers, sent),
         "stopReplica": [{"to": [replica], "delete": False}]
-        if moved.is_stopped(after, replica) else [],
+        if moved.is_stopped(after, replica)
+        else _stop_of_the_dead(question, "OfflineReplica", live),
     }  # fmt: skip

@@ -10,7 +10,7 @@ import re
 
 from impl.releases import PRESETS, Release
 
-_NUMBER = r"\d+\.[\dx]+(?:\.\d+)?"
+_NUMBER = r"\d+\.[\dx]+(?:\.\d+)*"
 _UNTIL = re.compile(rf"(?:<=|≤|up to|until)\s*({_NUMBER})")
 _BEFORE = re.compile(rf"(?:<|before)\s*({_NUMBER})")
 _BETWEEN = re.compile(rf"({_NUMBER})\s*(?:-|–|to)\s*({_NUMBER})")

@@ -565,6 +565,12 @@ def _partition_effects(asked: Fields) -> None:
     asked.fill("live", "liveBrokers", "brokers", default=list(asked["assignment"]))
     if asked["target"] == "OnlinePartition" and asked["state"] != "NewPartition":
         asked.fill("strategy", default=f"Offline({str(bool(asked['unclean'])).lower()})")
+        name, _, argument = str(asked["strategy"]).partition("(")
+        if name == "Reassign":
+            # The controller's assignment is the target by the time it moves the leader.
+            asked["strategy"] = name
+            targets = [int(one) for one in re.findall(r"\d+", argument)]
+            asked["assignment"] = targets or asked.get("rar", asked["assignment"])
 
 
 def _partition_state(asked: Fields) -> str:

@@ -144,7 +144,12 @@ def creation(question: Question) -> dict[str, Any]:
     stage.run(controller)
     _grow(stage, {0: asked["live"], **added})
     stage.run(controller)
-    return _observed(stage, TopicPartition("t", min(added)))
+    seen = {number: _observed(stage, TopicPartition("t", number)) for number in sorted(added)}
+    return seen[min(added)] | {
+        "leaders": {str(number): one["leader"] for number, one in seen.items()},
+        "isrs": {str(number): one.get("isr") for number, one in seen.items()},
+        "leaderEpochs": {str(number): one.get("leaderEpoch") for number, one in seen.items()},
+    }
 
 
 def _grow(stage: ControllerStage, assignment: dict[int, Any]) -> None:
