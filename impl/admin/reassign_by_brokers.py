@@ -53,7 +53,7 @@ class ReassignByBrokers:
         self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
     ) -> list[str]:
         """A proposal for some topics over some brokers, and what is now."""
-        _, topics = reassign_json.parse_generate(brokers, fields)
+        _, topics = reassign_json.parse_generate(brokers, fields, WORDS)
         known = self.admin.brokers()
         racks = known if rack_aware else dict.fromkeys(known)
         current = self.admin.assignments(topics)
@@ -66,13 +66,13 @@ class ReassignByBrokers:
         additional: bool = False,
     ) -> list[str]:  # fmt: skip
         """Ask for moves, between brokers and between their directories; rates in bytes a second."""
-        proposal = reassign_json.parse_execute(text)
+        proposal = reassign_json.parse_execute(text, WORDS)
         plan, directories = proposal.replicas, proposal.directories
         moving = self.admin.list_reassignments()
         if moving and not additional:
             raise TerseReassignmentFailure(RUNNING)
         current = self.admin.assignments(sorted({one.topic for one in plan}))
-        reassign_json.check_execute(plan, current, self.admin.brokers(), new=True)
+        reassign_json.check_execute(plan, current, self.admin.brokers(), WORDS)
         old = {one: current[one] for one in sorted(plan)}
         lines = reassign_json.rollback_lines(old, WORDS)
         if throttle is not None or move_throttle is not None:
@@ -117,7 +117,7 @@ class ReassignByBrokers:
 
     def verify(self, text: str, preserve_throttles: bool = False) -> list[str]:
         """How far the moves are; when nothing moves any more, throttles go."""
-        proposal = reassign_json.parse_execute(text)
+        proposal = reassign_json.parse_execute(text, WORDS)
         plan = proposal.replicas
         current = self.admin.assignments(sorted({one.topic for one in plan}))
         moving = {one: found.target for one, found in self.admin.list_reassignments().items()}
@@ -132,7 +132,7 @@ class ReassignByBrokers:
 
     def cancel(self, text: str, preserve_throttles: bool = False) -> list[str]:
         """Turn back what moves, between brokers and between their directories."""
-        plan = reassign_json.parse_execute(text).replicas
+        plan = reassign_json.parse_execute(text, WORDS).replicas
         active = [one for one in sorted(self.admin.list_reassignments()) if one in plan]
         if active:
             errors = self.admin.alter_reassignments(dict.fromkeys(active))

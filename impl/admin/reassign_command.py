@@ -69,7 +69,7 @@ class ReassignCommand:
         self, brokers: str, fields: Mapping[str, Any], rack_aware: bool = True
     ) -> list[str]:
         """A proposal for some topics over some brokers, and what is now."""
-        chosen, topics = reassign_json.parse_generate(brokers, fields)
+        chosen, topics = reassign_json.parse_generate(brokers, fields, self.release)
         racks, current = self.topics.brokers(rack_aware, chosen), self._current(topics)
         return reassign_json.proposal(brokers, fields, current, racks, self.chance, self.release)
 
@@ -79,11 +79,11 @@ class ReassignCommand:
         self, text: str, throttle: int | None = None, move_throttle: int | None = None
     ) -> list[str]:
         """Ask the controller for moves; both rates are in bytes a second."""
-        proposal = reassign_json.parse_execute(text)
+        proposal = reassign_json.parse_execute(text, self.release)
         plan = proposal.replicas
         current = self._current(sorted({one.topic for one in plan}))
         live, new = set(wait(self.client.brokers())), self.release.since("2.6")
-        reassign_json.check_execute(plan, current, live, new)
+        reassign_json.check_execute(plan, current, live, self.release)
         if wait(self.client.reassignments()):
             if new:
                 raise TerseReassignmentFailure(RUNNING)
@@ -137,7 +137,7 @@ class ReassignCommand:
 
     def verify(self, text: str) -> list[str]:
         """How far the moves are; throttles go when all is done."""
-        proposal = reassign_json.parse_execute(text)
+        proposal = reassign_json.parse_execute(text, self.release)
         plan = proposal.replicas
         topics = sorted({one.topic for one in plan})
         current, moving = self._current(topics), wait(self.client.reassignments())

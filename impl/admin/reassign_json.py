@@ -26,14 +26,15 @@ class Proposal:
     directories: dict[tuple[TopicPartition, int], str]
 
 
-def parse_execute(fields: Mapping[str, Any] | str) -> Proposal:
+def parse_execute(fields: Mapping[str, Any] | str, release: Release) -> Proposal:
     """Read ``--reassignment-json-file``; AdminCommandFailed says what is wrong with it."""
     if isinstance(fields, str):
-        fields = _parsed(fields)
-    _check_version(fields)
+        fields = _parsed(fields, release)
+    _check_version(fields, release)
     entries = fields.get("partitions") or []
     if not entries:
-        raise AdminCommandFailed("Partition reassignment list cannot be empty")
+        what = "list cannot be empty" if release.since("2.6") else "data file is empty"
+        raise AdminCommandFailed(f"Partition reassignment {what}")
     plan: Plan = {}
     directories: dict[tuple[TopicPartition, int], str] = {}
     twice: list[TopicPartition] = []
@@ -55,7 +56,7 @@ def parse_execute(fields: Mapping[str, Any] | str) -> Proposal:
             for broker, directory in zip(replicas, wanted, strict=True)
             if directory != ANY_DIRECTORY
         }
-    if any(not replicas for replicas in plan.values()):
+    if any(not replicas for replicas in plan.values()) and release.since("0.11"):
         raise AdminCommandFailed("Partition replica list cannot be empty")
     if twice:
         raise duplicates("Partition reassignment contains duplicate topic partitions", twice)
@@ -71,18 +72,21 @@ def parse_execute(fields: Mapping[str, Any] | str) -> Proposal:
     return Proposal(plan, directories)
 
 
-def _check_version(fields: Mapping[str, Any]) -> None:
-    """Version 1 is the only one; a file without a version is of that one."""
+def _check_version(fields: Mapping[str, Any], release: Release) -> None:
+    """Version 1 is the only one, of files without a version too; asked since 2.0 (KAFKA-4914)."""
     version = fields.get("version", 1)
-    if version != 1:
+    if version != 1 and release.since("2.0"):
         raise AdminOperation(f"Not supported version field value {version}")
 
 
 def check_execute(
-    plan: Plan, known: Mapping[TopicPartition, Sequence[int]], brokers: Collection[int], new: bool
+    plan: Plan,
+    known: Mapping[TopicPartition, Sequence[int]],
+    brokers: Collection[int],
+    release: Release,
 ) -> None:
-    """Refuse partitions and brokers that do not exist; ``new``: in the words of 2.6 and later."""
-    if new:
+    """Refuse partitions that do not exist, and since 0.11 such brokers."""
+    if release.since("2.6"):
         for partition in plan:
             if all(one.topic != partition.topic for one in known):
                 raise UnknownTopicOrPartition(f"Topic {partition.topic} not found.")
@@ -99,23 +103,23 @@ def check_execute(
             f"The proposed assignment contains non-existent partitions: {', '.join(absent)}"
         )
     dead = sorted({one for replicas in plan.values() for one in replicas if one not in brokers})
-    if dead:
+    if dead and release.since("0.11"):
         raise AdminCommandFailed(
             f"The proposed assignment contains non-existent brokerIDs: {','.join(map(str, dead))}"
         )
 
 
 def parse_generate(
-    brokers: str, topics: Mapping[str, Any] | Sequence[str]
+    brokers: str, topics: Mapping[str, Any] | Sequence[str], release: Release
 ) -> tuple[list[int], list[str]]:
     """Read ``--broker-list`` and ``--topics-to-move-json-file``."""
     ids = [int(part) for part in brokers.split(",")]
     if _repeated(ids):
         raise duplicates("Broker list contains duplicate entries", _repeated(ids))
     if isinstance(topics, Mapping):
-        _check_version(topics)
+        _check_version(topics, release)
     names = (
-        [entry["topic"] for entry in topics["topics"]]
+        [entry["topic"] for entry in topics.get("topics", ())]
         if isinstance(topics, Mapping)
         else list(topics)
     )
@@ -158,7 +162,7 @@ def proposal(
     release: Release,
 ) -> list[str]:
     """``--generate``: what is, and a proposal over some of the brokers in ``racks``."""
-    ids, topics = parse_generate(brokers, fields)
+    ids, topics = parse_generate(brokers, fields, release)
     absent = [one for one in ids if one not in racks]
     if absent:
         raise AdminCommandFailed(
@@ -212,10 +216,13 @@ def throttled_replicas(
     return leaders, followers
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str, release: Release) -> dict[str, Any]:
+    """The file's object; up to 1.1 what is no JSON is taken for a file that asks for nothing."""
     try:
         fields = json.loads(text)
     except json.JSONDecodeError as error:
+        if not release.since("2.0"):
+            return {}
         place = f"line {error.lineno} column {error.colno}"
         raise AdminOperation(f"The input string is not a valid JSON: {place}") from error
     if not isinstance(fields, dict):

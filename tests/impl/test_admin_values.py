@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from impl.admin.errors import AdminOperation, InvalidConfig
+from impl.admin.errors import AdminCommandFailed, AdminOperation, InvalidConfig
 from impl.admin.reassign_json import parse_execute, parse_generate
 from impl.admin.topic_command import parse_configs
+from impl.releases import Release
 from impl.server.properties import TOPIC_KEYS
 
+R11, R20 = Release.of("1.1"), Release.of("2.0")
 MOVE = [{"topic": "t", "partition": 0, "replicas": [1]}]
 
 
@@ -56,13 +58,23 @@ def test_a_value_that_kafka_takes_is_taken(text: str) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 9, "1"])
-def test_files_of_another_version_are_refused(version: object) -> None:
+def test_files_of_another_version_are_refused_since_2_0(version: object) -> None:
+    topics = {"version": version, "topics": [{"topic": "t"}]}
     with pytest.raises(AdminOperation, match=f"Not supported version field value {version}"):
-        parse_execute({"version": version, "partitions": MOVE})
+        parse_execute({"version": version, "partitions": MOVE}, R20)
     with pytest.raises(AdminOperation, match="Not supported version"):
-        parse_generate("1,2", {"version": version, "topics": [{"topic": "t"}]})
+        parse_generate("1,2", topics, R20)
+    assert parse_execute({"version": version, "partitions": MOVE}, R11).replicas
+    assert parse_generate("1,2", topics, R11) == ([1, 2], ["t"])
+
+
+def test_what_is_no_json_is_an_empty_file_up_to_1_1() -> None:
+    with pytest.raises(AdminCommandFailed, match="Partition reassignment data file is empty"):
+        parse_execute("nonsense", R11)
+    with pytest.raises(AdminOperation, match="The input string is not a valid JSON"):
+        parse_execute("nonsense", R20)
 
 
 @pytest.mark.parametrize("version", [{"version": 1}, {}])
 def test_version_1_and_files_without_a_version_are_taken(version: dict[str, int]) -> None:
-    assert len(parse_execute({**version, "partitions": MOVE}).replicas) == 1
+    assert len(parse_execute({**version, "partitions": MOVE}, R20).replicas) == 1

@@ -114,7 +114,7 @@ def parse_execute(question: Question) -> dict[str, Any]:
     """The file of ``--execute``."""
 
     def ask() -> dict[str, Any]:
-        proposal = reassign_json.parse_execute(given(question)["json"])
+        proposal = reassign_json.parse_execute(given(question)["json"], release(question))
         return {
             "assignment": {str(one): list(ids) for one, ids in proposal.replicas.items()},
             "logDirs": {
@@ -132,9 +132,8 @@ def execute(question: Question) -> dict[str, Any]:
     known = _partitions(asked["current"])
 
     def ask() -> dict[str, Any]:
-        plan = reassign_json.parse_execute(asked["json"]).replicas
-        new = release(question).since("2.6")
-        reassign_json.check_execute(plan, known, asked["brokers"], new)
+        plan = reassign_json.parse_execute(asked["json"], release(question)).replicas
+        reassign_json.check_execute(plan, known, asked["brokers"], release(question))
         return {"error": None}
 
     return or_refusal(ask)
@@ -145,7 +144,9 @@ def parse_generate(question: Question) -> dict[str, Any]:
     asked = given(question)
 
     def ask() -> dict[str, Any]:
-        brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
+        brokers, topics = reassign_json.parse_generate(
+            asked["brokers"], asked["topics"], release(question)
+        )
         return {"brokers": brokers, "topics": topics}
 
     return or_refusal(ask)
@@ -156,7 +157,9 @@ def generate(question: Question) -> dict[str, Any]:
     asked = given(question)
 
     def ask() -> dict[str, Any]:
-        brokers, topics = reassign_json.parse_generate(asked["brokers"], asked["topics"])
+        brokers, topics = reassign_json.parse_generate(
+            asked["brokers"], asked["topics"], release(question)
+        )
         current = _partitions(asked["current"])
         under = release(question)
         known = asked.get("racks", {}) if asked["rackAware"] else {}
