@@ -173,6 +173,22 @@ class TransitionCompleted:
 
 
 @dataclass(frozen=True, slots=True)
+class TransitionSkipped:
+    """A replica led or followed the same leader before, or its log cannot be used.
+
+    ``before``: the leader that it knew; ``directory``: where its log is, if it has one.
+    """
+
+    partition: TopicPartition
+    order: LeaderAndIsrPartitionState
+    sender: Sender
+    leads: bool
+    before: int | None
+    error: str = ""
+    directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LeaderUnavailable:
     """A replica cannot follow: its leader is not in the metadata cache."""
 
@@ -371,6 +387,7 @@ ReplicaEvent = (
     | LeaderAndIsrIgnored
     | TransitionBegun
     | TransitionCompleted
+    | TransitionSkipped
     | LeaderUnavailable
     | StopReplicaBegun
     | StopReplicaCompleted

@@ -35,6 +35,7 @@ from impl.core.events import (
     StopReplicaCompleted,
     TransitionBegun,
     TransitionCompleted,
+    TransitionSkipped,
     silent,
 )
 from impl.core.fetcher_thread import (
@@ -334,13 +335,18 @@ class ReplicaManager:
             self.observer(TransitionBegun(partition, sender, None))
         self._stop_fetching(list(orders))
         for partition, order in orders.items():
+            before = self.partitions.get(partition)
+            known = None if before is None else before.leader
             try:
                 hosted = await self.host(partition, self._may_be_made(order))
                 await self.idle(hosted)
-                hosted.become_leader(order, now_ms)
+                is_new = hosted.become_leader(order, now_ms)
             except (StorageError, ZooKeeperError) as error:
-                errors[partition] = self._storage_failed(partition, error)
+                errors[partition] = self._not_taken(partition, order, sender, before, error)
                 continue
+            if not is_new:
+                self.observer(TransitionSkipped(partition, order, sender, True, known))
+        for partition in orders:
             self.observer(TransitionCompleted(partition, sender, None))
 
     async def _make_followers(
@@ -352,17 +358,22 @@ class ReplicaManager:
         changed: dict[TopicPartition, Replica] = {}
         for partition, order in orders.items():
             self.observer(TransitionBegun(partition, sender, order.state.leader))
+        for partition, order in orders.items():
+            before = self.partitions.get(partition)
             try:
                 hosted = await self.host(partition, self._may_be_made(order))
             except (StorageError, ZooKeeperError) as error:
-                errors[partition] = self._storage_failed(partition, error)
+                errors[partition] = self._not_taken(partition, order, sender, before, error)
                 continue
             if not answers.leader_is_known(order.state.leader, self.metadata.alive):
                 self.observer(LeaderUnavailable(partition, order, sender))
                 continue
             await self.idle(hosted)
+            known = hosted.leader
             if hosted.become_follower(order):
                 changed[partition] = hosted
+            else:
+                self.observer(TransitionSkipped(partition, order, sender, False, known))
         self._stop_fetching(list(changed))
         if not self.release.since("0.11"):  # later its fetcher cuts, when it has asked (KIP-101)
             for hosted in changed.values():
@@ -371,8 +382,23 @@ class ReplicaManager:
         here = {one: held for one, held in changed.items() if self.partitions.get(one) is held}
         if self.fetchers is not None and here:
             self.fetchers.add(here)
-        for partition in changed:
-            self.observer(TransitionCompleted(partition, sender, orders[partition].state.leader))
+        for partition, order in orders.items():
+            self.observer(TransitionCompleted(partition, sender, order.state.leader))
+
+    def _not_taken(
+        self,
+        partition: TopicPartition,
+        order: LeaderAndIsrPartitionState,
+        sender: Sender,
+        before: Replica | None,
+        error: Exception,
+    ) -> str:
+        known, directory = (None, "") if before is None else (before.leader, before.log.directory)
+        leads = order.state.leader == self.broker
+        self.observer(
+            TransitionSkipped(partition, order, sender, leads, known, str(error), directory)
+        )
+        return self._storage_failed(partition, error)
 
     def _stop_fetching(self, partitions: list[TopicPartition]) -> None:
         if self.fetchers is not None and partitions:

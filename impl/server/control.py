@@ -160,10 +160,12 @@ class Control(threading.Thread):
             except Exception as error:  # as Kafka's event thread: logged, and the next one comes
                 text = f"Error processing event: {type(error).__name__}: {error}"
                 self.files.controller(text, "ERROR")
+        self._thread_line("Stopped")
         if self.controller.active:
             wait(self.controller.resign())
+        else:  # KafkaController.shutdown resigns from an office that it may not have
+            self.lines.resigns()
         self.channels.close()
-        self._thread_line("Stopped")
 
     def _thread_line(self, text: str) -> None:
         if not self.config.release.since("1.0"):

@@ -69,6 +69,10 @@ class ControllerLines(ControllerJournal):
         )
 
     async def resigned(self) -> None:
+        self.resigns()
+
+    def resigns(self) -> None:
+        """``onControllerResignation``, of whoever is controller, and of every broker at its end."""
         broker = self.files.broker
         self.files.controller(
             f"Broker {broker} resigned as the controller" if self.files.old else "Resigned"

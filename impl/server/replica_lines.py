@@ -29,6 +29,7 @@ from impl.core.events import (
     StopReplicaCompleted,
     TransitionBegun,
     TransitionCompleted,
+    TransitionSkipped,
 )
 from impl.log import LogRemoval, StorageError
 from impl.releases import Release
@@ -59,6 +60,8 @@ class ReplicaLines:
                 self._leader_and_isr(event)
             case TransitionBegun() | TransitionCompleted():
                 self._transition(event)
+            case TransitionSkipped():
+                self._skipped(event)
             case RequestRefused():
                 self._refused(event)
             case StopReplicaBegun() | StopReplicaCompleted():
@@ -70,6 +73,10 @@ class ReplicaLines:
 
     def _name(self, partition: TopicPartition) -> str:
         return self.files.name(partition)
+
+    def _handled(self, partition: TopicPartition) -> str:
+        """As what is carried out names it: ``t-0`` from 0.10.2 on."""
+        return str(partition) if self.release.since("0.10.2") else self._name(partition)
 
     # A leader and its ISR
 
@@ -181,7 +188,7 @@ class ReplicaLines:
                 self.files.change(
                     f"Received LeaderAndIsrRequest with correlation id {by.correlation} from "
                     f"controller {by.controller} epoch {shown} for partition "
-                    f"{self._name(partition)}{since} but cannot become follower since the new "
+                    f"{self._handled(partition)}{since} but cannot become follower since the new "
                     f"leader {order.state.leader} is unavailable.",
                     "ERROR",
                 )
@@ -202,6 +209,9 @@ class ReplicaLines:
                 why += f"is smaller than the current leader epoch {current}"
             same = asked == current and self.release.since("2.1")
             self.files.change(head + why, "INFO" if same else "WARN")
+        elif event.error == "KAFKA_STORAGE_ERROR":
+            why = "as the local replica for the partition is in an offline log directory"
+            self.files.change(head + why, "WARN")
         elif event.error == "UNKNOWN_TOPIC_OR_PARTITION":
             listed = ",".join(map(str, event.order.replicas))
             self.files.change(f"{head}as itself is not in assigned replica list {listed}", "WARN")
@@ -210,21 +220,66 @@ class ReplicaLines:
         begins, by = isinstance(event, TransitionBegun), event.sender
         verb, what = ("Handling", "starting") if begins else ("Completed", "for")
         role = "leader" if event.leader is None else "follower"
-        with_leader = "" if event.leader is None else f" with leader {event.leader}"
+        named = event.leader is not None and self.release.since("2.0")
+        with_leader = f" with leader {event.leader}" if named else ""
         self.files.change(
             f"{verb} LeaderAndIsr request correlationId {by.correlation} from controller "
             f"{by.controller} epoch {by.epoch} {what} the become-{role} transition for partition "
-            f"{self._name(event.partition)}{with_leader}"
+            f"{self._handled(event.partition)}{with_leader}"
         )
+
+    def _skipped(self, event: TransitionSkipped) -> None:
+        by, state, role = event.sender, event.order.state, "leader" if event.leads else "follower"
+        last = f" (last update controller epoch {state.controller_epoch})"
+        name = self._handled(event.partition)
+        if event.error:
+            self._not_taken(event, f"for partition {name}{last}")
+            return
+        newer = self.release.since("1.0")
+        why = "it is already the leader for the partition."
+        if not event.leads:
+            why = f"the new leader {state.leader} is the same as the old leader"
+        epoch = by.epoch if newer or event.leads else state.controller_epoch
+        self.files.change(
+            f"Skipped the become-{role} state change after marking its partition as {role} with "
+            f"correlation id {by.correlation} from controller {by.controller} epoch {epoch} "
+            f"for partition {name}{last if newer else ''} since {why}",
+            "INFO",
+        )
+
+    def _not_taken(self, event: TransitionSkipped, about: str) -> None:
+        """A log that cannot be used; up to 0.11 it ended the process."""
+        by, order, role = event.sender, event.order, "leader" if event.leads else "follower"
+        led = not event.leads and self.release.since("2.0")
+        with_leader = f" with leader {order.state.leader}" if led else ""
+        thrown = f"org.apache.kafka.common.errors.KafkaStorageException: {event.error}"
+        self.files.change(
+            f"Skipped the become-{role} state change with correlation id {by.correlation} from "
+            f"controller {by.controller} epoch {by.epoch} {about}{with_leader} since the replica "
+            f"for the partition is offline due to disk error {thrown}",
+            "ERROR",
+        )
+        newer, partition = self.release.since("2.4"), event.partition
+        replicas, isr = ("Replicas", "ISR") if newer else ("AssignedReplicas", "InSyncReplicas")
+        leader = "None" if event.before is None else f"Some({event.before})"
+        shown = (
+            f"Topic: {partition.topic}; Partition: {partition.partition}; Leader: {leader}; "
+            f"{replicas}: {','.join(map(str, order.replicas))}; {isr}: {ids(order.state.isr)}"
+        )
+        where = f"Some({event.directory.rpartition('/')[0]})" if event.directory else "None"
+        text = f"Error while making broker the {role} for partition {shown}{with_leader} in dir "
+        head = f"[ReplicaManager broker={self.files.broker}] "
+        logger = "kafka.server.ReplicaManager"
+        self.files.line("server.log", "ERROR", f"{head}{text}{where}", logger, thrown)
 
     def _stopped(self, event: StopReplicaBegun | StopReplicaCompleted) -> None:
         delete = "true" if event.delete else "false"
         verb = "Handling" if isinstance(event, StopReplicaBegun) else "Finished handling"
-        name = self._name(event.partition)
+        name = self._handled(event.partition)
         self.files.change(f"{verb} stop replica (delete={delete}) for partition {name}")
 
     def _cached(self, event: LeaderCached | LeaderForgotten) -> None:
-        name, words = self._name(event.partition), _in_response(event.sender)
+        name, words = str(event.partition), _in_response(event.sender)
         if isinstance(event, LeaderForgotten):
             self.files.change(f"Deleted partition {name} from metadata cache {words}")
             return
@@ -262,9 +317,6 @@ class ReplicaLines:
             case LogFailed(not_renamed=folder) if folder:
                 text = f"Error while renaming dir for {partition} in log dir {folder}"
                 self.files.line("server.log", "ERROR", text, _FAILURES, event.error)
-            case LogFailed():
-                text = f"Error while using the log of partition {partition}: {event.error}"
-                self.files.line("server.log", "ERROR", text, _FAILURES)
 
     def removed(self, event: LogRemoval) -> None:
         """The directory of a deleted log was removed, or could not be (``kafka-delete-logs``).

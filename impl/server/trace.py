@@ -36,6 +36,7 @@ from impl.core.events import (
     StopReplicaBegun,
     TransitionBegun,
     TransitionCompleted,
+    TransitionSkipped,
 )
 from impl.core.fetcher_thread import FetchReply
 from impl.core.requests import LeaderAndIsrPartitionState
@@ -48,7 +49,9 @@ SUFFIX = ".ndjson"
 CORRELATIONS_OF_A_START = 1_000_000
 """Each start of a process begins its correlation ids so much higher: those of two never collide."""
 
-_UNTRACED = (TransitionBegun, TransitionCompleted, StopReplicaBegun, LeaderForgotten)
+_UNTRACED = (
+    TransitionBegun, TransitionCompleted, TransitionSkipped, StopReplicaBegun, LeaderForgotten,
+)  # fmt: skip
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
