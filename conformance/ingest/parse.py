@@ -50,6 +50,7 @@ NO_RECORD = "has no line in Kafka's layout, `[2024-03-01 10:00:00,000] INFO mess
 _BROKER_ID = re.compile(r"^\s*broker\.id = (\d+)\s*$", re.MULTILINE)
 _KAFKA = re.compile(r"(?:kafka\.|state\.change\.logger|org\.apache\.kafka\.)")
 _HARMLESS = (EMPTY, NOT_KAFKA)
+_MOST_UNKNOWN = 500  # lines of a file that fit no template, whose places are kept
 _OF_FILES = frozenset(("configuration", "release"))  # kinds that tell of the whole file
 _SHOWN = 500
 _RECENT = 500  # stamped lines of which one that comes again, out of order, is known again
@@ -84,6 +85,7 @@ class Tally:
     begins: int = 0  # where that one stands
     again: int = 0  # lines after it that repeated what stood at the same distance
     holes: list[int] = field(default_factory=list)  # lines in whose place others may have stood
+    unknown: int = 0  # of these, lines that fit no template
     hole_times: list[int] = field(default_factory=list)  # the stamp before each, or 0
 
     @property
@@ -218,6 +220,9 @@ def parsed_lines(
         known = match(record.logger, record.message)
         if known is None:
             tally.rejected += 1
+            if tally.unknown < _MOST_UNKNOWN:
+                tally.unknown += 1
+                tally.hole(record.line)  # it may be the line that another one looks for
             shape = skeleton(record.logger, record.message)
             yield _rejected(cluster, file, record, UNKNOWN_TEMPLATE, shape)
             continue

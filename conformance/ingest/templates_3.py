@@ -202,6 +202,14 @@ TEMPLATES = (
         "[UnifiedLog partition=orders-0, dir=/data] Truncating to offset 16",
     ),
     Template(
+        "producer_state_loaded_3",
+        "log_loaded",
+        UNIFIED,
+        "Loading producer state till offset {offset} with message format version {...}",
+        "[LogLoader partition=orders-0, dir=/data] Loading producer state till offset 16 with "
+        "message format version 2",
+    ),
+    Template(
         "log_start_raised_3",
         "log_start_raised",
         UNIFIED,

@@ -178,6 +178,17 @@ REQUESTS = (
         "leaderEpoch=1, isr=[4, 5], zkVersion=1, replicas=[4, 5]) correlation id 3 from controller "
         "4 epoch 7 for partition [orders,0]",
     ),
+    # 0.10.0.0 prints the object: PartitionState has no toString yet, and the state is not told.
+    Template(
+        "received_0_10_0",
+        "leader_and_isr_received",
+        STATE,
+        "Received LeaderAndIsr request {...=\\S+\\$PartitionState@[0-9a-f]+} correlation id "
+        "{correlation} " + BY + " for partition {tp}",
+        "Broker 5 received LeaderAndIsr request org.apache.kafka.common.requests."
+        "LeaderAndIsrRequest$PartitionState@604896a2 correlation id 3 from controller 4 epoch 7 "
+        "for partition [orders,0]",
+    ),
     # These two name the controller epoch of the state, not of the request that brought it.
     Template(
         "leader_unavailable_before_2_0",

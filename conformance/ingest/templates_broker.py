@@ -228,6 +228,14 @@ REPLICAS = (
         "fetching.",
     ),
     Template(
+        "producer_state_loaded",
+        "log_loaded",
+        LOG,
+        "Loading producer state {...=till|from} offset {offset} with message format version {...}",
+        "[Log partition=orders-0, dir=/data] Loading producer state till offset 16 with message "
+        "format version 2",
+    ),
+    Template(
         "log_created",
         "log_created",
         LOG_MANAGER,

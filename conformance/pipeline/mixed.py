@@ -3,13 +3,15 @@
 A cluster id stands in ZooKeeper (KIP-78, 0.10.1), and each process tells it when it starts. A new
 ZooKeeper has another id, which then all brokers log from some time on. Two ids that are logged in
 turns, or by logs that are written at the same time for longer than a restart takes, are of two
-clusters.
+clusters; but for a broker that logs both into one file: it was started with one ZooKeeper and then
+with another.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from itertools import pairwise
 
 from conformance.ingest.schema import Event
 from conformance.pipeline.places import Place
@@ -29,7 +31,7 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
     ends: dict[str, int] = defaultdict(int)
     for place in places.values():
         ends[place.stream] = max(ends[place.stream], place.until or 0)
-    pair = _in_turns(named) or _side_by_side(logs, ends)
+    pair = _in_turns(named, _moved(named, places)) or _side_by_side(logs, ends)
     if pair is None:
         return None
     a, b = pair
@@ -48,8 +50,28 @@ def two_clusters(events: Sequence[Event], places: Mapping[str, Place]) -> Findin
     )
 
 
-def _in_turns(named: Sequence[Event]) -> tuple[Event, Event] | None:
-    """One id, another, and the first again, by the clock: clocks are not so far apart."""
+def _moved(named: Sequence[Event], places: Mapping[str, Place]) -> set[frozenset[str | None]]:
+    """Pairs of ids that one broker logs into one file, whose stamps show that it is one."""
+    logged: dict[tuple[int | None, str], list[Event]] = defaultdict(list)
+    for event in named:
+        if not places[event.file].jumps:
+            logged[event.broker, event.file].append(event)
+    return {
+        frozenset((a.detail, b.detail))
+        for (broker, _), events in logged.items()
+        if broker is not None
+        for a, b in pairwise(sorted(events, key=lambda each: each.line))
+        if a.detail != b.detail
+    }
+
+
+def _in_turns(
+    named: Sequence[Event], moved: Set[frozenset[str | None]]
+) -> tuple[Event, Event] | None:
+    """One id, another, and the first again, by the clock: clocks are not so far apart.
+
+    `moved`: pairs of which a broker went from one to the other.
+    """
     order = sorted(named, key=lambda event: (event.at, event.where))
     last: dict[str | None, Event] = {}
     for event in order:
@@ -57,7 +79,10 @@ def _in_turns(named: Sequence[Event]) -> tuple[Event, Event] | None:
         between = [
             other
             for name, other in last.items()
-            if name != event.detail and before is not None and other.at > before.at
+            if name != event.detail
+            and before is not None
+            and other.at > before.at
+            and frozenset((name, event.detail)) not in moved
         ]
         if before is not None and between and event.at - before.at > _BESIDE:
             return before, between[0]

@@ -3,13 +3,14 @@
 Controller epochs and leader epochs then start again, rightly. So a new beginning excuses much, and
 is believed only where nothing else explains what is seen. Three signs are strong, each compared
 within the lines of one broker, so that no two clocks are: a cluster id that this broker has never
-logged before, where it logged another; its own registration with an older czxid than its last one;
-and the line in which `/controller_epoch` is created. The others are weak, since an upgrade or a
-stale cache shows them as well: `/feature` is created (2.7 does so at its first start in an old
-ZooKeeper), a controller sees an older czxid, a broker registers with the same czxid again. A weak
-sign counts where the next controller epoch that is logged is not above the last one before, and
-where no cluster id stayed the same. Even then falls of epochs near it are `explained` only if
-epochs show it; a weak sign that nothing supports or denies makes a fall `incomplete`.
+logged before, where it logged another, or that follows on another in one file; its own registration
+with an older czxid than its last one; and the line in which `/controller_epoch` is created. The
+others are weak, since an upgrade or a stale cache shows them as well: `/feature` is created (2.7
+does so at its first start in an old ZooKeeper), a controller sees an older czxid, a broker
+registers with the same czxid again. A weak sign counts where the next controller epoch that is
+logged is not above the last one before, and where no cluster id stayed the same. Even then falls of
+epochs near it are `explained` only if epochs show it; a weak sign that nothing supports or denies
+makes a fall `incomplete`.
 """
 
 from __future__ import annotations
@@ -132,7 +133,9 @@ def _new_ids(events: Iterable[Event]) -> Iterable[Reset]:
     known: dict[int | None, set[str | None]] = defaultdict(set)
     for event in _by_time(events, "cluster_id"):
         before = last.get(event.broker)
-        if before is not None and event.detail not in known[event.broker]:
+        changed = before is not None and before.detail != event.detail
+        new = event.detail not in known[event.broker]
+        if before is not None and changed and (new or before.file == event.file):
             why = f"the cluster id changes from {before.detail} to {event.detail}"
             yield Reset(before.at, event.at, why, event)
         known[event.broker].add(event.detail)
@@ -181,11 +184,14 @@ def _new_registrations(events: Iterable[Event]) -> Iterable[Reset]:
 
 
 def _began_again(threads: Iterable[Event], a: Event, b: Event) -> Event | None:
-    """The end of a process, when it ended and another began between two lines.
+    """The end of a process, or its last line, when another began between two lines.
 
-    The controller's thread tells: a second process under the same id fails before it starts.
+    The controller's thread tells: it starts before it logs anything, and a second process under
+    the same id fails before it starts. So does a registration: each makes a znode.
     """
-    ended: Event | None = None
+    if b.kind == "broker_registered":
+        return a
+    ended = a if a.kind == "broker_epochs" else None
     for mark in threads:
         if a.at < mark.at < b.at:
             if mark.to_state == "Stopped":

@@ -269,20 +269,33 @@ def channels(context: RuleContext) -> Iterator[ChannelLines]:
             lines = sent.get((controller, epoch, to), [])
             begins = [0]
             for number, (one, other) in enumerate(pairwise(part), 1):
-                if _is_new_channel(history, part[begins[-1]], one, other):
+                around = part[max(number - 2, begins[-1]) : number + 2]
+                if _is_new_channel(history, part[begins[-1]], one, other, around):
                     begins.append(number)
             for low, high in pairwise([*begins, len(part)]):
                 if lines and high - low >= _LEAST:
                     yield ChannelLines(lines, part[low:high])
 
 
-def _is_new_channel(history: History, first: Event, one: Event, other: Event) -> bool:
+def _is_new_channel(
+    history: History, first: Event, one: Event, other: Event, around: list[Event]
+) -> bool:
     """Whether the controller made its channel anew: the broker is another process, or got another
-    session since the `first` request, of which the controller may hear after further ones came."""
+    session since the `first` request, of which the controller may hear after further ones came.
+
+    Where no server log shows either, numbers that fall below all `around` and go on there tell.
+    """
     if history.restarted(one, other):
         return True
-    falls = (other.correlation or 0) <= (one.correlation or 0)
-    return falls and history.registered_anew(first, other)
+    number = other.correlation or 0
+    if number > (one.correlation or 0):
+        return False
+    place = around.index(other)
+    before, after = around[:place], around[place + 1 :]
+    begins = all(number <= (each.correlation or 0) for each in before)
+    goes_on = all(number < (each.correlation or 0) <= (one.correlation or 0) for each in after)
+    unseen = begins and goes_on and not history.server_log_covers(one, other)
+    return unseen or history.registered_anew(first, other)
 
 
 def _by_epoch(events: list[Event]) -> Iterator[tuple[int | None, list[Event]]]:

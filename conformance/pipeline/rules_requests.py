@@ -649,12 +649,17 @@ def _arrives_as_sent(context: RuleContext, events: list[Event]) -> None:
             for broker in _receivers(event):
                 key = event.kind, event.controller, event.controller_epoch, broker
                 channels[key].sent.append(event)
-        elif event.kind in _ARRIVES and event.broker is not None:
+        elif event.kind in _ARRIVES and event.broker is not None and _tells(event):
             key = _ARRIVES[event.kind], event.controller, event.controller_epoch, event.broker
             channels[key].came.append(event)
     for _, channel in sorted(channels.items()):
         if channel.sent and channel.came:
             _one_channel(context, channel, events)
+
+
+def _tells(came: Event) -> bool:
+    """Whether a received request's line has the state: in 0.10.0.0 it has none."""
+    return came.leader_epoch is not None
 
 
 def _receivers(sent: Event) -> Iterable[int]:

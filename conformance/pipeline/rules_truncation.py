@@ -12,7 +12,7 @@ at the start of its epoch is taken.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,7 @@ from conformance.pipeline.rules import (
 _SHRUNK = "isr_shrunk"
 _LOADED = frozenset(("high_watermark_loaded", "replica_loaded"))
 _TELLS = _LOADED | {"leader_started", "follower_started", RAISED, FOLLOWED, _SHRUNK}
+_LOG_LOADED = "log_loaded"
 _STARTS = frozenset(("leader_started", "follower_started"))
 _ROLES = _STARTS | {"leader_and_isr_received", "leader_and_isr_applied"}
 _RECOVERING = "RECOVERING"
@@ -109,29 +110,31 @@ def _unclean_elections(events: Iterable[Event]) -> dict[tuple[str, int], list[Ev
 
 
 def _starts_from_its_log(context: RuleContext) -> None:
-    """A replica's first start in a process, beside the log that was made for it, and its first cut.
+    """A replica's first start in a process, beside the log that was loaded, and its first cut.
 
-    Nobody writes such a log before, and no fetcher of that process had the partition.
+    Nobody writes such a log before, and no fetcher of that process had the partition. A log that
+    is "created" (LogManager) is loaded as well: its folder may be left of an earlier topic, where
+    it could not be renamed.
     """
     replicas: dict[tuple[int, str, int], list[Event]] = defaultdict(list)
     for event in context.innocent(context.history.events):
         if event.tp is None or event.broker is None:
             continue
-        if event.kind in _STARTS or event.kind in ("log_created", *_CUTS):
+        if event.kind in _STARTS or event.kind in (_LOG_LOADED, *_CUTS):
             replicas[event.broker, *event.tp].append(event)
     for _, events in sorted(replicas.items()):
         ordered = sorted(events, key=lambda each: (each.at, context.history.key(each)))
         led: Event | None = None
+        loaded: list[Event] = []
         for one, other in pairwise(ordered):
             led = one if one.kind == "leader_started" else led
+            loaded = [*loaded, one] if one.kind == _LOG_LOADED else []
+            first = other.kind in _STARTS and other.previous_epoch == -1
+            if loaded and first:
+                _begins_where_loaded(context, loaded, other)
             if not 0 <= other.at - one.at < _AT_ONCE:
                 continue
-            first = other.kind in _STARTS and other.previous_epoch == -1
-            if one.kind == "log_created" and first and other.offset is not None:
-                _compared(
-                    context, one, other, other.offset, 0, "the log, which was made just before,"
-                )
-            elif one.kind == "follower_started" and other.kind == "log_truncated":
+            if one.kind == "follower_started" and other.kind == "log_truncated":
                 if one.at < other.at and _had_no_fetcher(context, one, led):
                     _cuts_what_is_there(context, one, other)
             elif (
@@ -145,6 +148,19 @@ def _starts_from_its_log(context: RuleContext) -> None:
                     context, one, other, other.offset, one.high_watermark,
                     "the high watermark with which it started",
                 )  # fmt: skip
+
+
+def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: Event) -> None:
+    """`loaded`: of one log the segments before the last may be as well, and a future log beside."""
+    last, history = loaded[-1], context.history
+    if start.offset is None or last.offset is None:
+        return
+    near = 0 <= start.at - last.at < _AT_ONCE
+    if not near and (_began_anew(context, last, start) or history.clock_was_set(last, start)):
+        return
+    ends = {each.offset for each in loaded}
+    expected = start.offset if start.offset in ends else last.offset
+    _compared(context, last, start, start.offset, expected, "the log, as it was loaded,")
 
 
 def _had_no_fetcher(context: RuleContext, start: Event, led: Event | None) -> bool:

@@ -158,3 +158,16 @@ def test_a_broker_with_a_new_session_gets_a_channel_of_which_the_numbers_begin_a
 
     assert [each[0] for each in violations(unseen) + incomplete(unseen)] == [SENT]
     assert seen["findings"] == []
+
+
+def test_numbers_that_begin_again_and_go_on_are_of_another_channel(tmp_path: Path):
+    """As in a state-change.log alone, where another process begins in a new ZooKeeper."""
+    lines = [line(0, "[Controller id=1 epoch=5] Changed partition t-0 state from "
+                  "NonExistentPartition to NewPartition with assigned replicas 1")]  # fmt: skip
+    for n, request in enumerate(REQUESTS):
+        number = n if n < 7 else n - 6
+        lines += [sent(10 + 2 * n, *request, [1]), *came(11 + 2 * n, *request, number, 1)]
+
+    result = checked(write(tmp_path, {"state-change.log": lines}))
+
+    assert result["findings"] == []

@@ -171,8 +171,19 @@ def test_the_first_epoch_again_without_any_evidence_is_unknown(tmp_path: Path):
             line(498, "[ControllerEventThread controllerId=1] Starting", THREAD),
             line(499, "[Controller id=1] Updated broker epochs cache: Map(1 -> 24)", CONTROLLER),
         ],
+        [
+            line(2, "[Controller id=1] Updated broker epochs cache: Map(1 -> 24)", CONTROLLER),
+            line(498, "[ControllerEventThread controllerId=1] Starting", THREAD),
+            line(499, "[Controller id=1] Updated broker epochs cache: Map(1 -> 24)", CONTROLLER),
+        ],
     ],
-    ids=["cluster id", "znode created", "older czxid", "same czxid after a restart"],
+    ids=[
+        "cluster id",
+        "znode created",
+        "older czxid",
+        "same czxid after a restart",
+        "same czxid after a kill",
+    ],
 )
 def test_evidence_of_a_new_zookeeper_explains_the_first_epoch(tmp_path: Path, evidence: list[str]):
     result = lower_epoch(tmp_path, *evidence)

@@ -76,6 +76,13 @@ def test_a_log_from_which_lines_were_left_out_lacks_no_step(tmp_path: Path):
     assert violations(state(tmp_path, *requests("received", (3, 6, 9)))) == []
 
 
+def test_a_line_that_fits_no_template_may_be_the_one_that_is_missing(tmp_path: Path):
+    lines = requests("received")
+    lines.insert(24, line(90, "[Broker id=2] Took LeaderAndIsr request 9 for orders-0"))
+
+    assert violations(state(tmp_path, *lines)) == []
+
+
 def test_the_first_request_of_a_log_may_have_begun_in_the_file_before(tmp_path: Path):
     assert violations(state(tmp_path, *requests("received", (1,)))) == []
 

@@ -48,12 +48,30 @@ def test_folders_of_two_clusters_are_distinguished_by_their_ids(tmp_path: Path):
     assert (result["verdict"], result["findings"]) == ("holds", [])
 
 
-def test_a_log_in_which_two_ids_take_turns_is_of_two_clusters(tmp_path: Path):
-    server = [*identified(0, 1, "a"), *identified(700, 1, "b"), *identified(1500, 1, "a")]
+def test_logs_rolled_in_turns_by_two_clusters_are_of_two(tmp_path: Path):
+    files = {
+        "server.log.2024-01-01-10": identified(0, 1, "a"),
+        "server.log.2024-01-01-11": identified(3700, 1, "b"),
+        "server.log": identified(7300, 1, "a"),
+    }
 
-    result = checked(write(tmp_path, {"server.log": server}))
+    result = checked(write(tmp_path, files))
 
     assert [row["rule"] for row in result["findings"]] == ["one_cluster_in_a_folder"]
+
+
+def test_a_broker_that_goes_from_one_zookeeper_to_another_and_back_is_judged(tmp_path: Path):
+    """Each change of the id explains a fall of epochs; none explains an epoch that comes twice."""
+    server = [*identified(0, 1, "a"), *identified(700, 1, "b"), *identified(1500, 1, "a")]
+    controller = [elected(10, 1, 8), elected(710, 1, 1), elected(1510, 1, 9), elected(1600, 1, 9)]
+
+    result = checked(write(tmp_path, {"server.log": server, "controller.log": controller}))
+
+    assert [(row["kind"], Path(row["file"]).name, row["line"]) for row in result["findings"]] == [
+        ("incomplete", "controller.log", 4),
+        ("explained", "server.log", 5),
+        ("explained", "server.log", 8),
+    ]
 
 
 def test_a_cluster_whose_zookeeper_was_replaced_is_one(tmp_path: Path):
