@@ -125,8 +125,8 @@ class BatchByTheRules:
 
     def _groups(self, stops: list[tuple[str, bool]]) -> list[list[tuple[str, bool]]]:
         """How StopReplica is split: one request knows both kinds in version 3 alone."""
-        deletes = [(one, delete) for one, delete in stops if delete]
-        keeps = [(one, delete) for one, delete in stops if not delete]
+        deletes = [stop for stop in stops if stop[1]]
+        keeps = [stop for stop in stops if not stop[1]]
         if self._version("StopReplica") >= 3:
             return [stops]
         if self.release >= (2, 3):
