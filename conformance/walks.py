@@ -56,13 +56,13 @@ SHAPES: tuple[Mapping[str, int], ...] = (
     {"brokers": 3, "replicas": 3, "partitions": 1},
     {"brokers": 2, "replicas": 2, "partitions": 2},
 )
-"""Clusters that are walked, in turn by seed; the first alone up to 2.1, where each of several
+"""Clusters that are walked, in turn by seed; the first alone up to 2.2, where each of several
 partitions has a StopReplica of its own, while `cluster` has one of all."""
 
 
 def cluster_bounds(seed: int, version: str | None = None) -> dict[str, int]:
     """How far the walk of a seed may go, and through which cluster."""
-    several = Release.of(version or DEFAULT).since("2.2")
+    several = Release.of(version or DEFAULT).since("2.3")
     return {**cluster.BOUNDS, **SHAPES[seed % len(SHAPES) if several else 0]}
 
 

@@ -34,6 +34,7 @@ from model.language import (
     version,
     when,
 )
+from model.protocol.controllership import fence_is_passed
 from model.protocol.state import BROKERS
 from model.protocol.strategies import offline_partition, placed
 
@@ -177,13 +178,16 @@ def controller_tells_elections(now, new, broker):
     """The batch of the elections: LeaderAndIsr to the live replicas, UpdateMetadata to all.
 
     At a failover a look for a request of preferred leaders is next. Before it, from 2.0 to 2.3, a
-    request for moves is deleted that there is not, and a deposed controller is fenced. After a
-    broker's failure its replicas are next, of which it may have none; else the event is done.
+    request for moves is deleted that there is not: who has no session waits there, and who is
+    deposed is fenced (2.1). After a broker's failure its replicas are next, of which it may have
+    none; else the event is done.
     """
     cache = now.cache[broker]
     looks = at("looking")
-    if version.zk_writes_fenced and not version.requests_left_alone:    # 2.1 to 2.3
-        heard = all_of(now.belief[broker] == now.zk.epoch, now.zk.registered.has(broker))
+    if not version.requests_left_alone:             # 2.0 to 2.3
+        heard = now.zk.registered.has(broker)
+        if version.zk_writes_fenced:
+            heard = all_of(heard, fence_is_passed(now, broker))
         looks = when(heard, looks, at("rewriting"))
     tell(now, new, broker, OFFLINE,
          when(cache.stage == "onlining", looks,

@@ -392,6 +392,18 @@ def test_up_to_2_1_a_broker_waits_until_the_node_of_its_last_session_is_gone() -
     pair.take(Step("broker_reconnects", (1,)))
 
 
+def test_a_controller_of_2_0_without_a_session_waits_where_requests_are_deleted() -> None:
+    pair = Lockstep(THREE, about=cluster.MAP, version="2.0")
+    pair.take(Step("broker_stands", (2,)))
+    for _ in range(4):
+        pair.take(Step("controller_goes_on", (2,)))
+    pair.take(Step("session_expires", (2,)))
+    pair.take(Step("controller_goes_on", (2,)))
+
+    assert pair.last == ("controller_tells_elections", (2,))
+    assert Step("controller_goes_on", (2,)) not in pair.world.enabled()
+
+
 @pytest.mark.parametrize("seed", [0, 4])
 def test_since_2_6_nobody_shuts_down_in_a_walk(seed: int) -> None:
     fired = walk_cluster(seed, 300, faults="operators", version="2.7").fired
