@@ -24,7 +24,6 @@ from conformance.running.result import Replayed
 from conformance.trace_report import TraceReport
 from impl.releases import Release
 from model.language import ProtocolError
-from model.systems import system
 from specs.rendering import HIDDEN
 from specs.verdict import FindingKind, Verdict, combine
 
@@ -157,16 +156,16 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtR
     brokers |= set(order.brokers.values())
     unclean = any(one.settings.get("unclean") for one in gathered.starts)
     try:
-        version, switches = preset_of(gathered.version)
+        version = gathered.version
         more = dict(BY_REQUEST) if _spoken(gathered).since("2.7") else {}
         # Up to 1.0 the last member leaves an ISR where unclean elections are allowed.
         keeps = Release.of(gathered.version).since("1.1") or not unclean
         more |= {"unclean_leader_election": unclean, "isr_keeps_last_member": keeps}
         at_the_end = partial(partition_at_rest, rest) if rest is not None else None
-        judge = ReplicationJudge(order, brokers, version, {**switches, **more}, at_the_end)
-        done = [replay_controllership(order, brokers, version, switches, rest)]
+        judge = ReplicationJudge(order, brokers, version, more, at_the_end)
+        done = [replay_controllership(order, brokers, version, {}, rest)]
         if tells_of_controllers(order):
-            of_topics = {**switches, "unclean_leader_election": unclean}
+            of_topics = {"unclean_leader_election": unclean}
             done.append(replay_cluster(order, brokers, version, of_topics))
     except ProtocolError as error:
         report.add(
@@ -179,19 +178,6 @@ def _replay(report: RunningReport, gathered: Gathered, order: Ordered, rest: AtR
     for one in done:
         _explain(report, gathered, one)
     report.replayed += done
-
-
-def preset_of(release: str) -> tuple[str, dict[str, object]]:
-    """The newest of the model's releases that is not newer, and switches that came in between.
-
-    ProtocolError for a release before the first of them.
-    """
-    asked = Release.of(release)
-    older = [name for name in system("replication").versions if asked.since(name)]
-    if not older:
-        raise ProtocolError(f"release {release} is before the first that the model has")
-    broker_epochs = asked.since("2.2") and older[-1] == "2.1"  # KIP-380
-    return older[-1], {"broker_epoch": True} if broker_epochs else {}
 
 
 def _explain(report: RunningReport, gathered: Gathered, one: Replayed) -> None:

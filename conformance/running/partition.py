@@ -854,6 +854,8 @@ class PartitionReplay(Driver):
                  if one["controller_epoch"] <= args["epoch"]]  # fmt: skip
         leads = known and self.states[max(known)]["leader"] == args["preferred"][self.partition]
         code = args["errors"].get(self.partition)
+        if not self.states and code == "UNKNOWN_TOPIC_OR_PARTITION":
+            return  # the topic is there, and its controller has not read it yet
         said = {None: True, "ELECTION_NOT_NEEDED": True, "NONE": True,
                 "PREFERRED_LEADER_NOT_AVAILABLE": False}.get(code)  # fmt: skip
         if said is not bool(leads) or (code is None and not args["all"]):
@@ -897,11 +899,18 @@ class PartitionReplay(Driver):
                          f"the leader epoch is {sent}, and the follower is in {mine - 1}",
                          f"the leader epoch is {mine - 1}")  # fmt: skip
 
+    def _keeps(self, b: int, epoch: int) -> None:
+        """The epoch that a follower names, where it has kept one that the model drops."""
+        if epoch == self.kept_epoch.get(b) != self.read("replica.latest_epoch", b):
+            self.force(KEPT_EPOCH, ("replica.latest_epoch", (b,), epoch),
+                       ("replica.truncating", (b,), 1))  # fmt: skip
+
     def _on_records_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
         offset = self.asked[b, leader] = line.args["asked"]["offset"]
         if self._compares(line):
             last = line.args["asked"]["last_fetched_epoch"] + 1
+            self._keeps(b, last)
             self.expect("the epoch of the last record", last, self.read("replica.latest_epoch", b))
         if self._compares(line) and self.read("replica.truncating", b):
             self.step("follower_asks_epoch", b, leader)
@@ -914,10 +923,7 @@ class PartitionReplay(Driver):
 
     def _on_epoch_asked(self, line: TraceLine, b: int) -> None:
         leader = self._leader_asked(line, b)
-        known = line.args["asked"]["epoch"] + 1
-        if known == self.kept_epoch.get(b) != self.read("replica.latest_epoch", b):
-            self.force(KEPT_EPOCH, ("replica.latest_epoch", (b,), known),
-                       ("replica.truncating", (b,), 1))  # fmt: skip
+        self._keeps(b, line.args["asked"]["epoch"] + 1)
         self.step("follower_asks_epoch", b, leader)
         self._names_epoch(line, self.read("fetch.epoch", b, leader))
         self.expect("the epoch asked for", line.args["asked"]["epoch"] + 1,
@@ -1070,8 +1076,11 @@ class PartitionReplay(Driver):
             return True
         if self.refusal("follower_truncates", f, b):
             return False
+        end, known = self.read("log.end", f), self.read("replica.latest_epoch", f)
         self.step("follower_truncates", f, b)
         self.expect_offset("the follower's log end", offset, self.read("log.end", f))
+        if self.read("log.end", f) == end:
+            self.kept_epoch[f] = known
         self.step("follower_asks_records", f, b)
         return True
 

@@ -35,6 +35,22 @@ def test_every_line_of_a_simulated_cluster_is_a_step_of_the_model(faults: str) -
     assert (report.fired["broker_crashes"] > 0) is (faults in ("crashes", "failures"))
 
 
+@pytest.mark.parametrize(
+    ("seed", "faults", "release"),
+    [
+        (3200, "none", "0.10.0"),  # LeaderAndIsr goes before UpdateMetadata (KAFKA-4443)
+        (3200, "sessions", "2.0.0"),  # what KAFKA-7415 and others mended in 2.0.1
+        (3200, "sessions", "2.2"),  # UpdateMetadata is about no partition (KIP-380)
+        (3201, "sessions", "2.8"),  # a follower compares by an epoch in which nothing was written
+        (3204, "failures", "2.8"),  # preferred leaders of a topic that the controller has not read
+    ],
+)
+def test_each_published_release_is_judged_by_itself(seed: int, faults: str, release: str) -> None:
+    report = judged_run(seed, 300, faults, release, settles=False)
+
+    assert report.verdict is Verdict.HOLDS, report.findings
+
+
 @pytest.mark.parametrize("release", ["0.10", "0.11", "2.4", "2.6", "2.7"])
 def test_other_releases_are_judged_as_well(release: str) -> None:
     """Before KIP-380 (2.2) a broker that bounced may be left alone: its end is not asked."""
