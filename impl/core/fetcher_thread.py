@@ -268,20 +268,18 @@ class FetcherThread(Generic[Key]):
         """Truncate the partitions that are in the Truncating phase."""
         truncating = [key for key, one in self.states.items() if one.phase is Phase.TRUNCATING]
         epochs = {key: self.latest_epoch(key) for key in truncating}
-        asked = {key: self.states[key] for key, epoch in epochs.items() if epoch is not None}
-        if asked:
-            await self._compare(asked, epochs)
+        known = {key: epoch for key, epoch in epochs.items() if epoch is not None}
+        if known:
+            await self._compare(known)
         for key in truncating:
-            if epochs[key] is None and key in self.states:
+            if key not in known and key in self.states:
                 await self._truncate_safely(key, self.logs[key].high_watermark, done=True)
 
-    async def _compare(
-        self, asked: Mapping[Key, FetchState], epochs: Mapping[Key, int | None]
-    ) -> None:
+    async def _compare(self, epochs: Mapping[Key, int]) -> None:
+        asked = {key: self.states[key] for key in epochs}
         questions = {
-            key: EpochQuestion(self._sent(state.leader_epoch), epoch)
-            for key, state in asked.items()
-            if (epoch := epochs[key]) is not None
+            key: EpochQuestion(self._sent(asked[key].leader_epoch), epoch)
+            for key, epoch in epochs.items()
         }
         await self.on_epoch_ends(asked, await self.leader.epoch_ends(questions))
 

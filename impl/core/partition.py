@@ -158,8 +158,8 @@ class NotAssignedReplica(LookupError):
 class Partition(Generic[SomeLog]):
     """A replica on ``broker``, over ``log``.
 
-    How another ISR is registered: with ``isr_requests`` it is asked for; else, with ``client``, the
-    ZooKeeper client of the session that the broker has now, it is written; else it counts at once.
+    How another ISR is registered: with ``isr_requests`` it is asked for; else it is written with
+    ``client``, the ZooKeeper client of the session that the broker has now.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Partition(Generic[SomeLog]):
         log: SomeLog,
         lag_ms: int,
         release: Release,
-        client: Callable[[], ZnodeClient] | None = None,
+        client: Callable[[], ZnodeClient],
         isr_requests: IsrRequestQueue | None = None,
         observer: Observer = silent,
         replicas: Iterable[int] = (),
@@ -380,10 +380,8 @@ class Partition(Generic[SomeLog]):
         if self.isr_requests is not None:
             self.pending = isr
             self._ask(isr)
-        elif self.client is not None:
-            await self._write(isr, now_ms)
         else:
-            self.adopt(isr, now_ms)
+            await self._write(isr, now_ms)
 
     def wanted(self, isr: tuple[int, ...]) -> LeaderIsrAndControllerEpoch:
         """The state that it registers for another ISR; the leader epoch does not change (g.5)."""
@@ -427,7 +425,6 @@ class Partition(Generic[SomeLog]):
         A write that is refused may be one's own, whose answer was lost: then what is registered is
         what was wanted, and its version counts (KAFKA-1382).
         """
-        assert self.client is not None, "who writes has a session"
         client = self.client()
         updated = await client.update_states({self.partition: wanted})
         if self.partition in updated.done:

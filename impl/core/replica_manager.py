@@ -631,8 +631,7 @@ class ReplicaManager:
         """Every half of replica.lag.time.max.ms (g.4)."""
         for replica in self.leading():
             await self.idle(replica)
-            if replica.leads:
-                await replica.maybe_shrink(now_ms)
+            await replica.maybe_shrink(now_ms)  # which leads no more has no ISR
 
     def has_isr_changes_to_propagate(self, now_ms: int) -> bool:
         """ISRs changed, and have settled for long enough (g.5)."""

@@ -11,10 +11,15 @@ from impl.core.partition import Partition
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.releases import Release
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes.client import ZnodeClient
 from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
 R27 = Release.of("2.7")
+
+
+def no_client() -> ZnodeClient:
+    raise AssertionError("it asks the controller")
 
 
 class LeaderOfThree:
@@ -24,7 +29,7 @@ class LeaderOfThree:
         self.requests = AlterIsrManager()
         self.observed: list[TopicPartition] = []
         self.hosted = Partition(
-            1, T0, LogEnds(3), 1000, R27, isr_requests=self.requests, observer=self.observe
+            1, T0, LogEnds(3), 1000, R27, no_client, self.requests, self.observe
         )
         self.leads(4)
 

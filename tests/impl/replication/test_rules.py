@@ -14,7 +14,10 @@ from impl.core.partition import Partition, high_watermark, keeps_fetching
 from impl.core.requests import LeaderAndIsrPartitionState
 from impl.core.truncation import EpochEnd, divergence, follower_truncation
 from impl.releases import Release
-from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
+from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition, paths
+from impl.znodes.client import ZnodeClient
+from impl.znodes.states import encode_state
+from impl.zookeeper import EmbeddedSession, ZooKeeper
 from impl.zookeeper.port import wait
 
 T0 = TopicPartition("t", 0)
@@ -25,8 +28,11 @@ def partition_of(
     replicas: tuple[int, ...], release: Release, log_end: int, requests: Requests | None = None
 ) -> Partition[LogEnds]:
     """Broker 1's replica; whoever is silent for 10 s lags."""
+    client = ZnodeClient(EmbeddedSession(ZooKeeper()), release)
+    state = LeaderIsrAndControllerEpoch(1, 0, replicas, 0)
+    wait(client.make_path(paths.state(*T0), encode_state(state)))
     return Partition(
-        1, T0, LogEnds(log_end), 10_000, release, isr_requests=requests, replicas=replicas
+        1, T0, LogEnds(log_end), 10_000, release, lambda: client, requests, replicas=replicas
     )
 
 
