@@ -57,7 +57,8 @@ OLD_RELEASES = ("1.1", "0.10")
 CLUSTER_WALKS = (
     (0, "none", "2.3"), (1, "everything", "2.3"), (2, "sessions", "2.3"), (3, "operators", "2.3"),
     (4, "swarm", "2.3"), (5, "crashes", "2.3"), (6, "everything", "2.3"), (7, "operators", "2.3"),
-    (3, "everything", "2.4"),
+    (3, "everything", "2.4"), (0, "lossy", "1.1"), (3, "everything", "1.1"),
+    (4, "sessions", "2.1"), (4, "operators", "2.7"),
     *((seed, faults, "2.3")
       for seed in range(10, 25)
       for faults in (("sessions", "operators") if seed % 2 else ("operators", "everything"))),

@@ -71,6 +71,10 @@ class WideClaims:
                 epoch = controller.core.context.epoch
                 holder = self.holders.setdefault(epoch, number)
                 _claim(holder == number, f"two brokers hold controller epoch {epoch}")
+            _claim(
+                controller.active or not controller.core.context.offline_directories,
+                f"broker {number} is no controller, and has failed log directories in mind",
+            )
             self._channels(number, node)
             self._fetchers(number, node)
             for replica in node.replicas.partitions.values():

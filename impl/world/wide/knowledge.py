@@ -105,8 +105,8 @@ def _of_controller(controller: EventController, there: _Registered) -> Iterator[
     yield "the brokers", sorted(context.broker_epochs), sorted(there.brokers)
     if there.release.since("2.2"):  # before KIP-380 a broker that bounced is not noticed
         yield "the brokers' epochs", context.broker_epochs, there.brokers
+        yield "the replicas on failed log directories", context.offline_directories, {}
     yield "the brokers that are about to go", context.shutting_down - there.overlooked, set()
-    yield "the replicas on failed log directories", context.offline_directories, {}
     if controller.core.deletion.enabled or there.release.since("0.10.1"):
         yield "the topics to be deleted", context.queued_for_deletion, there.queued
     yield "the topics that must wait", context.ineligible_for_deletion - there.queued, set()

@@ -46,7 +46,9 @@ WIDE_PROFILES: dict[str, Weights] = {
     "denials": {
         "denials": 6, "isr_denials": 60, "crashes": 1, "sessions": 1, "moves": 1, "deletions": 1,
     },
-    "directories": {"directories": 4, "crashes": 1, "losses": 2, "elections": 1},
+    "directories": {
+        "directories": 4, "crashes": 1, "losses": 2, "elections": 1, "controllers": 3,
+    },
     "one-replica": {"shutdowns": 2, "crashes": 1, "moves": 2, "elections": 1},
     "small-fetches": {"crashes": 1, "losses": 4, "shutdowns": 1},
     "clients": {
