@@ -60,7 +60,7 @@ _BOUNCED = (
 
 _BATCHES = (
     "broker_learns_it_won", "broker_finds_it_moved", "controller_reads_cluster",
-    "controller_assigns_both", "controller_finds_nobody_to_lead",
+    "controller_assigns_both",
     "controller_bumps_epoch", "controller_adopts_target", "controller_keeps_leader",
     "controller_finds_no_target_to_lead", "controller_deletes_old_replicas",
     "controller_settles_assignment", "controller_closes_request",
@@ -561,12 +561,6 @@ _IN_DELETION = (
 )
 
 
-_ISR_IS_DEAD = (
-    "nobody of the ISR is alive: Kafka's controllers tell live replicas that nobody leads, and "
-    "look for a leader once, by what they read first; the model's tell nobody, and compare versions"
-)
-
-
 _NEW = (
     "a target that starts is sent nothing by a controller that has it as a new replica: the move "
     "is begun again, and sends; the model's sends at once as well"
@@ -580,10 +574,10 @@ _STAYS_WITHOUT_LEADER = (
 
 
 def _not_alike(version: str, run: Run) -> str | None:
-    leader, deleting, headless, unled = 0, False, False, False
+    deleting, unled = False, False
     asked, new = set[int](), set[int]()
     replicas, left = set[int](), dict[int, set[int]]()
-    gone, assigned, isr = set[int](), set[int](), set[int]()
+    isr = set[int]()
     for other, more in run:
         if other in _LEAVES:
             gone_before = left.setdefault(more["broker"], set())
@@ -600,10 +594,8 @@ def _not_alike(version: str, run: Run) -> str | None:
             new = set()
         match other:
             case "topic_is_created":
-                leader = more["first"]
-                assigned = {one for one in more.values() if one}
-                isr = {*assigned}
-                replicas = {*assigned}
+                isr = {one for one in more.values() if one}
+                replicas = {*isr}
             case "administrator_asks_for_move" | "administrator_asks_for_two_moves":
                 asked = {one for one in more.values() if one}
             case "controller_is_asked_for_move":
@@ -614,10 +606,6 @@ def _not_alike(version: str, run: Run) -> str | None:
                 unled = True
             case "controller_notices_start" if unled:
                 return _STAYS_WITHOUT_LEADER
-            case "session_expires":
-                gone.add(more["broker"])
-            case "broker_starts" | "broker_reconnects":
-                gone.discard(more["broker"])
             case "leader_shrinks_isr" | "leader_shrink_is_unheard":
                 isr.discard(more["replica"])
             case "controller_takes_old_replica_offline" if len(isr) > 1:
@@ -626,22 +614,12 @@ def _not_alike(version: str, run: Run) -> str | None:
                 isr.add(more["replica"])
             case "controller_settles_assignment":
                 replicas = {*asked}
-            case "controller_assigns_both":
-                assigned.update(range(1, 6))  # the target is among them
-            case "controller_reads_cluster" if assigned <= gone:
-                headless = True
-            case "controller_notices_death":
-                headless = isr <= gone
-            case "controller_write_conflicts" | "controller_notices_start" if headless:
-                return _ISR_IS_DEAD
             case "administrator_deletes_topic":
                 deleting = True
             case "controller_reads_cluster" | "controller_drops_move_of_deleted_topic" if deleting:
                 return _IN_DELETION
-            case "controller_removes_dead_replica" if more["dead"] == leader:
-                leader = 0
         if other in _LED:
-            leader, headless, unled = more["leader"], False, False
+            unled = False
     return None
 
 

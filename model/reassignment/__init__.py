@@ -45,11 +45,11 @@ from model.reassignment.controller import (
 )
 from model.reassignment.events import (
     controller_elects_leader,
-    controller_finds_nobody_to_lead,
     controller_notices_death,
     controller_notices_start,
     controller_reads_cluster,
     controller_removes_dead_replica,
+    controller_write_conflicts,
 )
 from model.reassignment.kip_455 import (
     controller_cancels_move,
@@ -102,7 +102,7 @@ from model.reassignment.requests import (
     controller_moves_other_partition,
 )
 from model.reassignment.state import STATE
-from model.reassignment.writing import controller_write_conflicts, controller_write_is_fenced
+from model.reassignment.writing import controller_write_is_fenced
 from model.versions import SWITCHES, presets, published
 
 
@@ -132,7 +132,7 @@ SYSTEM = System(
         broker_becomes_controller, reply_is_lost, broker_learns_it_won, broker_finds_it_moved,
         controller_resigns, controller_node_is_deleted,
         controller_reads_cluster, controller_notices_death, controller_notices_start,
-        controller_elects_leader, controller_finds_nobody_to_lead, controller_removes_dead_replica,
+        controller_elects_leader, controller_removes_dead_replica,
         controller_begins_move, controller_begins_with_targets_in_sync,
         controller_drops_what_is_so_already, controller_drops_move_of_deleted_topic,
         controller_drops_move_to_dead_broker, controller_drops_unknown_partition,

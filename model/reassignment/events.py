@@ -17,7 +17,13 @@ from model.language import (
     version,
     when,
 )
-from model.protocol.controllership import fence_is_passed, require_controllership, require_task
+from model.protocol.controllership import (
+    fence_is_passed,
+    require_controllership,
+    require_fence,
+    require_state_changed,
+    require_task,
+)
 from model.protocol.state import BROKERS
 from model.reassignment.controller import without
 from model.reassignment.kip_455 import is_kip_455, moves, next_phase, target_of
@@ -31,6 +37,9 @@ from model.reassignment.lists import (
     those,
 )
 from model.reassignment.writing import (
+    finds_no_target,
+    is_conditional,
+    look,
     read_state,
     require_current,
     rewrite_request,
@@ -49,22 +58,26 @@ def has_dead(isr, live):
     return some(BROKERS, lambda b: all_of(isr.has(b), not_(live.has(b))))
 
 
-def next_task(leader, isr, live):
+def can_elect(isr, live, assignment):
+    """Somebody who is assigned and in the ISR is alive: where nobody is, nothing is written, and
+    what comes next is done at once."""
+    return some(BROKERS, lambda b: all_of(isr.has(b), live.has(b), listed(assignment, b)))
+
+
+def next_task(leader, isr, live, assignment):
     """What is to be done first about a broker that died: another leads, or it leaves the ISR."""
     return when(
-        not_(is_alive(leader, live)), task("electing"),
+        all_of(not_(is_alive(leader, live)), can_elect(isr, live, assignment)), task("electing"),
         when(has_dead(isr, live), task("removing"), task("idle")))
 
 
 def first_task(zk, then):
     """Since 2.3 the dead leave the ISR before anybody is elected; before they stay in it.
 
-    Where nobody can be elected nothing is written, and what comes `then` is done at once.
     Kafka: ReplicaStateMachine.startup (KAFKA-3143), then PartitionStateMachine.startup
     """
-    live  = zk.registered
-    able  = some(BROKERS, lambda b: all_of(
-        zk.isr.has(b), live.has(b), listed(zk.assignment, b)))
+    live   = zk.registered
+    able   = can_elect(zk.isr, live, zk.assignment)
     elects = when(all_of(not_(is_alive(zk.leader, live)), able), task("electing"), then)
     if not version.dead_replicas_taken_offline:
         return elects
@@ -177,7 +190,7 @@ def controller_notices_death(now, new, broker, dead):
     new.cache[broker] = cache.but(
         live=live, reached=cache.reached.without(dead),
         task=when(any_of(now.zk.leader == dead, now.zk.isr.has(dead)),
-                  next_task(now.zk.leader, now.zk.isr, live), task("idle")),
+                  next_task(now.zk.leader, now.zk.isr, live, cache.assignment), task("idle")),
         **read_state(now))
 
 
@@ -185,8 +198,9 @@ def controller_notices_death(now, new, broker, dead):
 def controller_notices_start(now, new, broker, started):
     """A broker is registered that the controller does not reach: it is sent what it hosts.
 
-    A partition without a leader is tried again. A move to that broker is resumed: if it has not
-    caught up, from step 1. KIP-380 makes a bounce between two looks visible.
+    Of a partition without a leader it is sent that nobody leads, and an election is tried again. A
+    move to that broker is resumed: if it has not caught up, from step 1. KIP-380 makes a bounce
+    between two looks visible.
     """
     cache, zk = now.cache[broker], now.zk
     require_task(now, broker, "idle",               "it waits for events")
@@ -197,13 +211,13 @@ def controller_notices_start(now, new, broker, started):
     lags = all_of(listed(cache.target, started), not_(all_within(cache.target, zk.isr)))
     new.cache[broker] = cache.but(
         live=live, reached=reached,
-        task=when(is_none(zk.leader), task("electing"),
+        task=when(all_of(is_none(zk.leader), can_elect(zk.isr, live, cache.assignment)),
+                  task("electing"),
                   when(lags, task("bumping" if is_kip_455(version) else "assigning"),
                        task("idle"))),
         **read_state(now))
     send(now, new, broker, zk.leader_epoch,
-         those(lambda b: all_of(
-             b == started, listed(cache.assignment, b), not_(is_none(zk.leader)))), {
+         those(lambda b: all_of(b == started, listed(cache.assignment, b))), {
              "leader": zk.leader, "isr": zk.isr, "version": zk.version,
              "replicas": members(cache.assignment)})
     tell(now, new, broker, zk.leader_epoch, zk.leader, to=reached)
@@ -235,21 +249,6 @@ def controller_elects_leader(now, new, broker, leader):
         now.dropped.has(b), all_of(cache.isr.has(b), not_(isr.has(b)))))
 
 
-@transition(broker=BROKERS)
-def controller_finds_nobody_to_lead(now, new, broker):
-    """No member of the ISR is alive: the election fails, and the dead are looked after."""
-    cache = now.cache[broker]
-    require_task(now, broker, "electing",           "the partition has no live leader")
-    require(not_(some(BROKERS, lambda b: is_eligible(cache, b))),
-                                                    "no assigned member of the ISR is alive")
-    require_current(now, broker)
-
-    then = rest(now, cache, now.zk.isr, when(
-        is_none(cache.leader), task("idle"), task("removing")))
-    new.cache[broker] = cache.but(
-        **then, **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
-
-
 @transition(broker=BROKERS, dead=BROKERS)
 def controller_removes_dead_replica(now, new, broker, dead):
     """A dead replica leaves the ISR, and a dead leader its place; the last of the ISR is kept."""
@@ -261,13 +260,53 @@ def controller_removes_dead_replica(now, new, broker, dead):
     require_current(now, broker)
 
     leader, isr = without(cache, dead)
-    able = some(BROKERS, lambda b: is_eligible(cache.but(isr=isr), b))
     then = rest(now, cache, isr, when(
-        all_of(has_dead(isr, cache.live), not_(cache.isr.is_only(dead))), task("removing"),
-        when(all_of(is_none(leader), able), task("electing"), task("idle"))))
+        cache.isr.is_only(dead), task("idle"), after_removal(cache, leader, isr)))
     write_state(
         now, new, broker, leader, isr,
         to=those(lambda b: all_of(listed(cache.assignment, b), b != dead)),
         replicas=members(cache.assignment), **then,
         **rewrite_request(now, new, broker, ends=then["task"] == "idle"))
     new.dropped = when(isr.has(dead), now.dropped, now.dropped.including(dead))
+
+
+def after_removal(cache, leader, isr):
+    """The next who is dead leaves the ISR. When all have, a new controller looks for a leader: one
+    that noticed a death has looked before, and does not look again."""
+    elects = all_of(cache.resumes, is_none(leader), can_elect(isr, cache.live, cache.assignment))
+    return when(has_dead(isr, cache.live), task("removing"),
+                when(elects, task("electing"), task("idle")))
+
+
+@transition(shows="refused_write", broker=BROKERS)
+def controller_write_conflicts(now, new, broker):
+    """The state changed since the controller read it: it reads again, and then tries again.
+
+    Where nobody may lead by what it reads, nothing is written: step 7 fails at once, and so does
+    an election, after which the dead leave the ISR; nor is anything where they have left it.
+    Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
+    """
+    # redundant "the broker believes it is the controller", because nobody else has a task.
+    require_controllership(now, broker)
+    require(is_conditional(now, broker),            "it is about to write the partition's state")
+    require_fence(now, broker)
+    require_state_changed(now, broker)
+
+    cache = now.cache[broker]
+    seen  = cache.but(**look(now))
+    gone  = all_of(cache.task == "removing", not_(has_dead(seen.isr, cache.live)))
+    fails = all_of(cache.task == "electing",
+                   not_(can_elect(seen.isr, cache.live, cache.assignment)))
+    stays = all_of(fails, any_of(cache.resumes, is_none(seen.leader)))
+    then  = rest(now, seen, seen.isr, when(
+        stays, task("idle"), after_removal(seen, seen.leader, seen.isr)))
+    over  = any_of(gone, fails)
+    # whether the leader is to be another was decided by the one that it had in memory
+    new.cache[broker] = seen.but(
+        leader=when(cache.task == "leading", cache.leader, seen.leader),
+        task=when(over, then["task"],
+                  when(finds_no_target(cache, now.zk.isr), task("leaving"), cache.task)),
+        resumes=when(over, then["resumes"], cache.resumes),
+        target=chosen(over, then["target"], cache.target),
+        other=when(over, then["other"], cache.other),
+        **rewrite_request(now, new, broker, ends=all_of(over, then["task"] == "idle")))

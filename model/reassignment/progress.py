@@ -12,8 +12,7 @@ from model.reassignment.lists import listed
 
 WORK = (
     *CONTROLLERSHIP_STEPS, "controller_reads_cluster", "controller_notices_death",
-    "controller_notices_start", "controller_elects_leader", "controller_finds_nobody_to_lead",
-    "controller_removes_dead_replica",
+    "controller_notices_start", "controller_elects_leader", "controller_removes_dead_replica",
     "controller_begins_move", "controller_begins_with_targets_in_sync",
     "controller_drops_what_is_so_already", "controller_drops_move_of_deleted_topic",
     "controller_drops_move_to_dead_broker", "controller_assigns_both", "controller_bumps_epoch",

@@ -26,7 +26,6 @@ from model.protocol.controllership import (
     require_deposed,
     require_fence,
     require_state_as_read,
-    require_state_changed,
     resign,
 )
 from model.protocol.state import BROKERS
@@ -197,27 +196,6 @@ def is_outdated(now, broker, controller):
     """
     return any_of(controller < now.replica[broker].controller_epoch,
                   controller < now.metadata[broker].controller)
-
-
-@transition(shows="refused_write", broker=BROKERS)
-def controller_write_conflicts(now, new, broker):
-    """The state changed since the controller read it: it reads again, and then tries again.
-
-    Where no target may lead by what it reads, step 7 fails at once: it does not look again.
-    Kafka: BADVERSION, the retry in ZkPartitionStateMachine and ZkReplicaStateMachine (2.3)
-    """
-    # redundant "the broker believes it is the controller", because nobody else has a task.
-    require_controllership(now, broker)
-    require(is_conditional(now, broker),            "it is about to write the partition's state")
-    require_fence(now, broker)
-    require_state_changed(now, broker)
-
-    cache = now.cache[broker]
-    seen  = cache.but(**look(now))
-    # whether the leader is to be another was decided by the one that it had in memory
-    new.cache[broker] = seen.but(
-        leader=when(cache.task == "leading", cache.leader, seen.leader),
-        task=when(finds_no_target(cache, now.zk.isr), task("leaving"), cache.task))
 
 
 def finds_no_target(cache, isr):

@@ -16,7 +16,6 @@ quietly broker_reconnects broker=2
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=2
 refused controller_removes_dead_replica broker=1 dead=2
-refused controller_finds_nobody_to_lead broker=1
 quietly controller_resigns broker=1
 quietly broker_learns_it_won broker=2
 quietly session_expires broker=1
@@ -24,7 +23,6 @@ quietly controller_reads_cluster broker=2
 quietly broker_reconnects broker=1
 quietly controller_node_is_deleted
 quietly broker_becomes_controller broker=1
-refused controller_finds_nobody_to_lead broker=2
 check clean_election
 ----
 refused controller_removes_dead_replica(broker=1, dead=1)
@@ -38,8 +36,4 @@ refused controller_removes_dead_replica(broker=1, dead=2)
     the version that it read is current — false (cache[1].version 0, zk.version 1)
 refused controller_removes_dead_replica(broker=1, dead=2)
     the epoch that it won is the newest — false (belief[1] 1, zk.epoch 2)
-refused controller_finds_nobody_to_lead(broker=1)
-    the partition has no live leader — false (cache[1].task removing)
-refused controller_finds_nobody_to_lead(broker=2)
-    the partition has no live leader — false (cache[2].task removing)
 clean_election: holds

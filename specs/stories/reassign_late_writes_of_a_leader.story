@@ -29,8 +29,12 @@ quietly controller_notices_death broker=2 dead=1
 quietly broker_reconnects broker=1
 quietly follower_catches_up leader=1 follower=2
 leader_expands_isr leader=1 replica=2
-refused controller_finds_nobody_to_lead broker=2
 controller_write_conflicts broker=2
+controller_removes_dead_replica broker=2 dead=1
+
+# It has looked for a leader before, and looks again when a broker starts.
+refused controller_elects_leader broker=2 leader=2
+quietly controller_notices_start broker=2 started=1
 controller_elects_leader broker=2 leader=2
 check clean_election
 check isr_holds_committed
@@ -50,26 +54,40 @@ leader_expands_isr(leader=1, replica=2)
     zk.version: 1 → 2
     replica[1].isr: {1} → {1,2}
     replica[1].zk_version: 1 → 2
-refused controller_finds_nobody_to_lead(broker=2)
-    the version that it read is current — false (cache[2].version 1, zk.version 2)
 controller_write_conflicts(broker=2)
     cache[2].isr: {1} → {1,2}
     cache[2].version: 1 → 2
-controller_elects_leader(broker=2, leader=2)
-    zk.leader: 1 → 2
+controller_removes_dead_replica(broker=2, dead=1)
+    zk.leader: 1 → none
     zk.leader_epoch: 0 → 1
     zk.isr: {1,2} → {2}
     zk.version: 2 → 3
-    cache[2].task: electing → idle
-    cache[2].leader: 1 → 2
+    cache[2].task: removing → idle
+    cache[2].leader: 1 → none
     cache[2].isr: {1,2} → {2}
     cache[2].version: 2 → 3
     cache[2].epoch: 0 → 1
     request[1][3].to: {} → {2}
-    request[1][3].leader: none → 2
     request[1][3].isr: {} → {2}
     request[1][3].version: 0 → 3
     request[1][3].replicas: {} → {1,2}
-    metadata[2].leader: 1 → 2
+    metadata[2].leader: 1 → none
+refused controller_elects_leader(broker=2, leader=2)
+    the partition has no live leader — false (cache[2].task idle)
+controller_elects_leader(broker=2, leader=2)
+    zk.leader: none → 2
+    zk.leader_epoch: 1 → 2
+    zk.version: 3 → 4
+    cache[2].task: electing → idle
+    cache[2].leader: none → 2
+    cache[2].version: 3 → 4
+    cache[2].epoch: 1 → 2
+    request[2][3].to: {} → {1,2}
+    request[2][3].leader: none → 2
+    request[2][3].isr: {} → {2}
+    request[2][3].version: 0 → 4
+    request[2][3].replicas: {} → {1,2}
+    metadata[1].leader: none → 2
+    metadata[2].leader: none → 2
 clean_election: holds
 isr_holds_committed: holds

@@ -114,7 +114,6 @@ refused broker_becomes_controller broker=1
 quietly broker_learns_it_won broker=3
 refused controller_resigns broker=3
 refused controller_notices_start broker=3 started=1
-refused controller_finds_nobody_to_lead broker=3
 refused controller_begins_move broker=3
 refused controller_assigns_both broker=3
 refused controller_bumps_epoch broker=3
@@ -156,8 +155,6 @@ refused controller_resigns(broker=3)
     /controller is not its own any more — false (zk.controller 3)
 refused controller_notices_start(broker=3, started=1)
     it waits for events — false (cache[3].task none)
-refused controller_finds_nobody_to_lead(broker=3)
-    the partition has no live leader — false (cache[3].task none)
 refused controller_begins_move(broker=3)
     it waits for events, or has just begun — false (cache[3].task none)
 refused controller_assigns_both(broker=3)

@@ -13,7 +13,6 @@ quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_cluster broker=2
 quietly session_expires broker=2
-refused controller_finds_nobody_to_lead broker=2
 quietly broker_reconnects broker=1
 quietly broker_becomes_controller broker=1
 refused controller_write_is_fenced broker=2
@@ -23,8 +22,6 @@ refused controller_moves_other_partition(broker=1)
     it waits for events — false (cache[1].task none)
 refused controller_reads_cluster(broker=1)
     it has a ZooKeeper session — false (zk.registered {2})
-refused controller_finds_nobody_to_lead(broker=2)
-    it has a ZooKeeper session — false (zk.registered {})
 refused controller_write_is_fenced(broker=2)
     it has a ZooKeeper session — false (zk.registered {1})
 tasks_are_of_controllers: holds

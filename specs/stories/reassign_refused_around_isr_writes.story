@@ -20,10 +20,8 @@ quietly session_expires broker=1
 refused leader_reads_its_write_back leader=1
 quietly controller_notices_death broker=2 dead=1
 refused controller_elects_leader broker=2 leader=1
-refused controller_removes_dead_replica broker=2 dead=1
 quietly administrator_asks_for_move first=1 second=2 third=none
 refused controller_drops_what_is_so_already broker=2
-quietly controller_finds_nobody_to_lead broker=2
 quietly controller_removes_dead_replica broker=2 dead=1
 refused leader_reads_another_write_back leader=1
 quietly broker_reconnects broker=1
@@ -33,7 +31,6 @@ quietly broker_reconnects broker=2
 quietly broker_becomes_controller broker=2
 quietly broker_learns_it_won broker=2
 quietly controller_reads_cluster broker=2
-refused controller_finds_nobody_to_lead broker=2
 quietly controller_elects_leader broker=2 leader=1
 refused broker_becomes_leader broker=1 epoch=2 controller=2
 refused broker_becomes_follower broker=2 epoch=1 controller=2
@@ -66,17 +63,13 @@ refused leader_shrink_is_refused(leader=1, replica=2)
 refused leader_reads_its_write_back(leader=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused controller_elects_leader(broker=2, leader=1)
-    the candidate is alive, assigned, in the ISR — false (cache[2].live {2})
-refused controller_removes_dead_replica(broker=2, dead=1)
-    a member of the ISR or the leader is dead — false (cache[2].task electing)
+    the partition has no live leader — false (cache[2].task removing)
 refused controller_drops_what_is_so_already(broker=2)
-    it waits for events, or has just begun — false (cache[2].task electing)
+    it waits for events, or has just begun — false (cache[2].task removing)
 refused leader_reads_another_write_back(leader=1)
     it has a ZooKeeper session — false (zk.registered {2})
 refused leader_reads_its_write_back(leader=1)
     what is there is what it wrote — false (replica[1].zk_version 0, zk.version 2)
-refused controller_finds_nobody_to_lead(broker=2)
-    no assigned member of the ISR is alive — false (cache[2].isr {1}, cache[2].live {1,2}, cache[2][1].assignment 0)
 refused broker_becomes_leader(broker=1, epoch=2, controller=2)
     no write of it is unanswered — false (replica[1].unheard true)
 refused broker_becomes_follower(broker=2, epoch=1, controller=2)

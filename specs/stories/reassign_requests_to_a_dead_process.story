@@ -13,7 +13,6 @@ refused older_controller_is_refused broker=1 epoch=0 controller=1
 refused request_to_no_replica_is_refused broker=1 epoch=0 controller=1
 quietly session_expires broker=1
 quietly controller_notices_death broker=2 dead=1
-quietly controller_finds_nobody_to_lead broker=2
 refused controller_removes_dead_replica broker=2 dead=2
 
 ----

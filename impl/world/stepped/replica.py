@@ -71,9 +71,11 @@ class SteppedReplica(SteppedIsr[RecordLog]):
     # The ISR
 
     def laggards(self) -> list[int]:
-        """Whom a look for laggards finds, late enough for each of them; a stranger, over whom it
-        throws, is found alone."""
-        return self.lagging(2 * LONG_MS) if self.stranger is None else [self.stranger]
+        """Whom a look for laggards finds, late enough for each of them; strangers, over one of whom
+        it throws, are found alone."""
+        if self.stranger is None:
+            return self.lagging(2 * LONG_MS)
+        return [one for one in self.isr if one not in (self.broker, *self.remotes)]
 
     # Plain data
 

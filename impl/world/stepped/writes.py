@@ -126,7 +126,9 @@ def _tells_news(run: ControllerRun, place: SuspensionPoint) -> bool:
         return False
     offline = going_offline(run)
     if in_change(run):
-        return offline is None or offline.f_locals["broker"] in state.isr
+        if offline is not None:
+            return offline.f_locals["broker"] in state.isr
+        return electing(run) is None or would_elect(run, state) is not None
     known = last_state_returned(reversed(run.passed)) or run.known
     if known is not None and known.zk_version == state.zk_version:
         return False
