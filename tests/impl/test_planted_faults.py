@@ -78,6 +78,10 @@ PLANTED = {
         ControllerEventManager.close_channels, "self.channels.forget_the_gone()", "pass",
         "has a channel to broker", "crashes",
     ),
+    "an answer counts for whoever has sent the request, and is the controller no more": Fault(
+        EventController.leader_and_isr_answered, "not self._is_of_now(request)", "False",
+        "is no controller, and has failed log directories in mind", "directories", "2.7", first=1,
+    ),
     "a broker that is not the controller lists moves": Fault(
         ControllerApi.list_reassignments, "if not self.controller.active:", "if False:",
         "answers NONE to whoever lists moves, and not NOT_CONTROLLER", "requests", "2.4",
@@ -251,7 +255,7 @@ PLANTED = {
     "a preferred leader is elected where it leads, and nowhere else (1.0)": Fault(
         leader_election.leads_as_preferred,
         "leader in assignment[:1]", "leader not in assignment[:1]",
-        "handles /admin/preferred_replica_election: it writes", "failures", "1.0",
+        "handles AutoPreferredReplicaLeaderElection: it writes the leader", "failures", "1.0",
     ),
     "changed ISRs are announced once, refused or not": Fault(
         ReplicaManager.maybe_propagate_isr_changes, "self.isr_changes |= changes", "pass",
