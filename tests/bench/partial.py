@@ -33,8 +33,8 @@ from typing import Any
 
 from conformance.partial import check_partial
 from conformance.partial.reading import PartialEvent, PartialTrace
-from conformance.partial.recording import simulated
-from conformance.partial.thinning import lines_of_partial
+from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
+from impl import simulate
 from specs.verdict import Verdict
 
 SHORT, LONG = 3_000, 100_000
@@ -52,7 +52,8 @@ class TraceSize:
 
 def trace_of(kind: str, seed: int, lines: int) -> PartialTrace:
     """A run of a seed: `named`, `nameless`, or `changes` (nameless, and only where it changed)."""
-    trace = simulated(seed, lines, names=kind == "named")
+    whole = simulate(seed, lines)
+    trace = thinned(whole, LEADER_ISR_EPOCHS, keeps_step=lambda _: kind == "named")
     if kind != "changes":
         return trace
     kept, shown = list[PartialEvent](), trace.initial

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cli.main import main
-from conformance.partial.recording import simulated
-from conformance.partial.thinning import lines_of_partial
+from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
+from impl import simulate
 
 
 def edited(line: str, **fields: object) -> str:
@@ -34,7 +34,8 @@ def edited(line: str, **fields: object) -> str:
 def test_a_damaged_partial_trace_is_not_checked_and_reported_by_its_line(
     damage: Callable[[list[str]], list[str]], line: int, why: str, tmp_path: Path
 ) -> None:
-    lines = [f"{one}\n" for one in lines_of_partial(simulated(3, 40))]
+    seen = thinned(simulate(3, 40), LEADER_ISR_EPOCHS, keeps_step=lambda _: False)
+    lines = [f"{one}\n" for one in lines_of_partial(seen)]
     path = tmp_path / "run.ndjson"
     path.write_text("".join(damage(lines)), encoding="utf-8")
 

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from conformance.cli.main import main
 from conformance.kept_story import as_story
-from conformance.partial.recording import simulated
-from conformance.partial.thinning import lines_of_partial
+from conformance.partial.thinning import LEADER_ISR_EPOCHS, lines_of_partial, thinned
 from conformance.storyteller import replay_story
 from impl import simulate
 from impl.world.trace import lines_of
@@ -70,7 +69,9 @@ def test_a_partial_trace_becomes_the_story_of_a_run_that_fits_what_was_seen(
     tmp_path: Path,
 ) -> None:
     trace, story = tmp_path / "run.ndjson", tmp_path / "kept.story"
-    lines = lines_of_partial(simulated(3, 200))
+    lines = lines_of_partial(
+        thinned(simulate(3, 200), LEADER_ISR_EPOCHS, keeps_step=lambda _: False)
+    )
     trace.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     code, _ = asked("check", trace, "--save-story", story)
