@@ -1,141 +1,21 @@
-"""Where replicas go: Kafka's own cases, the articles' worked example, and what holds for all."""
+"""Where replicas go: the articles' worked example, and what holds for all."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable
-from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.plain_rules.placement import add_partitions, check_assignment, start_of_addition
+from conformance.plain_rules.placement import add_partitions, check_assignment
 from model.protocol.assignment import (
     AssignmentRefused,
     Racks,
     assign_replicas,
-    rack_alternated,
 )
 
-VECTORS = Path(__file__).parents[3] / "shared" / "kafka" / "vectors"
 THREE: Racks = dict.fromkeys(range(3))
-
-Case = dict[str, Any]
-
-
-def cases(file: str, in_slice: Callable[[Case], bool]) -> list[Any]:
-    path = VECTORS / file
-    if not path.exists():
-        reason = f"shared/kafka/vectors/{file} is not beside the repository"
-        return [pytest.param({}, marks=pytest.mark.skip(reason=reason), id="absent")]
-    found = [case for case in json.loads(path.read_text(encoding="utf-8")) if in_slice(case)]
-    return [pytest.param(case, id=f"{case['case']}-{n}") for n, case in enumerate(found)]
-
-
-def racks_of(given: Case) -> Racks:
-    if "racks" in given:
-        return {int(broker): rack for broker, rack in given["racks"].items()}
-    return dict.fromkeys(given["brokers"])
-
-
-def lists(assignment: dict[str, list[int]]) -> dict[int, list[int]]:
-    return {int(partition): replicas for partition, replicas in assignment.items()}
-
-
-def refused(case: Case, act: Callable[[], object]) -> None:
-    with pytest.raises(AssignmentRefused) as caught:
-        act()
-    assert caught.value.exception in case["expected"]["error"]
-    assert case["expected"].get("messageContains", "") in str(caught.value).replace(
-        "assignment, partition", "assignment for topic 'new-topic5', partition"
-    )
-
-
-# -- Kafka's own cases -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", cases("assignment.json", lambda c: c["input"]["op"] == "assign"))
-def test_replicas_are_placed_as_kafka_places_them(case: Case):
-    given = case["input"]
-
-    def act() -> dict[int, list[int]]:
-        start, shift = given.get("startIndex", 0), given.get("replicaShift", 0)
-        first = given.get("startPartitionId", 0)
-        return assign_replicas(
-            racks_of(given), given["nPartitions"], given["rf"], start, shift, first
-        )
-
-    if "error" in case["expected"]:
-        refused(case, act)
-    else:
-        assert act() == lists(case["expected"]["assignment"])
-
-
-@pytest.mark.parametrize(
-    "case", cases("assignment.json", lambda c: c["input"]["op"] == "assignProperties")
-)
-def test_placements_have_the_properties_that_kafka_tests_for_every_draw(case: Case):
-    given, expected, racks = case["input"], case["expected"], racks_of(case["input"])
-    pairs = list(product(range(len(racks)), repeat=2))
-    if given["startIndex"] != "any":
-        pairs = [(given["startIndex"], given["startIndex"])]
-
-    for start, shift in pairs:
-        placed = assign_replicas(
-            racks, given["nPartitions"], given["rf"], start, shift, given["startPartitionId"]
-        ).values()
-        assert all(len({*replicas}) == given["rf"] for replicas in placed)
-        leaders = Counter(replicas[0] for replicas in placed)
-        replicas = Counter(broker for replicas in placed for broker in replicas)
-        if "leadersPerBroker" in expected:
-            assert {*leaders.values()} == {expected["leadersPerBroker"]}
-        if "replicasPerBroker" in expected:
-            assert {*replicas.values()} == {expected["replicasPerBroker"]}
-        if "racksPerPartition" in expected:
-            spread = {len({racks[broker] for broker in one}) for one in placed}
-            assert spread == {expected["racksPerPartition"]}
-
-
-@pytest.mark.parametrize(
-    "case", cases("assignment.json", lambda c: c["input"]["op"] == "rackAlternatedList")
-)
-def test_racks_take_turns_as_in_kafka(case: Case):
-    racks = {int(broker): rack for broker, rack in case["input"]["racks"].items()}
-
-    assert rack_alternated(racks) == case["expected"]["list"]
-
-
-@pytest.mark.parametrize(
-    "case", cases("assignment.json", lambda c: c["input"]["op"] == "addPartitions")
-)
-def test_partitions_are_added_as_in_kafka(case: Case):
-    given, expected = case["input"], case["expected"]
-    existing = lists(given["existing"])
-    manual = lists(given["manual"]) if "manual" in given else None
-
-    def act() -> dict[int, list[int]]:
-        return add_partitions(existing, racks_of(given), given["newTotal"], manual)
-
-    if "error" in expected:
-        refused(case, act)
-    else:
-        assert act() == lists(expected["added"])
-        assert start_of_addition(existing, given["brokers"]) == expected.get(
-            "startIndex", start_of_addition(existing, given["brokers"])
-        )
-        assert min(act()) == expected.get("startPartitionId", min(act()))
-
-
-@pytest.mark.parametrize(
-    "case", cases("topic_admin.json", lambda c: c["input"]["op"] == "validateAssignment")
-)
-def test_an_assignment_that_does_not_fit_is_refused_as_in_kafka(case: Case):
-    refused(case, lambda: check_assignment(lists(case["input"]["assignment"])))
-
 
 # -- the articles' example -------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from conformance.vectors.cases import FILES, read_cases
 from conformance.vectors.implementation import ANSWERS
 from conformance.vectors.judge import Outcome, answers_of, judge
 from conformance.vectors.not_applicable import NOT_APPLICABLE
+from conformance.vectors.shapes import completed
 from impl.releases import PRESETS
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"
@@ -80,3 +81,14 @@ def test_declared_operations_belong_to_known_files_and_say_why():
         for (file, _), why in NOT_APPLICABLE[side].items():
             assert file in FILES
             assert len(why) > 20
+
+
+def test_how_long_a_follower_may_lag_is_the_releases_default():
+    given = {"self": 1, "replicas": [1, 2], "steps": []}
+
+    lags = [
+        completed("partition_replication", "leader", given, release)["replicaLagTimeMaxMs"]
+        for release in ("2.4", "2.5", None)
+    ]
+
+    assert lags == [10_000, 30_000, 30_000]
