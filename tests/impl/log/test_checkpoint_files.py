@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.vectors.cases import read_cases
 from conformance.vectors.implementation import answer
 from impl.disk import Killed, MemoryDisk, RealDisk
 from impl.log.checkpoint_file import (
@@ -18,14 +16,6 @@ from impl.log.checkpoint_file import (
 )
 from impl.log.errors import MalformedCheckpoint
 from impl.log.leader_epoch_cache_0_11 import LeaderEpochFileCache011
-
-VECTORS = Path(__file__).parents[2] / "data" / "vectors"
-
-Case = dict[str, Any]
-
-
-def cases(file: str) -> list[Any]:
-    return [pytest.param(one, id=f"{one.name}-{one.number}") for one in read_cases(VECTORS / file)]
 
 
 def disk_with(path: str, content: bytes | None = None) -> MemoryDisk:
@@ -123,18 +113,6 @@ def test_a_crash_while_a_file_is_replaced_leaves_the_old_one_or_the_new_one():
 
         met.add(checkpoint.read()["t", 0])
     assert met == {1, 2}
-
-
-@pytest.mark.parametrize("case", cases("checkpoint_files.json"))
-def test_checkpoint_files_are_as_kafkas(case):
-    answered = answer(case.file, case.operation, case.question)
-
-    assert {name: answered.get(name) for name in case.expected} == case.expected
-
-
-@pytest.mark.parametrize("case", cases("leader_epoch_cache.json"))
-def test_the_epoch_cache_answers_as_kafkas_by_release(case):
-    assert answer(case.file, case.operation, case.question) == case.expected
 
 
 def test_what_an_answer_depends_on_is_the_release_it_is_asked_under():
