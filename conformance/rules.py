@@ -20,6 +20,7 @@ from impl.admin import placement
 from impl.admin import topic_names as impl_names
 from impl.admin.errors import AdminError
 from impl.admin.reassign_json import throttled_replicas
+from impl.core import leader_election
 from impl.core.answers import fetcher_id
 from impl.core.fetcher_thread import (
     Answer,
@@ -35,7 +36,6 @@ from impl.core.truncation import EpochEnd, follower_truncation
 from impl.log.leader_epoch_cache import LeaderEpochFileCache
 from impl.releases import DEFAULT, Release
 from impl.world.network import PARTITION, Fetch, OrderInFlight
-from impl.world.partition_controller import STRATEGIES
 from impl.world.replicas import Replicas
 from impl.znodes import LeaderIsrAndControllerEpoch, TopicPartition
 from impl.znodes.states import NO_LEADER
@@ -232,11 +232,9 @@ def elections() -> Iterator[Case]:
     for order, isr, live in product(permutations(everybody), sets, sets):
         chosen = strategies.for_offline(order, isr, live)
         asked = f"of {order}, in sync {isr}, alive {live}"
-        first = () if chosen is None else (chosen.leader,)
-        yield asked, first, STRATEGIES["assignment order"](order, isr, live)
-        alone = [strategies.for_offline((one,), isr, live) for one in order]
-        anybody = tuple(found.leader for found in alone if found is not None)
-        yield f"{asked}, anybody", anybody, STRATEGIES["any"](order, isr, live)
+        theirs = leader_election.offline(order, isr, live, unclean=False)
+        mine = None if chosen is None else (chosen.leader, chosen.isr)
+        yield asked, mine, theirs and (theirs.leader, theirs.isr)
 
 
 LISTS = [one for size in range(4) for one in permutations((1, 2, 3, 4), size)]

@@ -34,19 +34,17 @@ class PartitionBroker:
         assignment: tuple[int, ...],
         zookeeper: ZooKeeper,
         release: Release,
-        now_ms: Callable[[], int],
     ) -> None:
         self.id = broker
         self.assignment = assignment
         self.zookeeper = zookeeper
         self.release = release
-        self.now_ms = now_ms
         self.log = ReplicaLog(release.parts)
         self.checkpoint = HighWatermarkCheckpoint()
         self.up = False
         self.port = EmbeddedSession.known(zookeeper, 0)
         self.broker_epoch = 0
-        self.controller = PartitionController(broker, assignment, self.port, release, now_ms)
+        self.controller = PartitionController(broker, assignment, self.port, release)
         self.new_replicas: Callable[..., Replicas] = Replicas
         self.replicas = self.fresh_replicas(0)
 
@@ -79,7 +77,7 @@ class PartitionBroker:
 
     def _register(self) -> None:
         self._has(self.zookeeper.open_session())
-        info = BrokerInfo((f"PLAINTEXT://broker-{self.id}:{PORT}",), self.now_ms())
+        info = BrokerInfo((f"PLAINTEXT://broker-{self.id}:{PORT}",), 0)
         client = ZnodeClient(self.port, self.release)
         self.broker_epoch = wait(client.register_broker(self.id, info))
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from impl.releases import DEFAULT, Release
 from impl.world.broker import PartitionBroker, SavedBroker
 from impl.world.network import PARTITION, Network, OrderInFlight, SavedNetwork
-from impl.world.partition_controller import Strategy, strategy_named
 from impl.world.processes import Process, WorldOfProcesses
 from impl.znodes import (
     LeaderIsrAndControllerEpoch,
@@ -35,7 +34,6 @@ class Snapshot:
     """Everything in a world at one moment."""
 
     zookeeper: SavedZooKeeper
-    now_ms: int
     brokers: tuple[SavedBroker, ...]
     network: SavedNetwork
     next_record: int
@@ -44,11 +42,9 @@ class Snapshot:
 class PartitionCluster(WorldOfProcesses):
     """Brokers 1..N with one partition, assigned to all of them in that order.
 
-    ``strategy`` says who may be elected: ``"any"`` (every safe candidate), ``"assignment order"``
-    (Kafka's choice), or a function (``Strategy``). ``seed`` only moves the numbers at which session
-    ids and zxids begin, so that nothing may depend on them. ``hears`` is called with each request
-    that is sent. ``version`` is the release. ValueError for a number of brokers that makes no
-    sense.
+    Any replica that may be elected can be. ``seed`` only moves the numbers at which session ids and
+    zxids begin, so that nothing may depend on them. ``hears`` is called with each request that is
+    sent. ``version`` is the release. ValueError for a number of brokers that makes no sense.
     """
 
     brokers: dict[int, PartitionBroker]
@@ -57,15 +53,12 @@ class PartitionCluster(WorldOfProcesses):
         self,
         brokers: int = 3,
         seed: int = 0,
-        strategy: str | Strategy = "any",
         version: str = DEFAULT,
     ) -> None:
         if not 1 <= brokers <= MOST_BROKERS:
             raise ValueError(f"a world has 1 to {MOST_BROKERS} brokers, not {brokers}; try 3")
         self.release = Release.of(version)
         self.seed = seed
-        self.strategy = strategy_named(strategy) if isinstance(strategy, str) else strategy
-        self.now_ms = 0
         self.hears: Callable[[int, int, OrderInFlight], None] = lambda controller, to, sent: None
         self.assignment = tuple(range(1, brokers + 1))
         self.zookeeper = ZooKeeper(first_zxid=seed % 1000, first_session=seed % 1000 + 1)
@@ -73,9 +66,7 @@ class PartitionCluster(WorldOfProcesses):
         self.network = Network(self.assignment)
         self.next_record = 0
         self.brokers = {
-            broker: PartitionBroker(
-                broker, self.assignment, self.zookeeper, self.release, lambda: self.now_ms
-            )
+            broker: PartitionBroker(broker, self.assignment, self.zookeeper, self.release)
             for broker in self.assignment
         }
         for broker in self.brokers.values():
@@ -90,10 +81,6 @@ class PartitionCluster(WorldOfProcesses):
         self.zookeeper.make_path(paths.topic(PARTITION.topic), text)
         self.zookeeper.make_path(STATE, encode_state(never_led))
         self.zookeeper.make_path(paths.CONTROLLER_EPOCH, "0")
-
-    def at(self, now_ms: int) -> None:
-        """Set the clock that stamps registrations (ms since 1970); no step reads it."""
-        self.now_ms = now_ms
 
     # What ZooKeeper holds
 
@@ -153,7 +140,6 @@ class PartitionCluster(WorldOfProcesses):
         """The whole state as a value."""
         return Snapshot(
             self.zookeeper.save(),
-            self.now_ms,
             tuple(broker.save() for broker in self.brokers.values()),
             self.network.save(),
             self.next_record,
@@ -167,7 +153,6 @@ class PartitionCluster(WorldOfProcesses):
                 f"this world has {len(self.brokers)}"
             )
         self.zookeeper.load(snapshot.zookeeper)
-        self.now_ms = snapshot.now_ms
         for broker, saved in zip(self.brokers.values(), snapshot.brokers, strict=True):
             broker.load(saved)
         self.network.load(snapshot.network)

@@ -8,12 +8,11 @@ the fences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from impl.core import leader_election
 from impl.core.cluster_context import ClusterContext
 from impl.core.controller_parts import ControllerConfig
 from impl.core.partition_machine import OFFLINE, PartitionMachine
@@ -36,41 +35,6 @@ from impl.zookeeper import ConnectionLoss, Znode, ZooKeeperError
 from impl.zookeeper.port import wait
 from impl.zookeeper.session import EmbeddedSession
 
-Strategy = Callable[[tuple[int, ...], tuple[int, ...], Collection[int]], tuple[int, ...]]
-"""From the assignment, the ISR and the live brokers to the replicas that may be elected, in order
-of preference; empty when the partition must stay without a leader."""
-
-
-def assignment_order(
-    assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]
-) -> tuple[int, ...]:
-    """Kafka's choice: the first replica in assignment order that is live and in the ISR."""
-    elected = leader_election.offline(assignment, isr, live, unclean=False)
-    return () if elected is None else (elected.leader,)
-
-
-def any_live_isr_member(
-    assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]
-) -> tuple[int, ...]:
-    """Every replica that would be elected if it were the first of the assignment.
-
-    Whatever holds for all of them holds for Kafka's choice.
-    """
-    return tuple(one for one in assignment if assignment_order((one,), isr, live))
-
-
-STRATEGIES: dict[str, Strategy] = {
-    "any": any_live_isr_member,
-    "assignment order": assignment_order,
-}
-
-
-def strategy_named(name: str) -> Strategy:
-    """An election strategy by name; ValueError lists the names."""
-    if name not in STRATEGIES:
-        raise ValueError(f"no election strategy {name!r}; there are {', '.join(STRATEGIES)}")
-    return STRATEGIES[name]
-
 
 class Reply(Enum):
     """What is on its way to a broker that has registered as controller."""
@@ -82,12 +46,11 @@ class Reply(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """A registration that began at some time (ms) and got these answers.
+    """A registration that got these answers.
 
     ``answer`` is what ZooKeeper made of it, None before; ``reply`` is what comes of the answer.
     """
 
-    now_ms: int
     heard: tuple[Any, ...] = ()
     answer: Any = None
     reply: Reply | None = None
@@ -133,12 +96,10 @@ class PartitionController:
         assignment: tuple[int, ...],
         session: EmbeddedSession,
         release: Release,
-        now_ms: Callable[[], int],
     ) -> None:
         self.broker = broker
         self.assignment = assignment
         self.release = release
-        self.now_ms = now_ms
         self.port = EffectPort(session)
         self.candidacy: Candidacy | None = None
         self.belief: ControllerEpoch | None = None
@@ -164,17 +125,17 @@ class PartitionController:
     def read_epoch(self) -> None:
         """Remember the controller epoch and its version, for a registration.
 
-        Up to 2.0 it is read when ``/controller`` is there: nothing but the time is remembered.
+        Up to 2.0 it is read when ``/controller`` is there: nothing is remembered.
         """
-        one = Candidacy(self.now_ms())
+        one = Candidacy()
         if self.release.since("2.1"):
-            stands = as_far_as(self._registers(one.now_ms), ())
+            stands = as_far_as(self._registers(), ())
             assert not isinstance(stands, Completed), "the epoch is asked for first"
             one = replace(one, heard=(carry_out(self.port.embedded, stands.ask),))
         self.candidacy = one
 
-    def _registers(self, now_ms: int) -> Any:
-        return ZnodeClient(self.port, self.release).register_controller(self.broker, now_ms)
+    def _registers(self) -> Any:
+        return ZnodeClient(self.port, self.release).register_controller(self.broker, now_ms=0)
 
     def register(self) -> None:
         """Have ZooKeeper execute the registration; its reply is on the way.
@@ -183,7 +144,7 @@ class PartitionController:
         """
         one = self._candidacy()
         while one.answer is None:
-            stands = as_far_as(self._registers(one.now_ms), one.heard)
+            stands = as_far_as(self._registers(), one.heard)
             assert not isinstance(stands, Completed), "registered is who was answered"
             answer = carry_out(self.port.embedded, stands.ask)
             if registered_epoch(stands.ask) is None and not isinstance(answer, ZooKeeperError):
@@ -208,9 +169,7 @@ class PartitionController:
         one = self._candidacy()
         heard = [*one.heard, answer]
         try:
-            while not isinstance(
-                stands := as_far_as(self._registers(one.now_ms), heard), Completed
-            ):
+            while not isinstance(stands := as_far_as(self._registers(), heard), Completed):
                 heard.append(carry_out(self.port.embedded, stands.ask))
         except (ControllerMoved, ZooKeeperError) as lost:
             self.candidacy = None

@@ -19,12 +19,8 @@ from impl.world.world import KINDS, World
 VERSION = "2.3"
 SYSTEM = "replication"
 STRATEGY = "any"
-
-FIRST_INSTANT_MS = 1_577_836_800_000
-"""2020-01-01 00:00:00 UTC, where the logical clock begins."""
-
-STEP_MS = 100
-"""Each step takes this long on the logical clock."""
+"""Of those that may lead, any may be elected: what holds for all of them holds for Kafka's choice.
+"""
 
 
 class Simulator:
@@ -32,11 +28,10 @@ class Simulator:
 
     def __init__(self, seed: int, faults: str = "everything", brokers: int = 3) -> None:
         self.seed, self.faults = seed, faults
-        self.world = World(brokers, seed=seed, strategy=STRATEGY)
+        self.world = World(brokers, seed=seed)
         self._weights = weights_in(self.world, profile_named(faults, seed))
         self.random = random.Random(seed)
         self.clock = 0
-        self.world.at(FIRST_INSTANT_MS)
 
     def choose(self) -> Step | None:
         """The next step, None if nothing can happen under this fault profile."""
@@ -47,7 +42,6 @@ class Simulator:
         step = self.choose()
         if step is not None:
             self.clock += 1
-            self.world.at(FIRST_INSTANT_MS + STEP_MS * self.clock)
             self.world.take(step)
         return step
 
@@ -96,14 +90,12 @@ def record(steps: Iterable[Step], like: TraceHeader, brokers: int | None = None)
     The header is that of the run they come from, but for the number of brokers.
     """
     brokers = brokers or like.brokers
-    world = World(brokers, seed=like.seed, strategy=like.strategy)
-    world.at(FIRST_INSTANT_MS)
+    world = World(brokers, seed=like.seed)
     changes = Changes(world)
     header = replace(like, brokers=brokers, initial=changes.initial)
     recorder, events = _CampaignRecorder(like.run, changes), list[TraceEvent]()
     for step in steps:
         if world.why_not(step) is None:
-            world.at(FIRST_INSTANT_MS + STEP_MS * (len(events) + 1))
             world.do(step)
             events.append(recorder.record(step, len(events) + 1))
     return Trace(header, tuple(events))

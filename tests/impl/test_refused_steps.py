@@ -94,20 +94,3 @@ def test_a_step_that_makes_no_sense_is_refused_with_what_would(step: Step, reaso
 def test_a_world_of_a_senseless_size_is_refused(brokers: int) -> None:
     with pytest.raises(ValueError, match="1 to 9 brokers"):
         World(brokers)
-
-
-def test_an_unknown_strategy_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="any, assignment order"):
-        World(strategy="best")
-
-
-def test_the_assignment_order_strategy_allows_one_candidate() -> None:
-    world = World(strategy="assignment order")
-    for name in ("reads_epoch", "registers", "learns_outcome", "reads_partition"):
-        world.do(Step(f"controller_{name}", (1,)))
-
-    candidates = [step for step in world.enabled() if step.name == "controller_elects_leader"]
-
-    assert candidates == [Step("controller_elects_leader", (1, 1))]
-    refusal = world.why_not(Step("controller_elects_leader", (1, 2)))
-    assert refusal == "the election strategy allows the candidate"

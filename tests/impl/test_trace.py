@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from impl import Simulator, Step, Trace, TraceError, World, leaves, read_trace, simulate
-from impl.world.simulator import FIRST_INSTANT_MS
 from impl.world.trace import (
     apply_observation,
     lines_of,
@@ -36,8 +35,7 @@ def test_every_observation_can_be_rebuilt_and_replayed(tmp_path: Path) -> None:
     path = tmp_path / "run.ndjson"
     write_trace(path, RUN)
     trace = read_trace(path)
-    world = World(trace.header.brokers, trace.header.seed, trace.header.strategy)
-    world.at(FIRST_INSTANT_MS)
+    world = World(trace.header.brokers, trace.header.seed)
 
     observations = list(trace.observations())
 
