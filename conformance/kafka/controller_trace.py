@@ -210,7 +210,7 @@ class ControllerTraceOf:
         elif "Starting the controller scheduler" in text:
             self.starting = False
         elif found := re.search(r"Starting .*leader election.* partitions (\S.*)", text):
-            self._elects(found[1], text, at)
+            self._elects(text, at)
         elif found := re.search(r"Updated broker(?: (\d+)|:)", text):
             self.hidden_at.append(at)
             named = found[1] or next(iter(ids_in(text.partition("Updated broker")[2])), "")
@@ -269,7 +269,7 @@ class ControllerTraceOf:
             }
         return {one: newest.get(one, -1) if one in new else self.known.get(one, -1) for one in live}
 
-    def _elects(self, named: str, text: str, at: float) -> None:
+    def _elects(self, text: str, at: float) -> None:
         if self.starting or "AutoTriggered" in text:
             return
         by_admin = _BY_ADMIN in text

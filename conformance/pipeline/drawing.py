@@ -129,7 +129,7 @@ def drawing(line: Timeline, most: int = MOST_ROWS) -> str:
         )
         moving.append(f"<text x='{place:.1f}' y='{y + 14}'>{when(moment)}</text>")
     picture = "".join([*parts, f"<g clip-path='url(#{clip})'>", *moving, "</g></svg>"])
-    return picture + _left_out(line, groups, chosen)
+    return picture + _left_out(line, chosen)
 
 
 def when(moment: int) -> str:
@@ -137,9 +137,7 @@ def when(moment: int) -> str:
     return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _left_out(
-    line: Timeline, groups: Sequence[tuple[str, ...]], chosen: Sequence[tuple[str, ...]]
-) -> str:
+def _left_out(line: Timeline, chosen: Sequence[tuple[str, ...]]) -> str:
     drawn = sum(map(len, chosen))
     said = f"{len(line.terms)} terms of controllers, {drawn} partitions in {len(chosen)} rows"
     if drawn < len(line.partitions):

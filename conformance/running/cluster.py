@@ -155,7 +155,6 @@ class TracedRequest:
     alive: frozenset[int]
     endpoints: dict[int, int]
     epoch: int
-    is_in_queue: bool = True
     stopped: frozenset[int] = frozenset()
 
 
@@ -286,8 +285,6 @@ class ClusterReplay(Driver):
     def _sync(self) -> None:
         for (c, to), requests in self.waiting.items():
             if requests and not self.read("cache.queue.end", c, to):
-                for one in requests:
-                    one.is_in_queue = False
                 requests.clear()
 
     def possible(self, name: str, *arguments: int) -> bool:
@@ -1154,7 +1151,7 @@ class ClusterReplay(Driver):
         alive = frozenset(self.of[one] for one in line.args.get("live", ()))
         request = TracedRequest(
             kind, versions, alive, {at: self.read("cache.endpoints", c, at) for at in alive},
-            line.args["epoch"], is_queued,
+            line.args["epoch"],
         )  # fmt: skip
         self.sent |= dict.fromkeys(requests_of(line), request)
         cells: list[tuple[str, tuple[int, ...], int]] = []
@@ -1236,7 +1233,6 @@ class ClusterReplay(Driver):
             )  # fmt: skip
         if queue and queue[0] is request and self.read("belief", c) == request.epoch:
             queue.pop(0)
-            request.is_in_queue = False
             self._handled(c, b, request, is_refused, self.undone.get(line, set()))
             return
         with self._besides(c, b, request, TWICE if again else LATER):
@@ -1256,7 +1252,6 @@ class ClusterReplay(Driver):
         cells: list[tuple[str, tuple[int, ...], int]] = [("cache.queue.end", (c, b), 0)]
         self.force(reason, *cells, ("belief", (c,), belief))
         for slot, one in enumerate(before):
-            one.is_in_queue = True
             self.force(reason, *self._in_queue(c, b, slot, one))
         self.waiting[c, b] = before
 

@@ -76,7 +76,6 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         self.epoch = -1
         self.names = 0
         self.port = FIRST_PORT
-        self.failed_events = 0
 
     @property
     def controller(self) -> EventController:
@@ -102,7 +101,6 @@ class SimulatedBroker(SimulatedFetchers, ABC):
         """
         if not isinstance(error, ZooKeeperError):
             raise error
-        self.failed_events += 1
 
     # Life
 
